@@ -1,0 +1,1 @@
+"""An eye test for multimodal data and models."""

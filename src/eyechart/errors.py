@@ -1,0 +1,59 @@
+"""What can go wrong, each as one line that says what was expected, what was found and what to do.
+
+EyechartError                something a user can put right; anything else that escapes is a bug of ours
+├── SettingError             a setting, option or name that does not fit
+│   └── UnknownNameError     a name no registry knows
+├── FileFormatError          a file that is missing, damaged, or not what its format promises
+├── TableError               a table that breaks its schema; names the column and the first bad row
+├── DataError                data that lack what an audit needs
+├── CoverageError            too few of the judged examples were answered
+├── AnswerMismatchError      answers that belong to other probes than those judged
+├── ModelError               a model that cannot be opened or answers out of form
+└── MissingExtraError        an optional part of eyechart that is not installed
+"""
+
+
+class EyechartError(Exception):
+    """Hold the three parts of every message."""
+
+    def __init__(self, expected: str, found: str, advice: str) -> None:
+        self.expected = expected
+        self.found = found
+        self.advice = advice
+        super().__init__(f"expected {expected}; found {found}; {advice}")
+
+
+class SettingError(EyechartError):
+    """A setting, option or name does not fit."""
+
+
+class UnknownNameError(SettingError):
+    """A name is in no registry."""
+
+
+class FileFormatError(EyechartError):
+    """A file is missing, damaged, or not what its format promises."""
+
+
+class TableError(EyechartError):
+    """A table breaks its schema."""
+
+
+class DataError(EyechartError):
+    """The data lack what is asked of them."""
+
+
+class CoverageError(EyechartError):
+    """Too few of the judged examples were answered."""
+
+
+class AnswerMismatchError(EyechartError):
+    """Answers belong to other probes than those judged."""
+
+
+class ModelError(EyechartError):
+    """A model cannot be opened, or answers out of form."""
+
+
+class MissingExtraError(EyechartError):
+    """An optional part of eyechart is not installed."""
