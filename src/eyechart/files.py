@@ -1,0 +1,118 @@
+"""Write files and folders whole or not at all, and read them back with clear errors.
+
+Everything is written beside its place under another name and then renamed, so a crash leaves the old state or the new.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from eyechart.errors import FileFormatError
+
+FORMAT = 1  # of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
+Record = TypeVar("Record")
+
+
+def our_version() -> str:
+    """Tell which eyechart is running."""
+    return version("eyechart")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path to write to, which takes the place of `path` when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(folder: Path, mark: str = "manifest.json") -> Iterator[Path]:
+    """Yield an empty folder to fill, which takes the place of `folder` when the block succeeds.
+
+    Only a folder that carries the file `mark`, so one we wrote, is ever replaced.
+    """
+    if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileFormatError(f"{folder} to be free", "other files there", "name another place to write to")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    draft.chmod(0o755)  # mkdtemp keeps others out; a result is to be shared like any other folder
+    old = draft.with_name(f"{draft.name}.old")
+    try:
+        yield draft
+        if folder.exists():
+            folder.rename(old)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet."""
+    with replacing(path) as draft:
+        table.write_parquet(draft)
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a Parquet table we wrote."""
+    try:
+        return pl.read_parquet(path)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except (PolarsError, OSError) as error:
+        raise damaged(path, str(error)) from None
+
+
+def write_record(record: object, path: Path) -> None:
+    """Write a dataclass as JSON, with the marks of this version."""
+    from pydantic import TypeAdapter
+
+    content = TypeAdapter(type(record)).dump_python(record, mode="json")
+    with replacing(path) as draft:
+        marks = {"format": FORMAT, "eyechart": our_version()}
+        draft.write_text(json.dumps(marks | content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_record(path: Path, kind: type[Record]) -> Record:
+    """Read a dataclass we wrote, unless it is damaged or a newer eyechart wrote it."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found, writer = int(content.pop("format")), content.pop("eyechart", "unknown")
+        if found > FORMAT:
+            written = f"format {found}, written by eyechart {writer}"
+            raise FileFormatError(f"{path} in format {FORMAT} or older", written, "upgrade eyechart to read it")
+        return TypeAdapter(kind).validate_python(content)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise damaged(path, reason) from None
+    except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
+        raise damaged(path, str(error)) from None
+
+
+def missing(path: Path) -> FileFormatError:
+    """Build the error for a file that is not there."""
+    return FileFormatError(f"a file {path}", "none", "check the path, or make it anew")
+
+
+def damaged(path: Path, reason: str) -> FileFormatError:
+    """Build the error for a file that cannot be trusted."""
+    found = f"a damaged file ({reason.splitlines()[0] if reason else 'no reason given'})"
+    return FileFormatError(f"{path} to be whole", found, "make it anew")

@@ -1,0 +1,86 @@
+"""Names that lead to lazily imported objects: formats, audits, models and engines.
+
+A name is one of ours, one that an installed package offers through an entry point of the group, or a
+direct reference: `package.module:object` or `path/to/file.py:object`.
+"""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Generic, TypeVar, cast
+
+from eyechart.errors import SettingError, UnknownNameError
+
+Entry = TypeVar("Entry")
+
+
+class Registry(Generic[Entry]):
+    """Map the names of one kind of thing to objects, importing each only when it is asked for."""
+
+    def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
+        self.kind = kind
+        self.group = f"eyechart.{kind}s"
+        self._targets = dict(entries)
+
+    def names(self) -> tuple[str, ...]:
+        """List our own names first, then those of installed packages."""
+        return tuple(self._targets) + tuple(sorted(set(self._offered()) - set(self._targets)))
+
+    def get(self, name: str) -> Entry:
+        """Import what a name stands for, or say which names are near it."""
+        target = self._targets.get(name) or self._offered().get(name)
+        if target is None and ":" in name:
+            target = name
+        if target is None:
+            raise unknown_name(self.kind, name, self.names())
+        return cast("Entry", import_object(target))
+
+    def _offered(self) -> dict[str, str]:
+        return {point.name: point.value for point in entry_points(group=self.group)}
+
+
+def unknown_name(kind: str, name: str, names: tuple[str, ...]) -> UnknownNameError:
+    """Build the error for a name nobody knows, with the nearest one as advice."""
+    near = get_close_matches(name, names, n=1)
+    advice = f"did you mean {near[0]!r}?" if near else "choose one of those"
+    return UnknownNameError(f"the name of a known {kind} ({', '.join(names)})", repr(name), advice)
+
+
+def import_object(reference: str) -> object:
+    """Import `package.module:object` or `path/to/file.py:object`."""
+    place, _, name = reference.rpartition(":")
+    module = _import_file(Path(place)) if place.endswith(".py") else _import_module(place)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        found = f"a module without {name!r}"
+        raise SettingError(f"an object at {reference!r}", found, "check the name after the colon") from None
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A missing module further down is a broken installation, not a misspelt name.
+        if not name or (error.name and not f"{name}.".startswith(f"{error.name}.")):
+            raise
+        advice = "install the package, or give the path of a .py file before the colon"
+        raise SettingError(f"an importable module {name!r}", "none", advice) from None
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise SettingError(f"a Python file at {path}", "none", "check the path before the colon")
+    name = f"eyechart_file_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:  # pragma: no cover - a .py file always has a loader
+        raise SettingError(f"a Python file at {path}", "something else", "check the path before the colon")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their own module up while it is being executed
+    spec.loader.exec_module(module)
+    return module
