@@ -9,6 +9,7 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,7 @@ from typing import Generic, TypeVar, cast
 from eyechart.errors import SettingError, UnknownNameError
 
 Entry = TypeVar("Entry")
+_FILE_MODULE = "eyechart file "  # no importable module has a space in its name
 
 
 class Registry(Generic[Entry]):
@@ -62,6 +64,14 @@ def import_object(reference: str) -> object:
         raise SettingError(f"an object at {reference!r}", found, "check the name after the colon") from None
 
 
+def reference_to(kind: type) -> str:
+    """Write the reference by which `import_object` finds a class again, in another process too."""
+    module = kind.__module__
+    from_file = module == "__main__" or module.startswith(_FILE_MODULE)
+    place = Path(str(sys.modules[module].__file__)).resolve() if from_file else module
+    return f"{place}:{kind.__qualname__}"
+
+
 def _import_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
@@ -76,11 +86,16 @@ def _import_module(name: str) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise SettingError(f"a Python file at {path}", "none", "check the path before the colon")
-    name = f"eyechart_file_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:  # pragma: no cover - a .py file always has a loader
-        raise SettingError(f"a Python file at {path}", "something else", "check the path before the colon")
-    module = importlib.util.module_from_spec(spec)
+    name = f"{_FILE_MODULE}{path.resolve()}"
+    if name in sys.modules:  # so that a class is the same class each time it is named
+        return sys.modules[name]
+    loader = SourceFileLoader(name, str(path))
+    module = importlib.util.module_from_spec(ModuleSpec(name, loader, origin=str(path)))
+    module.__file__ = str(path)
     sys.modules[name] = module  # dataclasses look their own module up while it is being executed
-    spec.loader.exec_module(module)
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module

@@ -19,7 +19,6 @@ SCORED_ANSWER = pl.Struct({"answer": pl.String, "score": pl.Float64})
 
 STATUSES = ("ok", "refused", "unparsed", "failed")
 SCORE_KINDS = ("prob", "logprob", "logit")
-VERDICT_STATES = ("clear", "caught", "undecided", "none")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,177 @@
+"""Accuracy by groups, and how much of it the most frequent answers alone would have had.
+
+Not a paper's method but the number every other audit is read beside, and the floor under it: answer each question type
+with its most frequent train answer. A model that does not beat this floor has not been shown to look at anything.
+Gain is the paired difference of the two on the same examples.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from eyechart.audits.measuring import measured, measured_by
+from eyechart.dataset import Dataset
+from eyechart.encode.majority import learn_majority, majority_answers
+from eyechart.predictions import Answered, Predictions
+from eyechart.probes import OWN, Prober
+from eyechart.protocols import Engine
+from eyechart.result import Measure, Result, Verdict, View, measures_table, speak
+from eyechart.scoring import chosen_score, score
+from eyechart.statistics import mean, paired_difference
+from eyechart.tables import COUNTS, empty
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Score the answers to the examples as they are.
+
+    `split` is the split to judge: `auto` takes test, else val, else everything; `all` takes everything. A gain whose
+    interval lies below `margin` counts as none.
+    """
+
+    name: ClassVar[str] = "accuracy"
+    needs: ClassVar[tuple[str, ...]] = ("answer",)
+
+    score: str = "auto"
+    by: tuple[str, ...] = ()
+    split: str = "auto"
+    margin: float = 0.01
+
+    def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
+        """Learn the most frequent answers on train and score them on the judged examples."""
+        judged = self._judged(data)
+        how = chosen_score(self.score, judged.examples)
+        majority = learn_majority(_train(data, judged))
+        rows = _floor(judged, majority, how)
+        floor = measured(
+            "floor",
+            mean(rows["floor"].drop_nulls(), rows.drop_nulls("floor")["cluster"]),
+            of="floor",
+            condition=OWN,
+            score=how,
+        )
+        return Result(
+            audit=self.name,
+            subject=data.name,
+            settings=asdict(self),
+            measures=measures_table([floor] if floor.n else []),
+            rows=rows,
+            tables={"counts": _count_references(judged), "majority": majority},
+            views=(MAJORITY_VIEW,) if majority.height else (),
+            verdict=Verdict("none", "floor", _say_floor(floor)),
+        )
+
+    def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
+        """Ask for the judged examples as they are."""
+        yield OWN, Prober(data).plain(study.rows["id"])
+
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:  # noqa: ARG002
+        """Score the answers, overall and by group, and compare them with the floor."""
+        examples = data.examples.join(study.rows, on="id", validate="1:1")
+        how = chosen_score(self.score, examples)
+        answered = predictions.beside(examples, OWN)
+        rows = _score_rows(answered, how)
+        measures = list(_measure(rows, answered.lost, how))
+        groups = [measured_by(data, rows, measures[0], column) for column in self.by] if rows.height else []
+        return Result(
+            audit=self.name,
+            subject=predictions.model,
+            settings=study.settings,
+            measures=pl.concat([measures_table(measures), *groups]),
+            rows=rows,
+            tables={"counts": _with_unscored(answered, rows)},
+            views=tuple(_view_by(column) for column in self.by),
+            verdict=self._decide(measures),
+        )
+
+    def _judged(self, data: Dataset) -> Dataset:
+        if self.split == "all":
+            return data
+        return data.divide(learn=None, judge=None if self.split == "auto" else self.split).judge
+
+    def _decide(self, measures: list[Measure]) -> Verdict:
+        found = {measure.name: measure for measure in measures}
+        if "gain" not in found:
+            sentence = f"Accuracy is {speak(asdict(found['accuracy']))}; without a train split there is no floor."
+            return Verdict("none", "accuracy", sentence)
+        gain = found["gain"]
+        said = f"{speak(asdict(gain))} points over the most frequent answers"
+        if gain.low > 0:
+            return Verdict("clear", "gain", f"It beats the floor: {said}.")
+        if gain.high < self.margin:
+            return Verdict("caught", "gain", f"It does not beat the floor: {said}.")
+        return Verdict("undecided", "gain", f"Too few examples to tell it from the floor: {said}.")
+
+
+MAJORITY_VIEW = View(
+    "bars",
+    "majority",
+    "How often the most frequent answer is right, by question type",
+    "A long bar is a type whose most frequent train answer is often right without looking.",
+    {"x": "share", "y": "question_type", "label": "answer", "n": "n"},
+)
+
+
+def _view_by(column: str) -> View:
+    drawn = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
+    reading = "A bar is the accuracy in a group; whiskers are 95 % intervals."
+    return View("bars", "measures", f"Accuracy by {column}", reading, drawn, {"by": column})
+
+
+def _train(data: Dataset, judged: Dataset) -> pl.DataFrame:
+    """Take the train split without the judged examples; data without one have nothing to learn from."""
+    if "train" not in data.splits():
+        return data.examples.clear()
+    train = data.examples.filter(pl.col("split") == "train")
+    return train.join(judged.examples, on="id", how="anti")
+
+
+def _floor(judged: Dataset, majority: pl.DataFrame, how: str) -> pl.DataFrame:
+    answers = majority_answers(judged.examples, majority)
+    given = judged.examples.with_columns(
+        answers.alias("given"), pl.concat_list(answers.alias("ranking")), judged.clusters().alias("cluster")
+    )
+    scores = score(given, how) if majority.height else pl.Series([None] * given.height, dtype=pl.Float64)
+    return given.select("id", "cluster", scores.alias("floor"))
+
+
+def _score_rows(answered: Answered, how: str) -> pl.DataFrame:
+    """Score every draw and average over the draws of an example."""
+    scored = answered.table.with_columns(score(answered.table, how).alias("accuracy")).drop_nulls("accuracy")
+    return scored.group_by("id", "cluster", "floor").agg(pl.col("accuracy").mean())
+
+
+def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
+    yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", condition=OWN, score=how)
+    both = rows.drop_nulls("floor")
+    if both.height:
+        gain = paired_difference(both["accuracy"], both["floor"], both["cluster"])
+        yield measured("gain", gain, of=None, condition=OWN, score=how)
+    if lost.height:
+        # Answers that were left out could hide mistakes: what if they had all been wrong?
+        wrong = lost.select("cluster", pl.lit(0.0).alias("accuracy"))
+        worst = pl.concat([rows.select("cluster", "accuracy"), wrong])
+        found = mean(worst["accuracy"], worst["cluster"])
+        yield measured("accuracy, lost as wrong", found, of=None, condition=OWN, score=how)
+
+
+def _count_references(judged: Dataset) -> pl.DataFrame:
+    n = judged.examples["answer"].is_not_null().sum()
+    rows = [(None, "judged", None, n), (None, "left out", "no reference answer", judged.examples.height - n)]
+    return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
+
+
+def _with_unscored(answered: Answered, rows: pl.DataFrame) -> pl.DataFrame:
+    n = answered.table["id"].n_unique() - rows.height
+    row = pl.DataFrame(
+        [(OWN, "unscored", "no reference to score against", n)], schema=answered.counts.schema, orient="row"
+    )
+    return pl.concat([answered.counts, row]).filter(pl.col("n") > 0)
+
+
+def _say_floor(floor: Measure) -> str:
+    if not floor.n:
+        return "There is no train split to learn the most frequent answers from."
+    return f"The most frequent train answer of each question type scores {speak(asdict(floor))} points."

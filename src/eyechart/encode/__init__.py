@@ -1,0 +1,1 @@
+"""Columns that audits need and data do not bring, one file each."""

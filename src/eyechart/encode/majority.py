@@ -1,0 +1,38 @@
+"""The most frequent answer of each question type: what can be had without looking."""
+
+import polars as pl
+
+EVERY_TYPE = "(every type)"
+
+
+def learn_majority(examples: pl.DataFrame) -> pl.DataFrame:
+    """Count each question type's most frequent answer, and that of all together; ties go to the first in the alphabet.
+
+    Columns: question_type, answer, hits, n, share.
+    """
+    typed = _types(examples).drop_nulls(["question_type", "answer"])
+    overall = typed.clear() if examples.is_empty() else _types(examples).drop_nulls("answer")
+    counted = pl.concat([typed, overall.with_columns(pl.lit(EVERY_TYPE).alias("question_type"))])
+    return (
+        counted.group_by("question_type", "answer")
+        .agg(pl.len().cast(pl.Int64).alias("hits"))
+        .sort(["hits", "answer"], descending=[True, False])
+        .group_by("question_type", maintain_order=True)
+        .agg(pl.col("answer").first(), pl.col("hits").first(), pl.col("hits").sum().alias("n"))
+        .with_columns((pl.col("hits") / pl.col("n")).alias("share"))
+        .sort(["n", "question_type"], descending=[True, False])
+    )
+
+
+def majority_answers(examples: pl.DataFrame, majority: pl.DataFrame) -> pl.Series:
+    """Answer each example with its type's most frequent answer; a type never met gets the one of all together."""
+    floor = majority.select("question_type", pl.col("answer").alias("majority"))
+    overall = floor.filter(pl.col("question_type") == EVERY_TYPE)["majority"]
+    found = _types(examples).join(floor, on="question_type", how="left", validate="m:1", maintain_order="left")
+    return found["majority"].fill_null(overall[0]) if len(overall) else found["majority"]
+
+
+def _types(examples: pl.DataFrame) -> pl.DataFrame:
+    known = "question_type" in examples.columns
+    kind = pl.col("question_type") if known else pl.lit(None, pl.String).alias("question_type")
+    return examples.select(kind, "answer")

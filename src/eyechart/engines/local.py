@@ -1,0 +1,17 @@
+"""The engine of one process: batches in their order, one at a time, as they are asked for."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from eyechart.protocols import Step
+
+
+@dataclass(frozen=True)
+class Local:
+    """Run each batch here; Polars and NumPy use the cores inside a batch."""
+
+    def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Apply the step to each batch, lazily."""
+        return map(step, batches)

@@ -1,0 +1,134 @@
+"""Where everything lies in the folder of a run, and how it is read back; docs/formats.md draws it."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote, unquote
+
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.errors import FileFormatError
+from eyechart.files import missing, read_record, read_table
+from eyechart.predictions import Predictions
+from eyechart.result import Result
+from eyechart.tables import COUNTS, empty
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a run says of itself."""
+
+    kind: Literal["run"]
+    command: str
+    seed: int
+    limit: int | None
+    inputs: dict[str, str]  # file -> SHA-256
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which audit made a study, so that a later process can go on with it."""
+
+    reference: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The places in a run folder."""
+
+    folder: Path
+
+    @property
+    def manifest(self) -> Manifest:
+        """Read what the run says of itself."""
+        file = self.folder / "manifest.json"
+        if not file.is_file():
+            advice = "make one with `eyechart study` or `eyechart audit`"
+            raise FileFormatError(f"a run in {self.folder}", "no manifest.json there", advice)
+        return read_record(file, Manifest)
+
+    @cached_property
+    def data(self) -> Dataset:
+        """Load the dataset."""
+        return Dataset.load(self.folder / "data")
+
+    def plan_file(self, audit: str) -> Path:
+        """Place the plan of a study."""
+        return self.folder / "studies" / f"{audit}.json"
+
+    def study_folder(self, audit: str) -> Path:
+        """Place a study."""
+        return self.folder / "studies" / audit
+
+    def result_folder(self, model: str, audit: str) -> Path:
+        """Place a result."""
+        return self.folder / "results" / _quoted(model) / audit
+
+    def probe_file(self, condition: str) -> Path:
+        """Place the probes of a condition."""
+        return self.folder / "probes" / f"{_quoted(condition)}.parquet"
+
+    def answer_folder(self, model: str) -> Path:
+        """Place the answers of a model."""
+        return self.folder / "answers" / _quoted(model)
+
+    def answer_file(self, model: str, condition: str) -> Path:
+        """Place the answers of a model under a condition."""
+        return self.answer_folder(model) / f"{_quoted(condition)}.parquet"
+
+    def stock_file(self, model: str) -> Path:
+        """Place the counts of what a model's files of answers hold."""
+        return self.folder / "answers" / f"{_quoted(model)}.parquet"
+
+    def studies(self) -> dict[str, Result]:
+        """Load the studies made so far."""
+        return {name: Result.load(place) for name, place in _folders(self.folder / "studies")}
+
+    def results(self) -> dict[str, dict[str, Result]]:
+        """Load the results so far, by model and audit."""
+        models = _folders(self.folder / "results")
+        return {model: {name: Result.load(at) for name, at in _folders(place)} for model, place in models}
+
+    def conditions(self) -> list[str]:
+        """Name the conditions that were probed."""
+        return [unquote(path.stem) for path in sorted((self.folder / "probes").glob("*.parquet"))]
+
+    def probes(self, condition: str) -> pl.DataFrame:
+        """Read the probes of a condition."""
+        return read_table(self.probe_file(condition))
+
+    def models(self) -> list[str]:
+        """Name the models that answered."""
+        return [name for name, _ in _folders(self.folder / "answers")]
+
+    def answers(self, model: str) -> Predictions:
+        """Read the answers of a model under all conditions."""
+        files = sorted(self.answer_folder(model).glob("*.parquet"))
+        if not files:
+            raise missing(self.answer_folder(model))
+        return Predictions(model, pl.concat([read_table(path) for path in files], how="diagonal"))
+
+    def stock(self, model: str) -> pl.DataFrame:
+        """Read the counts of what a model's files of answers hold."""
+        file = self.stock_file(model)
+        return read_table(file) if file.is_file() else empty(COUNTS)
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """Hash the tables of a saved dataset."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))}
+
+
+def _quoted(name: str) -> str:
+    # Names of models and conditions hold slashes and colons, which are not for file names everywhere.
+    return quote(name, safe=" #+=@")
+
+
+def _folders(place: Path) -> Iterator[tuple[str, Path]]:
+    found = sorted(path for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
+    return ((unquote(path.name), path) for path in found if not path.name.startswith("."))

@@ -1,0 +1,57 @@
+"""Models written in Python: any function over a batch, or any object with `name` and `answer`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import polars as pl
+
+from eyechart.dataset import Images
+from eyechart.errors import ModelError
+from eyechart.protocols import Model
+from eyechart.registry import import_object
+
+Answerer = Callable[[Sequence[Mapping[str, Any]]], Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Function:
+    """Let a function answer: it is handed the probes of a batch as dicts and returns one text each.
+
+    A probe has `id`, `condition`, the content of each modality, `image_path` (null where there is no picture), and
+    `choices`, `visible`, `hidden` where they apply. None in place of an answer means that it could not be obtained.
+    """
+
+    name: str
+    function: Answerer
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Ask the function once for the whole batch."""
+        rows = probes.with_columns(_paths(probes, images)).to_dicts()
+        answers = self.function(rows)
+        if isinstance(answers, str) or len(answers) != len(rows):
+            found = "one text" if isinstance(answers, str) else f"{len(answers)}"
+            raise ModelError(f"{len(rows)} answers from {self.name}", found, "return one answer for each probe")
+        return pl.DataFrame({"id": probes["id"], "answer": pl.Series(answers, dtype=pl.String, strict=False)})
+
+
+def open_function(reference: str) -> Model:
+    """Open `package.module:name` or `file.py:name`: a model, a class of models, or a function over a batch."""
+    found = import_object(reference)
+    if isinstance(found, type):
+        found = found()
+    if isinstance(found, Model):
+        return found
+    if not callable(found):
+        advice = "name a function, or an object with `name` and `answer`"
+        raise ModelError(f"something that answers at {reference!r}", type(found).__name__, advice)
+    return Function(reference.rpartition(":")[2], cast("Answerer", found))
+
+
+def _paths(probes: pl.DataFrame, images: Images) -> pl.Series:
+    if "path" not in images.table.columns:
+        return pl.Series("image_path", [None] * probes.height, dtype=pl.String)
+    root = "" if images.root is None else f"{images.root}/"
+    known = images.table.select("image", (pl.lit(root) + pl.col("path")).alias("image_path"))
+    shown = probes.select("image").join(known, on="image", how="left", validate="m:1", maintain_order="left")
+    return shown["image_path"]

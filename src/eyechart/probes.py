@@ -1,0 +1,82 @@
+"""Probes: keys of what a model will be shown, a hash of it, and the content filled in just before asking.
+
+A probe names, for each modality, the example it is taken from (`image_from`, `question_from`, ...): its own, a donor's,
+or null where the modality is left out. The reference answer never comes near it.
+"""
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.hashing import Hashes, combine, hash_text
+from eyechart.tables import PROBES, check
+
+OWN = "plain"
+EDITS = ("removal", "choices", "visible", "hidden")
+
+
+class Prober:
+    """Complete keys into probes of one dataset; the content of each modality is hashed only once."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+        self._contents: dict[str, pl.DataFrame] = {}
+
+    def plain(self, ids: pl.Series) -> pl.DataFrame:
+        """Show examples as they are."""
+        return self.complete(pl.DataFrame({"id": ids}), OWN)
+
+    def complete(self, keys: pl.DataFrame, condition: str) -> pl.DataFrame:
+        """Take each modality from the example itself where the keys name no other, and add the hash."""
+        own = [pl.col("id").alias(source(name)) for name in self.data.modalities if source(name) not in keys.columns]
+        probes = keys.with_columns(*own, pl.lit(condition).alias("condition"))
+        return check(probes.with_columns(pl.Series("probe", self._hash(probes)).cast(pl.String)), PROBES)
+
+    def _hash(self, probes: pl.DataFrame) -> Hashes:
+        shown = [self._hash_shown(probes[source(name)], name) for name in self.data.modalities]
+        if "choices" not in probes.columns and "choices" in self.data.examples.columns:
+            shown.append(self._hash_shown(probes["id"], "choices"))
+        edits = [hash_text(_as_text(probes[name]), seed=1) for name in EDITS if name in probes.columns]
+        return combine(*shown, *edits)
+
+    def _hash_shown(self, ids: pl.Series, column: str) -> Hashes:
+        shown = _join(ids, self._content(column))
+        return shown.fill_null(0).to_numpy().astype(np.uint64)
+
+    def _content(self, column: str) -> pl.DataFrame:
+        if column not in self._contents:
+            hashes = hash_text(_as_text(self.data.examples[column]))
+            self._contents[column] = pl.DataFrame({"id": self.data.examples["id"], "content": hashes})
+        return self._contents[column]
+
+
+def source(modality: str) -> str:
+    """Name the probe column that says which example a modality is taken from."""
+    return f"{modality}_from"
+
+
+def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
+    """Put the content in the place of the keys: what a model is handed."""
+    shown = probes.select("id", "condition", "probe", *(name for name in EDITS if name in probes.columns))
+    for modality in data.modalities:
+        shown = shown.with_columns(_look_up(probes[source(modality)], data, modality))
+    if "choices" not in shown.columns and "choices" in data.examples.columns:
+        shown = shown.with_columns(_look_up(probes["id"], data, "choices"))
+    return shown
+
+
+def _look_up(ids: pl.Series, data: Dataset, column: str) -> pl.Series:
+    return _join(ids, data.examples.select("id", pl.col(column).alias("content"))).alias(column)
+
+
+def _join(ids: pl.Series, contents: pl.DataFrame) -> pl.Series:
+    asked = ids.to_frame("id")
+    return asked.join(contents, on="id", how="left", validate="m:1", maintain_order="left")["content"]
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    """Write any column as text: nested ones as JSON."""
+    if not column.dtype.is_nested():
+        return column.cast(pl.String)
+    encoded = pl.when(pl.col("it").is_not_null()).then(pl.struct("it").struct.json_encode())
+    return column.to_frame("it").select(encoded).to_series()

@@ -1,0 +1,63 @@
+"""The three contracts: an Audit asks and judges, a Model answers, an Engine says where batches run."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Protocol, runtime_checkable
+
+import polars as pl
+
+from eyechart.dataset import Dataset, Images
+from eyechart.predictions import Predictions
+from eyechart.result import Result
+
+Step = Callable[[pl.DataFrame], pl.DataFrame]
+
+
+class Engine(Protocol):
+    """Run a step over batches, in any order: tables carry keys, and partitions depend on the data only."""
+
+    def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
+        """Apply the step to each batch."""
+        ...
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Hold settings; open weights or connections at the first answer."""
+
+    @property
+    def name(self) -> str:
+        """Name the model in results and folders."""
+        ...
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Answer a batch of filled probes: a table with `id`, `answer` and what else the answers table knows."""
+        ...
+
+
+@runtime_checkable
+class Stocked(Protocol):
+    """A model whose answers exist already, so that it can say beforehand which probes it lacks."""
+
+    def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
+        """Count read, missing, extra and duplicate answers to the probes of one condition."""
+        ...
+
+
+@runtime_checkable
+class Audit(Protocol):
+    """A frozen dataclass whose fields are its settings; it keeps no data and all its methods are pure."""
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]  # columns the examples must have
+
+    def study(self, data: Dataset, engine: Engine) -> Result:
+        """Look at the data alone."""
+        ...
+
+    def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterable[tuple[str, pl.DataFrame]]:  # noqa: A002 - the word of the design
+        """Write what a model must answer, condition by condition, without the reference answers."""
+        ...
+
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+        """Join the answers back by key and measure."""
+        ...

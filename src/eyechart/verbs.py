@@ -1,0 +1,53 @@
+"""The verbs of the front door: study and audit in memory, over the same run folder the command line uses."""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from eyechart.audits import make_audit, runnable
+from eyechart.dataset import Dataset
+from eyechart.layout import Layout
+from eyechart.models import load
+from eyechart.protocols import Audit, Model
+from eyechart.result import Result
+from eyechart.run import Asking, Run
+
+
+def study(data: Dataset, audits: Iterable[str | Audit] | None = None, *, to: str | Path | None = None) -> dict[str, Result]:
+    """Let audits (all that can run, where none are named) look at the data alone.
+
+    `to` keeps the run folder; without it everything happens in a temporary one.
+    """
+    with _place(to) as folder:
+        return Run(Layout(folder)).start(data, "eyechart.study(...)").study(choose(audits, data))
+
+
+def audit(
+    data: Dataset,
+    model: str | Model,
+    audits: Iterable[str | Audit] | None = None,
+    *,
+    to: str | Path | None = None,
+    asking: Asking | None = None,
+) -> dict[str, Result]:
+    """Audit a model on data: study, probe, predict and judge; `asking` says how it is asked and what is allowed."""
+    with _place(to) as folder:
+        run = Run(Layout(folder), asking=asking or Asking()).start(data, "eyechart.audit(...)")
+        run.study(choose(audits, data))
+        return run.audit(load(model) if isinstance(model, str) else model)
+
+
+def choose(audits: Iterable[str | Audit] | None, data: Dataset) -> Sequence[Audit]:
+    """Make audits out of names; None means every one the data have the columns for."""
+    chosen = runnable(data) if audits is None else audits
+    return [make_audit(item) if isinstance(item, str) else item for item in chosen]
+
+
+@contextmanager
+def _place(to: str | Path | None) -> Iterator[Path]:
+    if to is not None:
+        yield Path(to)
+        return
+    with tempfile.TemporaryDirectory(prefix="eyechart-") as folder:
+        yield Path(folder) / "run"

@@ -1,0 +1,36 @@
+"""Data that many tests share."""
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.dataset import Dataset, Images
+
+PROJECT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def tiny() -> Dataset:
+    """Eight questions on four images, half of them train, half test."""
+    examples = pl.DataFrame(
+        {
+            "id": [f"0{n}" for n in range(8)],
+            "image": ["a", "a", "b", "b", "c", "c", "d", "d"],
+            "question": ["what color is it?", "is it big?"] * 4,
+            "answer": ["red", "yes", "red", "no", "red", "yes", "blue", "yes"],
+            "question_type": ["what color", "is it"] * 4,
+            "split": ["train"] * 4 + ["test"] * 4,
+        }
+    )
+    return Dataset("tiny", examples, Images.named(examples["image"]))
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Point to the real data, which are never part of the project."""
+    folder = Path(os.environ.get("EYECHART_DATA", PROJECT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"the real data are not at {folder}; set EYECHART_DATA to their folder")
+    return folder

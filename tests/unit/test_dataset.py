@@ -1,0 +1,143 @@
+"""Datasets check themselves, divide by image, and survive the disk."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.dataset import Dataset, Images
+from eyechart.errors import DataError, FileFormatError, TableError
+
+
+def without_splits(n: int, per_image: int = 5) -> Dataset:
+    examples = pl.DataFrame(
+        {
+            "id": [str(i) for i in range(n)],
+            "image": [str(i // per_image) for i in range(n)],
+            "question": ["q"] * n,
+            "answer": ["a"] * n,
+        }
+    )
+    return Dataset("plain", examples, Images.named(examples["image"]))
+
+
+def test_every_image_must_be_in_the_images_table(tiny: Dataset) -> None:
+    images = Images(tiny.images.table.filter(pl.col("image") != "b"))
+
+    with pytest.raises(TableError, match=r"found 'b' in row 2 \(id='02'\); add the 2 missing rows"):
+        replace(tiny, images=images)
+
+
+def test_a_modality_must_be_a_column(tiny: Dataset) -> None:
+    with pytest.raises(DataError, match="a column 'caption' in the examples of tiny"):
+        replace(tiny, modalities=("image", "caption"))
+
+
+def test_scan_reads_the_named_columns_with_the_id_in_front(tiny: Dataset) -> None:
+    assert tiny.scan("question", "id").collect().columns == ["id", "question"]
+
+
+def test_scan_says_which_column_is_missing(tiny: Dataset) -> None:
+    with pytest.raises(DataError, match="a column 'objects'"):
+        tiny.scan("objects")
+
+
+def test_divide_uses_the_splits_of_the_data(tiny: Dataset) -> None:
+    learn, judge, note = tiny.divide()
+
+    assert set(learn.examples["split"]) == {"train"}
+    assert set(judge.examples["split"]) == {"test"}
+    assert note == "learned on train, judged on test"
+
+
+def test_a_split_without_answers_is_not_judged(tiny: Dataset) -> None:
+    """The test split of VQA v2 has no public answers: its val split is judged instead."""
+    hidden = tiny.examples.with_columns(
+        pl.when(pl.col("image") == "c").then(pl.lit("val")).otherwise("split").alias("split"),
+        pl.when(pl.col("image") == "d").then(None).otherwise("answer").alias("answer"),
+    )
+
+    assert set(replace(tiny, examples=hidden).divide().judge.examples["image"]) == {"c"}
+
+
+def test_divide_refuses_a_split_nobody_has(tiny: Dataset) -> None:
+    with pytest.raises(DataError, match="a split 'dev' in tiny; found splits test, train"):
+        tiny.divide(judge="dev")
+
+
+def test_data_without_splits_are_divided_by_image() -> None:
+    data = without_splits(5000)
+    learn, judge, note = data.divide(seed=3)
+
+    assert set(learn.examples["image"]).isdisjoint(judge.examples["image"])
+    assert learn.examples.height + judge.examples.height == 5000
+    assert 0.25 < judge.examples.height / 5000 < 0.35
+    assert "30% of images held out" in note
+
+
+def test_the_division_does_not_depend_on_the_order_of_rows() -> None:
+    data = without_splits(500)
+    turned = replace(data, examples=data.examples.reverse())
+
+    assert set(data.divide().judge.examples["id"]) == set(turned.divide().judge.examples["id"])
+    assert set(data.divide(seed=0).judge.examples["id"]) != set(data.divide(seed=1).judge.examples["id"])
+
+
+def test_who_learns_nothing_may_judge_everything() -> None:
+    learn, judge, _ = without_splits(10).divide(learn=None)
+
+    assert (learn.examples.height, judge.examples.height) == (0, 10)
+
+
+def test_an_example_without_an_image_is_a_cluster_of_its_own(tiny: Dataset) -> None:
+    examples = tiny.examples.with_columns(pl.when(pl.col("image") != "a").then("image").alias("image"))
+    clusters = replace(tiny, examples=examples).clusters()
+
+    assert clusters.n_unique() == 5
+    assert clusters[0] != clusters[1]
+
+
+@settings(deadline=None)
+@given(st.integers(1, 60), st.integers(0, 5))
+def test_a_sample_has_its_size_and_grows_by_adding(n: int, seed: int) -> None:
+    data = without_splits(50)
+    smaller, larger = data.sample(n, seed), data.sample(n + 1, seed)
+
+    assert smaller.examples.height == min(n, 50)
+    assert set(smaller.examples["id"]) <= set(larger.examples["id"])
+
+
+def test_a_dataset_comes_back_equal_from_disk(tiny: Dataset, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "data")
+    loaded = Dataset.load(tmp_path / "data")
+
+    assert loaded.examples.equals(tiny.examples)
+    assert loaded.images.table.equals(tiny.images.table)
+    assert (loaded.name, loaded.modalities, loaded.cluster) == (tiny.name, tiny.modalities, tiny.cluster)
+
+
+def test_pictures_inside_the_folder_move_with_it(tiny: Dataset, tmp_path: Path) -> None:
+    pictures = tmp_path / "data" / "pictures"
+    pictures.mkdir(parents=True)
+    inside = replace(tiny, images=Images(tiny.images.table, root=pictures))
+    inside.write_into(tmp_path / "data")
+    (tmp_path / "data").rename(tmp_path / "moved")
+
+    assert Dataset.load(tmp_path / "moved").images.root == tmp_path / "moved" / "pictures"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("rows", {"examples": 9, "images": 4}), ("kind", "run"), ("modalities", "image"), ("cluster", None)],
+)
+def test_a_manifest_that_does_not_fit_is_refused(tiny: Dataset, tmp_path: Path, key: str, value: object) -> None:
+    tiny.save(tmp_path / "data")
+    manifest = tmp_path / "data" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {key: value}))
+
+    with pytest.raises(FileFormatError, match="damaged"):
+        Dataset.load(tmp_path / "data")
