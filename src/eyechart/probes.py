@@ -36,7 +36,10 @@ class Prober:
         shown = [self._hash_shown(probes[source(name)], name) for name in self.data.modalities]
         if "choices" not in probes.columns and "choices" in self.data.examples.columns:
             shown.append(self._hash_shown(probes["id"], "choices"))
-        edits = [hash_text(_as_text(probes[name]), seed=1) for name in EDITS if name in probes.columns]
+        # Each edit has its own seed, so that none can pass for another.
+        edits = [
+            hash_text(_as_text(probes[name]), seed) for seed, name in enumerate(EDITS, 1) if name in probes.columns
+        ]
         return combine(*shown, *edits)
 
     def _hash_shown(self, ids: pl.Series, column: str) -> Hashes:

@@ -9,7 +9,6 @@ normalisation always, min(count / 3, 1) on raw text, or plain equality. Each has
 usable given scores 0.
 """
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.errors import DataError, UnknownNameError
+from eyechart.errors import DataError
+from eyechart.registry import unknown_name
 from eyechart.text import clean_answer, normalize_answer
 
 _TYPES: dict[str, pl.DataType] = {
@@ -46,7 +46,9 @@ class Score:
 
 def score(table: pl.DataFrame, how: str) -> pl.Series:
     """Score each row of a table of examples joined with answers; null exactly where a row cannot be scored."""
-    chosen = _find_score(how)
+    if how not in SCORES:
+        raise unknown_name("score", how, tuple(SCORES))
+    chosen = SCORES[how]
     _check_columns(table, chosen)
     typed = table.select(pl.col(name).cast(_TYPES[name]) for name in chosen.needs)
     return chosen.function(typed).cast(pl.Float64).rename("score")
@@ -59,12 +61,9 @@ def auto_score(examples: pl.DataFrame) -> str:
     return "vqa" if _longest(examples, "answers") > 1 else "exact"
 
 
-def _find_score(how: str) -> Score:
-    if how in SCORES:
-        return SCORES[how]
-    close = difflib.get_close_matches(how, SCORES, n=1)
-    advice = f"did you mean {close[0]}?" if close else "choose one of these"
-    raise UnknownNameError(f"a score out of {', '.join(SCORES)}", repr(how), advice)
+def chosen_score(how: str, examples: pl.DataFrame) -> str:
+    """Resolve the setting `auto` to the score that fits the references."""
+    return auto_score(examples) if how == "auto" else how
 
 
 def _check_columns(table: pl.DataFrame, chosen: Score) -> None:

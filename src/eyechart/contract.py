@@ -1,0 +1,157 @@
+"""What every audit promises, as checks that can be run over any audit, yours included.
+
+    from eyechart.contract import check_audit
+    check_audit(MyAudit(), data, model)
+
+Each promise raises an AssertionError that says what was broken. docs/extending.md shows it at work.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+from polars.testing import assert_frame_equal
+
+from eyechart.audits import make_audit
+from eyechart.dataset import Dataset, Images
+from eyechart.engines.local import Local
+from eyechart.layout import Layout
+from eyechart.probes import fill
+from eyechart.protocols import Audit, Engine, Model, Step
+from eyechart.registry import reference_to
+from eyechart.result import Result
+from eyechart.run import Asking, Run
+from eyechart.tables import PROBES, check
+
+SECRETS = ("answer", "answers", "relevance", "evidence")  # what would give the answer away
+
+
+@dataclass(frozen=True)
+class Case:
+    """An audit with data and a model to try it on."""
+
+    audit: Audit
+    data: Dataset
+    model: Model
+
+    def results(self, folder: Path, data: Dataset | None = None, engine: Engine | None = None) -> tuple[Result, Result]:
+        """Study and judge, in a folder."""
+        run = Run(Layout(folder), engine or Local(), asking=Asking(batch=37)).start(data or self.data)
+        study = run.study([self.audit])[self.audit.name]
+        return study, run.audit(self.model)[self.audit.name]
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """An engine that runs the batches in reverse."""
+
+    def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Apply the step to the last batch first."""
+        return map(step, reversed(list(batches)))
+
+
+@dataclass
+class Failing:
+    """A model that breaks down after some batches, once."""
+
+    model: Model
+    batches: int
+
+    @property
+    def name(self) -> str:
+        """Pass for the model itself."""
+        return self.model.name
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Answer until the patience is gone."""
+        if self.batches == 0:
+            raise InterruptedError
+        self.batches -= 1
+        return self.model.answer(probes, images)
+
+
+def probes_fit_and_keep_the_secret(case: Case, folder: Path) -> None:
+    """Probes have their schema's form, and neither they nor what is shown carries the reference."""
+    study, _ = case.results(folder)
+    for condition, probes in case.audit.probe(case.data, study):
+        check(probes, PROBES)
+        shown = fill(probes.head(100), case.data)
+        told = [name for name in SECRETS if name in (*probes.columns, *shown.columns)]
+        assert not told, f"condition {condition} gives away {told}"
+
+
+def two_runs_are_equal(case: Case, folder: Path) -> None:
+    """The same input gives the same study and the same result."""
+    _assert_same(case.results(folder / "once"), case.results(folder / "twice"))
+
+
+def input_stays_untouched(case: Case, folder: Path) -> None:
+    """Neither table of the dataset is changed."""
+    examples, images = case.data.examples.clone(), case.data.images.table.clone()
+    case.results(folder)
+    assert_frame_equal(examples, case.data.examples)
+    assert_frame_equal(images, case.data.images.table)
+
+
+def order_does_not_matter(case: Case, folder: Path) -> None:
+    """Examples and batches may come in any order: every row of every table stays the same."""
+    turned = replace(case.data, examples=case.data.examples.sample(fraction=1, shuffle=True, seed=1))
+    straight = case.results(folder / "straight")
+    _assert_same(straight, case.results(folder / "examples", data=turned))
+    _assert_same(straight, case.results(folder / "batches", engine=Backwards()))
+
+
+def work_resumes_from_files(case: Case, folder: Path) -> None:
+    """A run that breaks down and goes on ends like one that never broke."""
+    broken = replace(case, model=Failing(case.model, batches=2))
+    try:
+        broken.results(folder / "broken")
+    except InterruptedError:
+        pass
+    else:
+        raise AssertionError("the model was to break down: give it more than two batches of 37 probes")
+    _assert_same(case.results(folder / "broken"), case.results(folder / "whole"))
+
+
+def settings_are_recorded(case: Case, folder: Path) -> None:
+    """The settings in study and result make the same audit again."""
+    for result in case.results(folder):
+        assert make_audit(reference_to(type(case.audit)), result.settings) == case.audit, result.settings
+
+
+def every_example_is_accounted_for(case: Case, folder: Path) -> None:
+    """Each probe is counted once under its condition, and each usable one has a row in the result."""
+    study, result = case.results(folder)
+    counts = result.tables["counts"]
+    for condition, probes in case.audit.probe(case.data, study):
+        counted = counts.filter(pl.col("condition") == condition)["n"].sum()
+        assert counted == probes.height, f"{probes.height} probes of {condition}, {counted} counted"
+    strangers = set(result.rows["id"]) - set(case.data.examples["id"])
+    assert not strangers, f"rows of examples nobody has: {sorted(strangers)[:3]}"
+
+
+PROMISES: Sequence[Callable[[Case, Path], None]] = (
+    probes_fit_and_keep_the_secret,
+    two_runs_are_equal,
+    input_stays_untouched,
+    order_does_not_matter,
+    work_resumes_from_files,
+    settings_are_recorded,
+    every_example_is_accounted_for,
+)
+
+
+def check_audit(audit: Audit, data: Dataset, model: Model) -> None:
+    """Hold an audit to every promise."""
+    for promise in PROMISES:
+        with tempfile.TemporaryDirectory() as folder:
+            promise(Case(audit, data, model), Path(folder))
+
+
+def _assert_same(left: tuple[Result, Result], right: tuple[Result, Result]) -> None:
+    for one, other in zip(left, right, strict=True):
+        for name in ("measures", "rows", *one.tables):
+            assert_frame_equal(one.table(name), other.table(name), check_exact=True)
+        assert (one.views, one.verdict, one.settings) == (other.views, other.verdict, other.settings)

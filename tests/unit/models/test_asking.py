@@ -1,0 +1,83 @@
+"""Every probe is asked once, and a crash loses at most one batch."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.dataset import Dataset, Images
+from eyechart.engines.local import Local
+from eyechart.models.asking import AnswerLog, ask, unanswered
+from eyechart.probes import Prober
+
+
+class Echo:
+    """Answer every question with itself, and remember the sizes of the batches."""
+
+    name = "echo"
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        self.batches.append(probes.height)
+        return probes.select("id", pl.col("question").alias("answer"))
+
+
+@pytest.fixture
+def probes(tiny: Dataset) -> pl.DataFrame:
+    return Prober(tiny).plain(tiny.examples["id"])
+
+
+@pytest.mark.parametrize(("batch", "sizes"), [(3, [3, 3, 2]), (8, [8]), (100, [8])])
+def test_batches_have_their_size_and_answers_their_question(
+    tiny: Dataset, probes: pl.DataFrame, batch: int, sizes: list[int]
+) -> None:
+    model = Echo()
+    answers = pl.concat(ask(model, probes, tiny, Local(), batch))
+
+    assert model.batches == sizes
+    assert answers.sort("id")["answer"].to_list() == tiny.examples["question"].to_list()
+
+
+def test_an_answer_to_other_content_does_not_count(probes: pl.DataFrame) -> None:
+    answers = probes.select("id", pl.when(pl.col("id") != "03").then("probe").otherwise(pl.lit("1")).alias("probe"))
+
+    assert unanswered(probes, answers)["id"].to_list() == ["03"]
+
+
+def test_a_log_cut_anywhere_keeps_every_whole_line(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:
+    log = AnswerLog(tmp_path / "plain.jsonl")
+    for answers in ask(Echo(), probes, tiny, Local(), 4):
+        log.append(answers)
+    content = log.path.read_bytes()
+    for length in range(0, len(content) + 1, 7):
+        log.path.write_bytes(content[:length])
+
+        assert log.read().height == content[:length].count(b"\n")
+
+
+def test_a_cut_log_can_be_continued(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:
+    log = AnswerLog(tmp_path / "plain.jsonl")
+    first, second = ask(Echo(), probes, tiny, Local(), 4)
+    log.append(first)
+    log.path.write_bytes(log.path.read_bytes()[:-5])
+    kept = log.read()
+    log.append(second)
+
+    assert kept.height == 3
+    assert log.read().height == 7
+
+
+def test_odd_answers_survive_the_log(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:
+    class Odd(Echo):
+        def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+            odd = ["line\nbreak", '"quoted"', "\u2028", "", "\\", "é🙂", None, " "]
+            scores = [[{"answer": "a", "score": 0.5}]] * 8
+            return probes.select("id").with_columns(pl.Series("answer", odd), pl.Series("scores", scores))
+
+    log = AnswerLog(tmp_path / "plain.jsonl")
+    (answers,) = ask(Odd(), probes, tiny, Local(), 8)
+    log.append(answers)
+
+    assert log.read().select(answers.columns).equals(answers)
