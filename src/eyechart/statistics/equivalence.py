@@ -1,0 +1,79 @@
+"""Equivalence: evidence that a difference is smaller than a margin, not just that none was found.
+
+Two one-sided tests (Schuirmann 1987): equivalent at level 1 - alpha where both "mean <= -margin" and "mean >= margin"
+are rejected at alpha, which is where the 1 - 2 alpha interval lies within the margin; p is the larger of the two.
+The clustered t test is used, or where `intervals` would not trust it: Tango's score test for differences of 0/1 scores
+(few changed rows make the t test far too sure), and where all C clusters have the same mean v, the largest chance
+of that under a mean at the margin, ((1 - margin) / (1 - |v|))^C for differences in -1..1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from eyechart.errors import SettingError
+from eyechart.statistics.intervals import degrees, discordant
+from eyechart.statistics.means import NOTHING, estimate
+from eyechart.statistics.moments import Moments, moments
+from eyechart.statistics.proportions import tango_score
+from eyechart.statistics.rows import Clusters, arrange, check_share, numbers
+
+
+class Equivalence(NamedTuple):
+    """Whether a mean difference lies within the margin; `low` and `high` are the 1 - 2 alpha interval."""
+
+    value: float
+    low: float
+    high: float
+    margin: float
+    p: float
+    equivalent: bool
+    n: int
+    clusters: int
+
+
+def equivalence(
+    differences: npt.ArrayLike, clusters: Clusters | None = None, margin: float = 0.01, level: float = 0.95
+) -> Equivalence:
+    """Test that the mean of row-wise differences lies strictly within plus and minus the margin."""
+    check_share("level", level)
+    if margin <= 0 or level <= 0.5:
+        raise SettingError("a margin above 0 and a level above 0.5", f"{margin}, {level}", "0.01 is one point")
+    rows = arrange((numbers(differences, "differences"),), clusters)
+    m = moments(rows, "differences")
+    found = estimate(m, 2 * level - 1, "differences") if rows.groups.size else NOTHING
+    p = TESTS[found.method](m, margin)
+    return Equivalence(
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        margin=margin,
+        p=p,
+        equivalent=p <= 1 - level,
+        n=found.n,
+        clusters=found.clusters,
+    )
+
+
+def _student(m: Moments, margin: float) -> float:
+    t = (np.abs(m.mean) - margin) / m.se
+    return float(scipy.special.stdtr(m.clusters - 1.0, t)[0])
+
+
+def _tango(m: Moments, margin: float) -> float:
+    scores = np.array([tango_score(discordant(m), margin)[0], -tango_score(discordant(m), -margin)[0]])
+    return float(scipy.special.stdtr(degrees(m), scores.max())[0])
+
+
+def _exact(m: Moments, margin: float) -> float:
+    v = abs(float(m.mean[0]))
+    return float(((1 - margin) / (1 - v)) ** m.clusters[0]) if v < margin < 1 else float(v >= margin)
+
+
+def _nothing(m: Moments, margin: float) -> float:  # noqa: ARG001 - one signature for all tests
+    return float("nan")
+
+
+TESTS = {"t": _student, "t, few clusters": _student, "tango": _tango, "exact": _exact, "none": _nothing}

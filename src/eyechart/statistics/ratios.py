@@ -1,0 +1,116 @@
+"""Ratio of two means over the same rows, by the bootstrap of whole clusters.
+
+R = sum N / sum D with the delta method's SE(R) = sqrt(C / (C - 1) sum_c (N_c - R D_c)^2) / |sum D| over cluster sums
+N_c, D_c (Cochran 1977, section 6). Clusters are drawn with replacement and R* and SE* computed from each draw; the
+interval is the bootstrap-t, R - SE q_{1 - alpha/2} .. R - SE q_{alpha/2}, with q the quantiles of (R* - R) / SE*
+(Efron & Tibshirani 1993, chapter 12), which holds its level with few clusters where percentiles do not. Where too few
+clusters carry the ratio, draws without spread leave an end infinite; then R +- t_{C-1} SE stands in ("delta").
+
+A ratio means little where its denominator may be 0: `unstable` says that the denominator's interval includes 0 or
+its mean is within 0.1 of 0, that the bootstrap-t failed, or that there is no spread at all.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from eyechart.errors import SettingError
+from eyechart.statistics.means import Span, estimate
+from eyechart.statistics.moments import moments
+from eyechart.statistics.rows import Clusters, Floats, Rows, arrange, check_share, numbers, sums
+
+SMALL_DENOMINATOR = 0.1
+CELLS = 2_000_000  # draws x clusters in memory at once
+
+
+class Ratio(NamedTuple):
+    """A ratio with its interval; do not rely on it where it is `unstable`."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+    method: str
+    se: float
+    unstable: bool
+
+
+class Fit(NamedTuple):
+    """Ratio and standard error, of the data or of each draw."""
+
+    ratio: Floats
+    se: Floats
+
+
+def ratio(
+    numerator: npt.ArrayLike,
+    denominator: npt.ArrayLike,
+    clusters: Clusters | None = None,
+    *,
+    draws: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Ratio:
+    """Estimate mean(numerator) / mean(denominator); NaN without rows or with a denominator of 0."""
+    check_share("level", level)
+    if draws < 1:
+        raise SettingError("at least one draw", str(draws), "2000 is a good number")
+    rows = arrange((numbers(denominator, "denominator"), numbers(numerator, "numerator")), clusters)
+    n, count = rows.columns[0].size, rows.clusters.size
+    products = _products(rows)
+    fit = _fit(products.sum(axis=0, keepdims=True), count)
+    value, se = float(fit.ratio[0]), float(fit.se[0])
+    # Sums of squares that cancel leave a rounding error of some 1e-8 in the SE.
+    if not se > 1e-7 * abs(value):
+        return Ratio(value, np.nan, np.nan, n, count, "none", se, unstable=True)
+    drawn = _fit(_draw(products, draws, seed), count)
+    low, high = _bootstrap_t(value, se, drawn, level)
+    if not np.isfinite([low, high]).all():
+        half = float(scipy.special.stdtrit(count - 1.0, (1 + level) / 2)) * se
+        return Ratio(value, value - half, value + half, n, count, "delta", se, unstable=True)
+    return Ratio(value, low, high, n, count, "bootstrap-t", se, unstable=_unstable(rows, level))
+
+
+def _products(rows: Rows) -> Floats:
+    """Give each cluster's sums and their products, which is all that ratio and SE need of a draw."""
+    d, n = (sums(column, rows.clusters) for column in rows.columns)
+    return np.column_stack([n, d, n * n, n * d, d * d])
+
+
+def _fit(totals: Floats, clusters: int) -> Fit:
+    n, d, nn, nd, dd = totals.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = n / d
+        squares = np.maximum(nn - 2 * value * nd + value**2 * dd, 0)
+        return Fit(value, np.sqrt(squares * clusters / (clusters - 1)) / np.abs(d))
+
+
+def _draw(products: Floats, draws: int, seed: int) -> Floats:
+    """Sum the products over clusters drawn with replacement, a bounded number of draws at a time."""
+    generator, count = np.random.default_rng(seed), len(products)
+    block = max(1, CELLS // count)
+    parts = []
+    for start in range(0, draws, block):
+        here = min(block, draws - start)
+        picked = generator.integers(0, count, (here, count)) + count * np.arange(here)[:, None]
+        weights = np.bincount(picked.ravel(), minlength=here * count).reshape(here, count)
+        parts.append(weights.astype(np.float64) @ products)
+    return np.concatenate(parts)
+
+
+def _bootstrap_t(value: float, se: float, drawn: Fit, level: float) -> Span:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (drawn.ratio - value) / drawn.se
+    # A draw without spread or denominator has no t and might lie at either end.
+    tail = (1 - level) / 2
+    low = np.quantile(np.where(np.isnan(t), -np.inf, t), tail, method="lower")
+    high = np.quantile(np.where(np.isnan(t), np.inf, t), 1 - tail, method="higher")
+    return Span(value - se * float(high), value - se * float(low))
+
+
+def _unstable(rows: Rows, level: float) -> bool:
+    below = estimate(moments(rows, "scores"), level, "scores")
+    return below.low <= 0 <= below.high or abs(below.value) < SMALL_DENOMINATOR

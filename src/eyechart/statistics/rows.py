@@ -1,0 +1,115 @@
+"""Rows in key order: what every estimate starts from.
+
+Rows are sorted by group, cluster and value before anything is summed or drawn, so no result depends on the
+order in which rows came, to the last bit. A null cluster is a cluster of its own.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from eyechart.errors import DataError, SettingError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Clusters = pl.Series | npt.NDArray[Any] | Sequence[object]  # the key of each row
+
+
+class Rows(NamedTuple):
+    """Columns in key order, with the index at which each cluster and each group begins."""
+
+    columns: tuple[Floats, ...]
+    clusters: Ints
+    groups: Ints
+
+
+class Grouped(NamedTuple):
+    """The rows of a table, and the key of each group in the same order."""
+
+    rows: Rows
+    keys: pl.DataFrame
+
+
+def sums(values: Floats, starts: Ints) -> Floats:
+    """Sum the runs that begin at `starts`."""
+    return np.add.reduceat(values, starts) if starts.size else np.empty(0)
+
+
+def numbers(values: npt.ArrayLike, name: str = "values") -> Floats:
+    """Turn values into floats, refusing what has no finite number."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} to be numbers", str(error), "score every row or leave it out first") from None
+    bad = np.flatnonzero(~np.isfinite(array))
+    if array.ndim != 1:
+        raise DataError(f"{name} in one dimension", f"{array.ndim} dimensions", "pass one value a row")
+    if bad.size:
+        found = f"{array[bad[0]]} in row {bad[0]} ({bad.size} such rows)"
+        raise DataError(f"{name} to be finite", found, "score every row or leave it out first")
+    return array
+
+
+def keys(clusters: Clusters | None, n: int) -> pl.Series:
+    """Name the cluster of every row; null is a cluster of its own."""
+    if clusters is None:
+        return pl.Series("cluster", [None] * n, dtype=pl.String)
+    series = pl.Series("cluster", clusters)
+    if len(series) != n:
+        raise DataError(f"one cluster for each of {n} rows", f"{len(series)}", "pass both from the same table")
+    if series.dtype.is_float():
+        return series.fill_nan(None)
+    # Categories may sort in the order of their first appearance, which is the order of the rows.
+    return series.cast(pl.String) if series.dtype in {pl.Categorical, pl.Enum} else series
+
+
+def arrange(columns: tuple[Floats, ...], clusters: Clusters | None) -> Rows:
+    """Sort rows by cluster, then by the columns in turn, as one group."""
+    lengths = {column.size for column in columns}
+    if len(lengths) > 1:
+        found = f"lengths {', '.join(map(str, sorted(lengths)))}"
+        raise DataError("columns of one length", found, "pass them from the same table")
+    names = [f"column{i}" for i in range(len(columns))]
+    series = keys(clusters, columns[0].size)
+    table = pl.DataFrame([series, *map(pl.Series, names, columns)]).sort("cluster", *names, nulls_last=True)
+    group = np.zeros(min(1, table.height), dtype=np.int64)
+    return Rows(tuple(table[name].to_numpy() for name in names), np.flatnonzero(cluster_begins(table)), group)
+
+
+def arrange_table(table: pl.DataFrame, value: str, by: Sequence[str], cluster: str | None) -> Grouped:
+    """Sort rows by the groups of `by`, then cluster, then value."""
+    # Plain names of our own, since any of the columns may be the same one.
+    names = [f"by{i}" for i in range(len(by))]
+    own = keys(None if cluster is None else table[cluster], table.height)
+    columns = [pl.Series("value", numbers(table[value], value)), own]
+    columns += [table[column].alias(name) for name, column in zip(names, by, strict=True)]
+    short = pl.DataFrame(columns).sort(*names, "cluster", "value", nulls_last=True)
+    first = begins(short, *names)
+    rows = Rows((short["value"].to_numpy(),), np.flatnonzero(first | cluster_begins(short)), np.flatnonzero(first))
+    groups = short.filter(pl.Series(first)).select(names).rename(dict(zip(names, by, strict=True)))
+    return Grouped(rows, groups)
+
+
+def cluster_begins(table: pl.DataFrame) -> Bools:
+    """Mark the first row of each cluster of a sorted table."""
+    alone: Bools = table["cluster"].is_null().to_numpy()
+    return begins(table, "cluster") | alone
+
+
+def begins(table: pl.DataFrame, *names: str) -> Bools:
+    """Mark the rows of a sorted table in which one of the columns changes, and the first."""
+    changed = np.zeros(table.height, dtype=np.bool_)
+    changed[:1] = True
+    for name in names:
+        changed |= table[name].ne_missing(table[name].shift()).to_numpy()
+    return changed
+
+
+def check_share(name: str, share: float) -> None:
+    """Refuse a level, power or error rate that is not strictly between 0 and 1."""
+    if not 0 < share < 1:
+        raise SettingError(f"{name} between 0 and 1", f"{share}", "write 95 % as 0.95")
