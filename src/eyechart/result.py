@@ -99,7 +99,7 @@ class Result:
 
     def __post_init__(self) -> None:
         for name, schema in (("measures", MEASURES), ("rows", ROWS)):
-            object.__setattr__(self, name, check(getattr(self, name), schema).sort(schema.key, nulls_last=True))
+            object.__setattr__(self, name, check(getattr(self, name), schema).sort(schema.key))
         if "counts" not in self.tables:
             raise TableError(f"a table 'counts' in the result of {self.audit}", "none", "count every example")
         check(self.tables["counts"], COUNTS)

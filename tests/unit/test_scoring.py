@@ -95,7 +95,7 @@ def test_nothing_usable_given_scores_zero(how: str) -> None:
 
 
 def test_an_unknown_name_gets_the_nearest_one() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean vqa-always"):
+    with pytest.raises(UnknownNameError, match="did you mean 'vqa-always'"):
         score(full_table(1), "vqa_always")
     with pytest.raises(UnknownNameError, match=r"exact.*one-minus-mape.*'zzz'; choose one"):
         score(full_table(1), "zzz")

@@ -22,7 +22,9 @@ def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:
         if setting not in known:
             raise unknown_name(f"setting of {name}", setting, known)
     try:
-        return TypeAdapter(kind).validate_python({key: _split(kind, key, value) for key, value in (settings or {}).items()})
+        return TypeAdapter(kind).validate_python(
+            {key: _split(kind, key, value) for key, value in (settings or {}).items()}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

@@ -41,7 +41,8 @@ class Accuracy:
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
         """Learn the most frequent answers on train and score them on the judged examples."""
-        judged = self._judged(data)
+        chosen = self._judged(data)
+        judged = chosen.take(pl.col("answer").is_not_null())
         how = chosen_score(self.score, judged.examples)
         majority = learn_majority(_train(data, judged))
         rows = _floor(judged, majority, how)
@@ -58,7 +59,7 @@ class Accuracy:
             settings=asdict(self),
             measures=measures_table([floor] if floor.n else []),
             rows=rows,
-            tables={"counts": _count_references(judged), "majority": majority},
+            tables={"counts": _count_references(chosen), "majority": majority},
             views=(MAJORITY_VIEW,) if majority.height else (),
             verdict=Verdict("none", "floor", _say_floor(floor)),
         )
@@ -81,7 +82,7 @@ class Accuracy:
             settings=study.settings,
             measures=pl.concat([measures_table(measures), *groups]),
             rows=rows,
-            tables={"counts": _with_unscored(answered, rows)},
+            tables={"counts": _count_unscored(answered, rows)},
             views=tuple(_view_by(column) for column in self.by),
             verdict=self._decide(measures),
         )
@@ -134,13 +135,13 @@ def _floor(judged: Dataset, majority: pl.DataFrame, how: str) -> pl.DataFrame:
         answers.alias("given"), pl.concat_list(answers.alias("ranking")), judged.clusters().alias("cluster")
     )
     scores = score(given, how) if majority.height else pl.Series([None] * given.height, dtype=pl.Float64)
-    return given.select("id", "cluster", scores.alias("floor"))
+    return given.select("id", "cluster", scores.alias("floor")).sort("id")
 
 
 def _score_rows(answered: Answered, how: str) -> pl.DataFrame:
     """Score every draw and average over the draws of an example."""
     scored = answered.table.with_columns(score(answered.table, how).alias("accuracy")).drop_nulls("accuracy")
-    return scored.group_by("id", "cluster", "floor").agg(pl.col("accuracy").mean())
+    return scored.group_by("id", "cluster", "floor", maintain_order=True).agg(pl.col("accuracy").mean())
 
 
 def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
@@ -163,12 +164,13 @@ def _count_references(judged: Dataset) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
 
 
-def _with_unscored(answered: Answered, rows: pl.DataFrame) -> pl.DataFrame:
+def _count_unscored(answered: Answered, rows: pl.DataFrame) -> pl.DataFrame:
+    """Give the usable answers that the score does not apply to, as a word where it wants a number, their own count."""
     n = answered.table["id"].n_unique() - rows.height
-    row = pl.DataFrame(
-        [(OWN, "unscored", "no reference to score against", n)], schema=answered.counts.schema, orient="row"
-    )
-    return pl.concat([answered.counts, row]).filter(pl.col("n") > 0)
+    left = pl.when(pl.col("status") == "ok").then(pl.col("n") - n).otherwise("n")
+    row = (OWN, "unscored", "the score does not apply to this answer", n)
+    unscored = pl.DataFrame([row], schema=answered.counts.schema, orient="row")
+    return pl.concat([answered.counts.with_columns(left.alias("n")), unscored]).filter(pl.col("n") > 0)
 
 
 def _say_floor(floor: Measure) -> str:

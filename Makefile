@@ -1,0 +1,40 @@
+# `make demo` and `make test` do all of their own set-up on a machine with Python 3.11 or newer, pip, venv and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check format benchmarks clean
+
+demo: $(VENV)/.run-ready
+	$(BIN)/eyechart demo
+
+test: check
+	$(BIN)/python -m pytest --numprocesses auto
+
+check: $(VENV)/.dev-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev-ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks: $(VENV)/.dev-ready
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run-ready: $(BIN)/python pyproject.toml constraints.txt
+	$(INSTALL) --editable .
+	touch $@
+
+$(VENV)/.dev-ready: $(BIN)/python pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[dev]'
+	touch $@ $(VENV)/.run-ready
