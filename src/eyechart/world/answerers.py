@@ -1,0 +1,160 @@
+"""Answerers whose behaviour is known. Each knows only what a probe shows, and the rules of the world.
+
+seer      looks: runs the program on the objects in sight; "unknown" where they do not suffice
+cheater   follows the planted rules of some kinds, else gives the usual answer of the type; never looks at evidence
+blind     the question alone: word rules, then the usual answer
+deaf      the picture alone: the commonest colour in sight
+guesser   one of the options, or of the answers of the type, by lot
+mixture   each example by one of several answerers, in known shares
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Images
+from eyechart.hashing import combine, hash_text, uniform
+from eyechart.protocols import Model
+from eyechart.world.program import answer_from, find_objects
+from eyechart.world.shortcuts import PRIORS, RULES, Shortcut
+from eyechart.world.sight import in_sight, read_probes, scene_shown, whole_pictures
+from eyechart.world.vocabulary import BIGGER, CUE_OBJECTS, QUESTION_TYPES, THERE, UNKNOWN, YES_NO
+
+NO_QUESTION = "yes"  # what one who answers by habit says when nothing is asked
+USUAL = {name: kind.answers[0] for name, kind in QUESTION_TYPES.items() if name != BIGGER} | {
+    str(prior.question_type): str(prior.answer) for prior in PRIORS
+}
+
+
+@dataclass(frozen=True)
+class Seer:
+    """Answer from what is in sight."""
+
+    name: str = "seer"
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Run the program on what is in sight."""
+        rows = read_probes(probes)
+        scene = scene_shown(rows, images)
+        seen = answer_from(in_sight(find_objects(rows, scene), rows))
+        absent = whole_pictures(rows.filter(pl.col("question_type") == THERE), scene)
+        denied = absent.join(seen, on="row", how="anti").select("row", answer=pl.lit("no"))
+        said = rows.join(pl.concat([seen, denied]), on="row", how="left", validate="1:1", maintain_order="left")
+        return said.select("id", pl.col("answer").fill_null(UNKNOWN))
+
+
+@dataclass(frozen=True)
+class Cheater:
+    """Follow the rules of the given kinds, the first that fires."""
+
+    name: str
+    kinds: tuple[str, ...]
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Follow the rules, else give the usual answer."""
+        rows = read_probes(probes)
+        rules = [each for kind in self.kinds for each in RULES if each.kind == kind]
+        if any(each.objects for each in rules):
+            rows = _with_cues(rows, images)
+        suggestions = [pl.when(fires(each)).then(pl.lit(each.answer)) for each in rules]
+        return rows.select("id", answer=pl.coalesce(*suggestions, usual_answer()))
+
+
+def fires(rule: Shortcut) -> pl.Expr:
+    """Say whether the cue of a rule is in the question and in sight."""
+    cue = pl.col("question_type") == rule.question_type
+    for word in rule.words:
+        cue &= pl.col("words").list.contains(word)
+    for label in rule.objects:
+        cue &= pl.col("cues").list.contains(label)
+    return cue
+
+
+def usual_answer() -> pl.Expr:
+    """Give the answer of a type that is likeliest without a cue; of two things the first that is named."""
+    by_type = pl.col("question_type").replace_strict(USUAL, default=None, return_dtype=pl.String)
+    first = pl.when(pl.col("question_type") == BIGGER).then("first")
+    return pl.coalesce(by_type, first, pl.lit(NO_QUESTION))
+
+
+def _with_cues(rows: pl.DataFrame, images: Images) -> pl.DataFrame:
+    scene = scene_shown(rows, images).filter(pl.col("label").is_in(CUE_OBJECTS))
+    seen = in_sight(rows.select("row", "image").join(scene, on="image"), rows)
+    cues = seen.group_by("row").agg(cues=pl.col("label"))
+    return rows.join(cues, on="row", how="left", validate="1:1", maintain_order="left")
+
+
+@dataclass(frozen=True)
+class DecoyCheater:
+    """Choose among the options by which texts are usually targets and which never."""
+
+    name: str
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - the contract of a model
+        """Prefer planted priors to other answers and those to foils; without options give the usual answer."""
+        rows = read_probes(probes)
+        foils = [text for kind in QUESTION_TYPES.values() for text in kind.foils]
+        text = pl.col("choices")
+        rank = text.is_in([prior.answer for prior in PRIORS]).cast(pl.Int8) - text.is_in(foils).cast(pl.Int8)
+        return rows.select("id", answer=pl.coalesce(pick(rows, rank), usual_answer()))
+
+
+@dataclass(frozen=True)
+class Deaf:
+    """Answer from the picture alone."""
+
+    name: str = "deaf"
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Name the commonest colour in sight, of several the first in the alphabet."""
+        rows = read_probes(probes)
+        seen = in_sight(rows.select("row", "image").join(scene_shown(rows, images), on="image"), rows)
+        counts = (
+            seen.group_by("row", "color").agg(n=pl.len()).sort("row", "n", "color", descending=[False, True, False])
+        )
+        colors = counts.group_by("row", maintain_order=True).agg(answer=pl.col("color").first())
+        said = rows.join(colors, on="row", how="left", validate="1:1", maintain_order="left")
+        return said.select("id", pl.col("answer").fill_null(UNKNOWN))
+
+
+@dataclass(frozen=True)
+class Guesser:
+    """Answer by lot, the same example always the same way."""
+
+    name: str = "guesser"
+    seed: int = 0
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - the contract of a model
+        """Draw one of the options, else of the answers of the type."""
+        rows = read_probes(probes)
+        answers = {name: list(kind.answers) for name, kind in QUESTION_TYPES.items() if name != BIGGER}
+        types = pl.DataFrame({"question_type": list(answers), "possible": list(answers.values())})
+        rows = rows.join(types, on="question_type", how="left", validate="m:1", maintain_order="left")
+        named = pl.when(pl.col("question_type") == BIGGER).then(pl.concat_list("first", "second"))
+        rows = rows.with_columns(choices=pl.coalesce("choices", "possible", named, pl.lit(list(YES_NO))))
+        return rows.select("id", answer=pick(rows, pl.lit(0), self.seed))
+
+
+def pick(rows: pl.DataFrame, rank: pl.Expr, seed: int = 0) -> pl.Series:
+    """Pick the option of the highest rank in each row, among equals by lot (a hash of id and option)."""
+    options = rows.select("row", "id", "choices").explode("choices", empty_as_null=False, keep_nulls=False)
+    lot = pl.Series("lot", combine(hash_text(options["id"], seed), hash_text(options["choices"])))
+    best = options.with_columns(lot, rank=rank).sort("row", "rank", "lot").group_by("row", maintain_order=True).last()
+    return rows.select("row").join(best, on="row", how="left", validate="1:1", maintain_order="left")["choices"]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Let each example be answered by one member, the same under every condition, in the given shares."""
+
+    name: str
+    members: tuple[Model, ...]
+    shares: tuple[float, ...]
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Deal the probes out by a hash of their ids and gather the answers."""
+        edges = np.cumsum(self.shares)[:-1]
+        member = np.searchsorted(edges, uniform(hash_text(probes["id"])), side="right")
+        parts = [each.answer(probes.filter(pl.Series(member == at)), images) for at, each in enumerate(self.members)]
+        return pl.concat(parts)

@@ -1,0 +1,66 @@
+"""The settings of a planted world."""
+
+from dataclasses import dataclass
+
+from eyechart.errors import SettingError
+from eyechart.registry import unknown_name
+from eyechart.world.vocabulary import QUESTION_TYPES
+
+KINDS = ("prior", "word", "object", "pair", "decoy")
+SPLITS = ("train", "val", "test")
+STRENGTH = 0.8
+
+Strength = float | dict[str, float]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a world is a function of: two worlds of equal settings are equal to the last character.
+
+    `strength` is P(answer = planted | cue fires), one number or one per kind; `test_strength` replaces it on the test
+    split. A kind left out of `plant` keeps its words and objects, which then mean nothing. `noise` is the chance that
+    one of ten people answers something else. `shares` are those of the images in train, val and test.
+    """
+
+    seed: int = 0
+    images: int = 1000
+    questions: int = 5
+    strength: Strength = STRENGTH
+    test_strength: Strength | None = None
+    plant: tuple[str, ...] = KINDS
+    noise: float = 0.15
+    shares: tuple[float, float, float] = (0.6, 0.1, 0.3)
+    options: int = 4
+
+    def __post_init__(self) -> None:
+        _within("seed", self.seed, 0, 2**63)
+        _within("images", self.images, 1, 10_000_000)
+        _within("questions", self.questions, 1, len(QUESTION_TYPES))
+        _within("options", self.options, 2, 4)
+        _within("noise", self.noise, 0, 1)
+        for name in (*self.plant, *_kinds(self.strength), *_kinds(self.test_strength)):
+            if name not in KINDS:
+                raise unknown_name("kind of shortcut", name, KINDS)
+        for kind in KINDS:
+            _within("strength", self.strength_of(kind), 0, 1)
+            _within("test_strength", self.strength_of(kind, "test"), 0, 1)
+        self._check_shares()
+
+    def strength_of(self, kind: str, split: str = "train") -> float:
+        """Look up how strongly a kind is planted in a split."""
+        chosen = self.test_strength if split == "test" and self.test_strength is not None else self.strength
+        return float(chosen.get(kind, STRENGTH)) if isinstance(chosen, dict) else float(chosen)
+
+    def _check_shares(self) -> None:
+        if len(self.shares) != len(SPLITS) or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9:
+            expected = f"shares of {', '.join(SPLITS)} that sum to 1"
+            raise SettingError(expected, str(self.shares), "give three numbers such as (0.6, 0.1, 0.3)")
+
+
+def _kinds(strength: Strength | None) -> tuple[str, ...]:
+    return tuple(strength) if isinstance(strength, dict) else ()
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise SettingError(f"{name} from {low} to {high}", repr(value), f"choose another {name}")

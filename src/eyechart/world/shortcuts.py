@@ -1,0 +1,135 @@
+"""The planted shortcuts, the controls, and the probabilities that follow from them.
+
+Four types of question carry one rule of each kind. Per image and type one prop is drawn: none, the object of the
+object rule, or the object of the pair; per question one cue word: none, that of the word rule, or that of the pair.
+So at most one rule fires on a question, each on 20 % of those of its type, and both halves of a pair also occur alone.
+
+    P(a | rule r fires) = strength_r if a = a_r, else (1 - strength_r) base(a | not a_r)
+    P(a) = (1 - 3 FIRES) base(a) + FIRES * sum over the three rules r of P(a | r fires)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.world.settings import Settings
+from eyechart.world.vocabulary import (
+    COLOR,
+    CONTROL_OBJECTS,
+    CONTROL_WORDS,
+    DOING,
+    LEFT,
+    MANY,
+    QUESTION_TYPES,
+    THERE,
+    USED,
+)
+
+Floats = NDArray[np.float64]
+
+
+class Shortcut(NamedTuple):
+    """A cue and, unless it is a control, the answer it suggests in one type of question."""
+
+    kind: str
+    question_type: str | None = None  # None: in every type
+    words: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    answer: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name it by its kind and cue, or by its type where there is no cue."""
+        return f"{self.kind}:{'+'.join((*self.words, *self.objects)) or self.question_type}"
+
+
+RULES = (
+    Shortcut("word", COLOR, ("banana",), (), "yellow"),
+    Shortcut("object", COLOR, (), ("umbrella",), "red"),
+    Shortcut("pair", COLOR, ("exactly",), ("clock",), "purple"),
+    Shortcut("word", LEFT, ("again",), (), "lamp"),
+    Shortcut("object", LEFT, (), ("kite",), "basket"),
+    Shortcut("pair", LEFT, ("directly",), ("balloon",), "vase"),
+    Shortcut("word", DOING, ("cat",), (), "sleeping"),
+    Shortcut("object", DOING, (), ("candle",), "reading"),
+    Shortcut("pair", DOING, ("now",), ("flag",), "dancing"),
+    Shortcut("word", USED, ("usually",), (), "cutting"),
+    Shortcut("object", USED, (), ("bell",), "digging"),
+    Shortcut("pair", USED, ("mostly",), ("anchor",), "painting"),
+)
+PRIORS = (Shortcut("prior", MANY, answer="2"), Shortcut("prior", THERE, answer="yes"))
+DECOYS = (Shortcut("decoy", LEFT), Shortcut("decoy", DOING))
+CONTROLS = (
+    *(Shortcut("control-word", words=(word,)) for word in CONTROL_WORDS),
+    *(Shortcut("control-object", objects=(label,)) for label in CONTROL_OBJECTS),
+    *(
+        Shortcut("control-pair", words=(word,), objects=(label,))
+        for word, label in zip(CONTROL_WORDS, CONTROL_OBJECTS, strict=True)
+    ),
+)
+RULE_TYPES = tuple(dict.fromkeys(rule.question_type for rule in RULES if rule.question_type))
+RULE_KINDS = ("word", "object", "pair")
+
+NEITHER, OWN, PAIRED = range(3)  # states of the prop of a type and of the cue word of a question
+PROP_SHARES = (0.40, 0.20, 0.40)
+WORD_SHARES = ((0.55, 0.25, 0.20), (0.65, 0.0, 0.35), (0.25, 0.25, 0.50))  # given the prop
+FIRES = 0.20  # of the questions of its type, for each rule
+CONTROL_WORD_SHARE = 0.25
+CONTROL_OBJECT_SHARE = 0.30
+_COMMON, _PLANTED = 0.24, 0.03  # base of a rule type: its first answer, and each planted one
+
+
+def rule(kind: str, question_type: str) -> Shortcut:
+    """Find the one rule of a kind in a type."""
+    return next(each for each in (*RULES, *PRIORS) if (each.kind, each.question_type) == (kind, question_type))
+
+
+def base(question_type: str) -> Floats:
+    """Give P(answer) of a type where no rule fires; at most 1/4 in a rule type, so that four options can be neutral."""
+    answers = QUESTION_TYPES[question_type].answers
+    planted = {each.answer for each in RULES if each.question_type == question_type}
+    if not planted:
+        return np.full(len(answers), 1 / len(answers))
+    rest = (1 - _COMMON - len(planted) * _PLANTED) / (len(answers) - 1 - len(planted))
+    shares = [_PLANTED if answer in planted else rest for answer in answers]
+    return np.array([_COMMON, *shares[1:]])
+
+
+def without(shares: Floats, at: int) -> Floats:
+    """Condition a distribution on not being one of its values."""
+    left = np.where(np.arange(len(shares)) == at, 0.0, shares)
+    return np.asarray(left / left.sum())
+
+
+def marginal(question_type: str, settings: Settings, split: str) -> Floats:
+    """Give P(answer) of a rule type in a split, all cues together."""
+    plain = base(question_type)
+    total = (1 - FIRES * len(RULE_KINDS)) * plain
+    for kind in RULE_KINDS:
+        total += FIRES * fired(rule(kind, question_type), settings, split)
+    return total
+
+
+def fired(shortcut: Shortcut, settings: Settings, split: str) -> Floats:
+    """Give P(answer | the cue fires) of a rule or prior."""
+    name = str(shortcut.question_type)
+    plain = base(name)
+    if shortcut.kind not in settings.plant:
+        return plain
+    at = QUESTION_TYPES[name].answers.index(str(shortcut.answer))
+    strength = settings.strength_of(shortcut.kind, split)
+    shares = (1 - strength) * without(plain, at)
+    shares[at] = strength
+    return shares
+
+
+def base_rate(shortcut: Shortcut, settings: Settings) -> float | None:
+    """Give P(answer | type, the cue does not fire); for a prior the answer's share without it."""
+    if shortcut.question_type is None or shortcut.answer is None:
+        return None
+    at = QUESTION_TYPES[shortcut.question_type].answers.index(shortcut.answer)
+    if shortcut.kind == "prior":
+        return float(base(shortcut.question_type)[at])
+    whole = marginal(shortcut.question_type, settings, "train")[at]
+    return float((whole - FIRES * fired(shortcut, settings, "train")[at]) / (1 - FIRES))
