@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "eyechart"
 LEVELS = (
     ("errors",),
     ("registry", "tables", "files", "hashing", "text"),
+    ("settings",),
     ("dataset", "result", "scoring", "statistics"),
     ("predictions", "probes"),
     ("protocols",),

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parent.parent
-PAGES = [path for path in (PROJECT / "README.md", *sorted(PROJECT.glob("docs/**/*.md"))) if "```console" in path.read_text()]
+PAGES = [
+    path for path in (PROJECT / "README.md", *sorted(PROJECT.glob("docs/**/*.md"))) if "```console" in path.read_text()
+]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# ([\w.]+\.\w+)\n")
 
@@ -32,7 +34,9 @@ def vqa_files(folder: Path) -> None:
         }
         for n in ids
     ]
-    (folder / "vqa_files" / "v2_OpenEnded_mscoco_val2014_questions.json").write_text(json.dumps({"questions": questions}))
+    (folder / "vqa_files" / "v2_OpenEnded_mscoco_val2014_questions.json").write_text(
+        json.dumps({"questions": questions})
+    )
     (folder / "vqa_files" / "v2_mscoco_val2014_annotations.json").write_text(json.dumps({"annotations": annotations}))
     (folder / "results.json").write_text(json.dumps([{"question_id": n, "answer": "red"} for n in ids]))
 
@@ -41,7 +45,7 @@ def run(command: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": "200"}
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        ["/bin/bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -1,4 +1,4 @@
-"""An eye test for multimodal data and models: find shortcuts, measure how much a model leans on them, repair the data."""
+"""An eye test for multimodal data and models."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

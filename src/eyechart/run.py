@@ -29,7 +29,7 @@ Progress = Callable[[str, int], AbstractContextManager[Advance]]
 @contextmanager
 def quiet(label: str, total: int) -> Iterator[Advance]:  # noqa: ARG001 - the shape of every progress
     """Show no progress."""
-    yield lambda n: None
+    yield lambda _: None
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class Run:
         written: set[str] = set()
         for audit, study in self._studied():
             for condition, probes in audit.probe(self.at.data, study, turn):
-                before = self.at.probes(condition) if turn or condition in written else probes.clear()
+                kept = condition in written or (turn > 0 and condition in self.at.conditions())
+                before = self.at.probes(condition) if kept else probes.clear()
                 write_table(_merge(before, probes, condition), self.at.probe_file(condition))
                 written.add(condition)
         for condition in self.at.conditions():

@@ -83,7 +83,11 @@ EXAMPLES = Schema(
     key=("id",),
     rules=(
         Rule("choices", "options without nulls", ~pl.col("choices").list.contains(None)),
-        Rule("choices", "options that hold the answer", pl.col("choices").list.contains(pl.col("answer"))),
+        Rule(
+            "choices",
+            "options that hold the answer",
+            pl.col("answer").is_null() | pl.col("choices").list.contains(pl.col("answer")),
+        ),
         Rule(
             "relevance",
             "one relevance for each option",

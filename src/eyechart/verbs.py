@@ -14,7 +14,9 @@ from eyechart.result import Result
 from eyechart.run import Asking, Run
 
 
-def study(data: Dataset, audits: Iterable[str | Audit] | None = None, *, to: str | Path | None = None) -> dict[str, Result]:
+def study(
+    data: Dataset, audits: Iterable[str | Audit] | None = None, *, to: str | Path | None = None
+) -> dict[str, Result]:
     """Let audits (all that can run, where none are named) look at the data alone.
 
     `to` keeps the run folder; without it everything happens in a temporary one.

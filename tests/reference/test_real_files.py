@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from eyechart.dataset import Dataset
-from eyechart.read import read
-from eyechart.read.predictions import read_predictions
+from eyechart.readers import read
+from eyechart.readers.predictions import read_predictions
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,35 @@
 """The command line: parse, call, print."""
 
+import os
 import sys
+from collections.abc import Callable
 
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from eyechart.cli import data, running
+from eyechart.cli import beginning, running
 from eyechart.errors import EyechartError
 from eyechart.files import our_version
 
+ABOUT = """An eye test for multimodal data and models.
+
+Find the shortcuts in a visual question answering dataset, measure how much a model leans on them, repair the data."""
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    beginning.demo: "eyechart demo -o demo",
+    beginning.ls: "eyechart ls audits --for DATA",
+    beginning.read: "eyechart read table answers.jsonl -o DATA --map question=prompt answer=label",
+    running.study: "eyechart study DATA -a accuracy -o runs/mine",
+    running.probe: "eyechart probe runs/mine",
+    running.predict: "eyechart predict runs/mine -m predictions:answers.json",
+    running.judge: "eyechart judge runs/mine",
+    running.audit: "eyechart audit DATA -m predictions:answers.json --by question_type -o runs/mine",
+    running.report: "eyechart report runs/mine -o report.html",
+}
+
 app = typer.Typer(
     name="eyechart",
-    help="An eye test for multimodal data and models.\n\n"
-    "Find the shortcuts in a visual question answering dataset, measure how much a model leans on them, repair the data.",
+    help=ABOUT,
     epilog="Start with: eyechart demo",
     rich_markup_mode=None,
     add_completion=False,
@@ -20,51 +37,37 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example: {example}")(verb)
 
 
 @app.callback(invoke_without_command=True)
-def eyechart(
-    *, version: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True)
-) -> None:
+def start(*, version: bool = typer.Option(default=False, help="Print the version and leave.")) -> None:
     """Print the version where that is all that was asked for."""
     if version:
         typer.echo(f"eyechart {our_version()}")
         raise typer.Exit
 
 
-for verb in (
-    data.demo,
-    data.ls,
-    data.read,
-    running.study,
-    running.probe,
-    running.predict,
-    running.judge,
-    running.audit,
-    running.report,
-):
-    app.command()(verb)
-
-
 def main() -> None:
     """Run a command; a user's mistake is one line and exit code 1, and only a bug shows a traceback."""
     try:
         code = typer.main.get_command(app).main(prog_name="eyechart", standalone_mode=False)
-    except (EyechartError, TyperException) as error:
-        typer.echo(f"eyechart: {_one_line(error)}", err=True)
-        code = 1
+    except EyechartError as error:
+        code = _fail(str(error))
+    except TyperException as error:
+        code = _fail(f"{error.format_message()} (see --help)")
     except Exit as leaving:
         code = leaving.exit_code
     except (Abort, KeyboardInterrupt):
-        typer.echo("eyechart: stopped; what was answered is kept, run the same command to go on", err=True)
-        code = 1
+        code = _fail("stopped; run the same command again to go on")
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away, as `head` does; Python would complain at exit
+        # The reader of our output went away, as `head` does; let Python not stumble over it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
 
 
-def _one_line(error: EyechartError | TyperException) -> str:
-    message = error.format_message() if isinstance(error, TyperException) else str(error)
-    advice = " (see --help)" if isinstance(error, TyperException) else ""
-    return " ".join(message.split()) + advice
+def _fail(message: str) -> int:
+    typer.echo(f"eyechart: {' '.join(message.split())}", err=True)
+    return 1

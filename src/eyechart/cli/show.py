@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import polars as pl
 import typer
 
+from eyechart.layout import Layout
+from eyechart.reporting import collect, summary_table, to_json
 from eyechart.run import Advance, Progress, quiet
 
 
@@ -16,31 +18,46 @@ def print_json(content: object) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table; numbers stand right."""
+    """Print a table in which numbers stand right and text is taken as it is."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold")
     content = [list(row) for row in rows]
+    table = Table(title=title, title_justify="left", title_style="bold")
     for at, name in enumerate(columns):
-        numeric = bool(content) and all(isinstance(row[at], int | float | None) for row in content)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        counts = bool(content) and all(isinstance(row[at], int) for row in content)
+        table.add_column(name, justify="right" if counts else "left", overflow="fold")
     for row in content:
-        # Text goes in as it is: square brackets in a question are not markup.
-        table.add_row(*("" if cell is None else _plain(cell) for cell in row))
+        table.add_row(*map(_cell, row))
     Console().print(table)
 
 
 def print_counts(title: str, counts: pl.DataFrame) -> None:
     """Print what was read, dropped, missing and extra, with reasons."""
-    shown = counts.select("condition", "status", "reason", "n")
-    columns = [name for name in shown.columns if name == "n" or shown[name].is_not_null().any()]
-    print_table(title, columns, shown.select(columns).rows())
+    columns = [name for name in counts.columns if counts[name].is_not_null().any()]
+    print_table(title, columns, counts.select(columns).rows())
 
 
-def counts_as_dicts(counts: pl.DataFrame) -> list[Mapping[str, object]]:
-    """Bring counts into a form JSON can take."""
-    return [dict(row) for row in counts.iter_rows(named=True)]
+def print_calls(title: str, calls: Mapping[str, int], *, as_json: bool) -> None:
+    """Print a number for each condition."""
+    if as_json:
+        print_json(calls)
+    else:
+        print_table(title, ("condition", "n"), [*calls.items(), ("all", sum(calls.values()))])
+
+
+def print_summary(run: Layout, *, as_json: bool) -> None:
+    """Print the verdict of every study and result in a run."""
+    page = collect(run)
+    if as_json:
+        typer.echo(to_json(page), nl=False)
+        return
+    rows = [
+        (line.audit, line.subject, line.state, line.sentence, line.n, line.clusters) for line in summary_table(page)
+    ]
+    print_table(
+        page.title, ("audit", "subject", "verdict", "in words (points, with 95 % interval)", "n", "clusters"), rows
+    )
 
 
 def progress_bars(*, silent: bool) -> Progress:
@@ -59,7 +76,7 @@ def _bar(label: str, total: int) -> Iterator[Advance]:
         yield lambda n: bars.advance(task, n)
 
 
-def _plain(cell: object) -> str:
+def _cell(value: object) -> str:
     from rich.markup import escape
 
-    return escape(f"{cell:,}" if isinstance(cell, int) else str(cell))
+    return escape(f"{value:,}" if isinstance(value, int) else str(value or ""))

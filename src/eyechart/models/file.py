@@ -22,8 +22,16 @@ class PredictionFiles:
 
     @cached_property
     def files(self) -> dict[str, PredictionFile]:
-        """Read each condition's file when the first answer is asked for."""
-        return {condition: read_predictions(path) for condition, path in self.paths.items()}
+        """Read the files when the first answer is asked for; a file with a column `condition` holds several."""
+        found: dict[str, PredictionFile] = {}
+        for condition, path in self.paths.items():
+            answers, counts = read_predictions(path)
+            if "condition" not in answers.columns:
+                found[condition] = PredictionFile(answers, counts)
+                continue
+            for (name,), part in answers.group_by("condition", maintain_order=True):
+                found[str(name)] = PredictionFile(part.drop("condition"), counts)
+        return found
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - part of the contract
         """Find the answers to a batch."""

@@ -1,0 +1,173 @@
+"""The verbs to begin with: demo, ls and read."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from eyechart.audits import AUDITS, lacking, setting_names
+from eyechart.cli import options, show
+from eyechart.cli.running import command
+from eyechart.dataset import Dataset
+from eyechart.errors import SettingError
+from eyechart.files import replacing_folder
+from eyechart.layout import Layout
+from eyechart.models import MODELS, load
+from eyechart.readers import FORMATS, reader_settings
+from eyechart.readers import read as read_data
+from eyechart.reporting import report
+from eyechart.run import Run
+from eyechart.scoring import SCORES
+from eyechart.verbs import choose
+
+DEMO_MODELS = ("seer", "cheater", "blind", "deaf", "guesser", "mix:seer=0.7,blind=0.3")
+
+_MAP_HELP = "Our name = their column, as `question=prompt answer=label`."
+_WORDS_HELP = "The file, folder or archive to read; none for a format that makes its data."
+
+DemoOut = Annotated[Path, typer.Option("-o", "--out", help="The folder for the world, the run and the report.")]
+Pictures = Annotated[int, typer.Option(help="How many pictures to make.", min=20)]
+For = Annotated[str | None, typer.Option("--for", metavar="DATA", help="Say which audits these data allow.")]
+Format = Annotated[str, typer.Argument(metavar="FORMAT", help="See `eyechart ls formats`.", show_default=False)]
+Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS_HELP, show_default=False)]
+ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help="The folder to write.", show_default=False)]
+Map = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN...", help=_MAP_HELP)]
+
+
+class What(StrEnum):
+    """What can be listed."""
+
+    AUDITS = "audits"
+    FORMATS = "formats"
+    MODELS = "models"
+    SCORES = "scores"
+
+
+def demo(
+    *,
+    out: DemoOut = Path("demo"),
+    images: Pictures = 1000,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Go the whole way on the planted world, where the truth is known: data, audits, models, report."""
+    progress = show.progress_bars(silent=json)
+    with progress("drawing the planted world", images) as advance, replacing_folder(out / "world") as draft:
+        read_data("world", draft / "pictures", seed=seed, images=images, render=True).write_into(draft)
+        advance(images)
+    world = Dataset.load(out / "world")
+    if (out / "run" / "manifest.json").is_file():
+        shutil.rmtree(out / "run")  # of an earlier demo
+    run = Run(Layout(out / "run"), progress=progress).start(world, command(), seed)
+    run.study(choose(None, world))
+    for name in DEMO_MODELS:
+        run.audit(load(f"world:{name}"))
+    page = report(run.at.folder, out / "report.html")
+    show.print_summary(run.at, as_json=json)
+    if not json:
+        typer.echo(f"report: {page}")
+
+
+def ls(
+    what: Annotated[What, typer.Argument(help="What to list.", show_default=False)],
+    *,
+    data: For = None,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """List audits, formats, models or scores, and what each needs."""
+    columns, rows = LISTINGS[what](None if data is None else read_data(data))
+    if json:
+        show.print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        show.print_table(what.value, columns, rows)
+
+
+def read(
+    format: Format,  # noqa: A002 - what it is called everywhere
+    words: Words = None,
+    *,
+    out: ReadOut,
+    map: Map = None,  # noqa: A002 - the reader's setting
+    settings: options.Settings = None,
+    seed: options.Seed = 0,
+    limit: options.Limit = None,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Read a format into a dataset folder, and count what was read and dropped, and why."""
+    path, more = _path_and_map(words or [])
+    given: dict[str, object] = dict(options.pairs(settings or []))
+    if map or more:
+        given["map"] = options.pairs([*(map or []), *more])
+    if "seed" in reader_settings(format):
+        given.setdefault("seed", seed)
+    with replacing_folder(out) as draft:
+        # A format that draws its own pictures leaves them in the dataset's folder.
+        place = draft / "pictures" if path is None and "render" in given else path
+        data = read_data(format, place, **given).sample(limit, seed)
+        data.write_into(draft)
+    sizes = {"examples": data.examples.height, "images": data.images.table.height}
+    if json:
+        show.print_json({"data": str(out), **sizes, "counts": data.counts.to_dicts()})
+        return
+    show.print_counts(f"{data.name}: what became of the rows", data.counts)
+    typer.echo(f"{sizes['examples']:,} examples on {sizes['images']:,} images in {out}")
+
+
+def _path_and_map(words: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Tell the path from words that go on after `--map question=prompt`, which takes only one itself."""
+    paths = [word for word in words if "=" not in word or Path(word).exists()]
+    if len(paths) > 1:
+        advice = "name the folder or archive that holds the files"
+        raise SettingError("one path to read", " ".join(paths), advice)
+    return Path(paths[0]) if paths else None, [word for word in words if word not in paths]
+
+
+class Listing(NamedTuple):
+    """A table to print."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+def _list_audits(data: Dataset | None) -> Listing:
+    kinds = {name: AUDITS.get(name) for name in AUDITS.names()}
+    rows = [(name, _about(kind), ", ".join(kind.needs), ", ".join(setting_names(kind))) for name, kind in kinds.items()]
+    if data is None:
+        return Listing(("audit", "about", "needs", "settings"), rows)
+    lost = (lacking(kind, data) for kind in kinds.values())
+    judged = [
+        (*row, f"no: without {', '.join(names)}" if names else "yes") for row, names in zip(rows, lost, strict=True)
+    ]
+    return Listing(("audit", "about", "needs", "settings", "can run"), judged)
+
+
+def _list_formats(_: Dataset | None) -> Listing:
+    rows = [(name, _about(FORMATS.get(name)), ", ".join(reader_settings(name))) for name in FORMATS.names()]
+    return Listing(("format", "about", "settings"), rows)
+
+
+def _list_models(_: Dataset | None) -> Listing:
+    return Listing(("model", "about"), [(f"{name}:", _about(MODELS.get(name))) for name in MODELS.names()])
+
+
+def _list_scores(_: Dataset | None) -> Listing:
+    rows = [(name, score.about, ", ".join(score.needs)) for name, score in SCORES.items()]
+    return Listing(("score", "about", "needs"), rows)
+
+
+LISTINGS: dict[What, Callable[[Dataset | None], Listing]] = {
+    What.AUDITS: _list_audits,
+    What.FORMATS: _list_formats,
+    What.MODELS: _list_models,
+    What.SCORES: _list_scores,
+}
+
+
+def _about(thing: object) -> str:
+    return str(thing.__doc__ or "").partition("\n")[0]

@@ -1,0 +1,65 @@
+"""Turn files into datasets: one reader for each format, found by its name.
+
+A reader is a function `reader(path, *, settings) -> Dataset`. It reports what became of every row as the counts of the
+dataset (see `counting`) and raises a FileFormatError or SettingError where it cannot go on.
+"""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from eyechart.dataset import Dataset
+from eyechart.errors import SettingError
+from eyechart.files import missing
+from eyechart.readers.settings import check_settings, needs_path, settings_of
+from eyechart.registry import Registry
+
+Reader: TypeAlias = Callable[..., Dataset]
+
+FORMATS: Registry[Reader] = Registry(
+    "format",
+    {
+        "vqa2": "eyechart.readers.vqa2:read_vqa2",
+        "table": "eyechart.readers.table:read_table",
+        "world": "eyechart.world:read_world",
+    },
+)
+
+
+def read(source: str | Path, path: str | Path | None = None, /, **settings: object) -> Dataset:
+    """Read a format by its name and path, or a path alone: a dataset folder of ours, else a table.
+
+    The settings are those of the format's reader; see `reader_settings`.
+    """
+    if path is None and _is_path(source):
+        return _read_path(Path(source), settings)
+    name = str(source)
+    reader = FORMATS.get(name)
+    if path is None and needs_path(reader):
+        raise SettingError(f"a path to read as {name!r}", "none", f"give one: read({name!r}, path)")
+    return reader(None if path is None else Path(path), **check_settings(reader, name, settings))
+
+
+def reader_settings(name: str) -> dict[str, inspect.Parameter]:
+    """List the settings of a format's reader, with their types and defaults."""
+    return settings_of(FORMATS.get(name))
+
+
+def _is_path(source: str | Path) -> bool:
+    if isinstance(source, Path) or source not in FORMATS.names():
+        path = Path(source)
+        # A name with a colon refers to a reader, unless there is such a file.
+        return path.exists() or (":" not in path.name and bool(path.suffix or path.name != str(source)))
+    return False
+
+
+def _read_path(path: Path, settings: dict[str, object]) -> Dataset:
+    if not path.exists():
+        raise missing(path)
+    if (path / "manifest.json").is_file():
+        if settings:
+            found = ", ".join(settings)
+            raise SettingError(f"no settings for the saved dataset {path}", found, "leave them out, or read its source")
+        return Dataset.load(path)
+    return read("table", path, **settings)

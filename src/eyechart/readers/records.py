@@ -1,0 +1,148 @@
+"""Turn files of any table format into one Polars table, losing nothing on the way.
+
+Where the values of a JSON column share no type, it becomes a column of text that holds each value as JSON.
+"""
+
+import io
+from collections.abc import Callable
+from typing import NamedTuple
+
+import orjson
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from eyechart.errors import FileFormatError
+from eyechart.readers.source import Source, decode_json
+
+
+class Records(NamedTuple):
+    """The rows of a file, and how many of its entries were no records."""
+
+    table: pl.DataFrame
+    strays: int = 0
+
+
+def read_records(source: Source) -> Records:
+    """Read a file by its suffix."""
+    data = source.read()
+    if not data.strip():
+        raise FileFormatError(f"rows in {source.name}", "an empty file", "make or download it anew")
+    try:
+        return TABLE_FORMATS[source.suffix](source, data)
+    except (PolarsError, PanicException, OSError) as error:  # a flipped bit can make the Parquet reader panic
+        found = f"something else ({_first_line(error)})"
+        raise FileFormatError(f"a {source.suffix} file in {source.name}", found, "make or download it anew") from None
+
+
+def stack(parts: list[Records], sources: list[Source]) -> Records:
+    """Put the parts of one table on top of each other; a column that some lack is null there."""
+    tables = [part.table for part in parts]
+    try:
+        table = pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
+    except PolarsError as error:
+        found = f"columns that do not fit together ({_first_line(error)})"
+        advice = "name one of the files instead of all"
+        raise FileFormatError(f"one table in {sources[0].name} and {len(sources) - 1} more", found, advice) from None
+    return Records(table, sum(part.strays for part in parts))
+
+
+def tabulate(entries: list[object]) -> Records:
+    """Make a table of decoded JSON records, leaving out entries that are none."""
+    records = [entry for entry in entries if isinstance(entry, dict) and entry]
+    if not records:
+        return Records(pl.DataFrame(), len(entries))
+    try:
+        table = _parse(records)
+    except PolarsError:
+        names = dict.fromkeys(name for record in records for name in record)
+        table = pl.DataFrame([_make_column(name, [record.get(name) for record in records]) for name in names])
+    return Records(table, len(entries) - len(records))
+
+
+def entries_of(source: Source, content: object) -> list[object]:
+    """Find the records in a decoded file: a list of them, the only such list in an object, or `{id: record}`."""
+    if isinstance(content, list):
+        return content
+    if isinstance(content, dict):
+        lists = [value for value in content.values() if isinstance(value, list) and any(map(_is_record, value))]
+        if len(lists) == 1:
+            return lists[0]
+        if content and all(map(_is_record, content.values())):
+            return [{"id": key} | record for key, record in content.items()]
+    found = f"a JSON {type(content).__name__} of another form"
+    raise FileFormatError(f"a list of records in {source.name}", found, "write it as a JSON list of objects")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _make_column(name: str, values: list[object]) -> pl.Series:
+    try:
+        return _parse([{name: value} for value in values])[name]
+    except PolarsError:
+        return pl.Series(name, [_write(value) for value in values], pl.String)
+
+
+def _write(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _parse(records: list[dict[str, object]]) -> pl.DataFrame:
+    return _parse_lines(b"\n".join(map(orjson.dumps, records)))
+
+
+def _parse_lines(data: bytes) -> pl.DataFrame:
+    return pl.read_ndjson(data, infer_schema_length=None)
+
+
+def _read_json(source: Source, data: bytes) -> Records:
+    if _holds_lines(data):
+        return _read_lines(source, data)
+    return tabulate(entries_of(source, decode_json(source, data)))
+
+
+def _holds_lines(data: bytes) -> bool:
+    """Say whether a file is JSON lines under the name of JSON: its first line is a record, and more follow."""
+    first, _, rest = data.strip().partition(b"\n")
+    try:
+        return bool(rest) and isinstance(orjson.loads(first), dict)
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _read_lines(source: Source, data: bytes) -> Records:
+    try:
+        return Records(_parse_lines(data))
+    except PolarsError:
+        lines = enumerate(data.split(b"\n"), start=1)
+        named = ((source._replace(name=f"line {at} of {source.name}"), line) for at, line in lines if line.strip())
+        return tabulate([decode_json(place, line) for place, line in named])
+
+
+def _read_separated(separator: str) -> Callable[[Source, bytes], Records]:
+    # Everything stays text: an id of 007 must not become 7.
+    return lambda _, data: Records(pl.read_csv(data, separator=separator, infer_schema=False))
+
+
+def _read_arrow(_: Source, data: bytes) -> Records:
+    # The file format begins with these letters; the stream format, which Hugging Face datasets writes, does not.
+    reader = pl.read_ipc if data.startswith(b"ARROW1") else pl.read_ipc_stream
+    return Records(reader(io.BytesIO(data)))
+
+
+TABLE_FORMATS: dict[str, Callable[[Source, bytes], Records]] = {
+    ".parquet": lambda _, data: Records(pl.read_parquet(io.BytesIO(data))),
+    ".json": _read_json,
+    ".jsonl": _read_lines,
+    ".ndjson": _read_lines,
+    ".csv": _read_separated(","),
+    ".tsv": _read_separated("\t"),
+    ".arrow": _read_arrow,
+    ".feather": _read_arrow,
+    ".ipc": _read_arrow,
+}

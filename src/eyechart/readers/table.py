@@ -1,0 +1,134 @@
+"""Read any table: Parquet, JSON, JSON lines, CSV, TSV or Arrow, with one question a row.
+
+Columns are found under our names, under the usual other ones (`names.ALIASES`) or where a map says. Text that holds a
+list is taken as that list; columns A, B, C, ... as the options. Without an id the row's number is its id, from 0.
+Paths and objects move to the images table. Every other column stays as it is. Rows in = rows read + rows dropped.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.errors import SettingError
+from eyechart.readers.choices import AnswerKind, gather_options, name_answers, set_aside_choices
+from eyechart.readers.column_types import type_columns
+from eyechart.readers.columns import fill_majority
+from eyechart.readers.counting import Count, Sifted, count_table, dropped, noted, read_rows, sift
+from eyechart.readers.names import ALIASES, EXAMPLE_COLUMNS, rename
+from eyechart.readers.objects import pool_objects
+from eyechart.readers.pictures import gather_images
+from eyechart.readers.records import TABLE_FORMATS, read_records, stack
+from eyechart.readers.source import find_sources, stem
+
+_Step = Callable[[pl.DataFrame], Sifted]
+_REQUIRED = ("id", "image", "question", "answer")
+
+
+def read_table(
+    path: Path,
+    *,
+    map: dict[str, str] | None = None,  # noqa: A002 - the word people look for; the built-in is not used here
+    answer_is: AnswerKind = "auto",
+    split: str | None = None,
+    detections: Path | None = None,
+    images: Path | None = None,
+) -> Dataset:
+    """Read a table file, or all those in a folder or archive as one table.
+
+    `map` says which of their columns is ours, as in `{"question": "prompt"}`; `answer_is` whether an answer with
+    choices is the option's text, its letter or its index from 0 (`auto`: the first of these that fits, row by row);
+    `split` names the split of all rows; `detections` is a file of objects, `images` the folder that paths start from.
+    """
+    sources = find_sources(path, TABLE_FORMATS)
+    records = stack([read_records(source) for source in sources], sources)
+    steps: list[_Step] = [
+        _set_aside_pictures,
+        lambda table: Sifted(*rename(table, EXAMPLE_COLUMNS, ALIASES, map)),
+        partial(_complete, place=str(path)),
+        partial(type_columns, place=str(path)),
+        _drop_damaged,
+        partial(_settle_answers, answer_is=answer_is),
+        lambda table: sift(table, {"row with an id seen before": ~pl.col("id").is_first_distinct()}),
+    ]
+    examples, fates = _follow(records.table, steps)
+    if split is not None:
+        examples = examples.with_columns(split=pl.lit(split))
+    pictured, notes = _move_to_images(examples)
+    illustrated = gather_images(pictured, images, detections, path.parent)
+    counts = [read_rows(examples.height), dropped("entry that is no record", records.strays), *fates, *notes]
+    counts += [*illustrated.notes, *_note_gaps(examples)]
+    tidy = examples.drop("path", "objects", strict=False)
+    return Dataset(stem(path), tidy, illustrated.images, counts=count_table(counts))
+
+
+def _follow(table: pl.DataFrame, steps: Iterable[_Step]) -> Sifted:
+    counts: list[Count] = []
+    for step in steps:
+        table, more = step(table)
+        counts += more
+    return Sifted(table, counts)
+
+
+def _set_aside_pictures(table: pl.DataFrame) -> Sifted:
+    """Leave out a column `image` that holds pictures, as Hugging Face datasets have it, not their names."""
+    if "image" not in table.columns or not (table["image"].dtype.is_nested() or table["image"].dtype == pl.Binary):
+        return Sifted(table, [])
+    return Sifted(
+        table.drop("image"), [noted("column 'image' holds pictures, not their names: left out", table.height)]
+    )
+
+
+def _complete(table: pl.DataFrame, place: str) -> Sifted:
+    if "question" not in table.columns:
+        found = f"columns {', '.join(table.columns) or 'none at all'}"
+        raise SettingError(f"a column 'question' in {place}", found, "say which it is with map, such as question=text")
+    notes = []
+    if "id" not in table.columns:
+        table = table.with_columns(id=pl.int_range(pl.len()))
+        notes.append(noted("row without an id column: its number is its id", table.height))
+    if "image" not in table.columns:
+        table = table.with_columns(image=pl.col("path") if "path" in table.columns else pl.lit(None, pl.String))
+    if "answer" not in table.columns:
+        table = table.with_columns(answer=pl.lit(None, pl.String))
+    options = gather_options(table, place)
+    return Sifted(options.select(*_REQUIRED, pl.exclude(_REQUIRED)), notes)
+
+
+def _drop_damaged(table: pl.DataFrame) -> Sifted:
+    blank = pl.col("question").is_null() | (pl.col("question").str.strip_chars() == "")
+    return sift(table, {"row without an id": pl.col("id").is_null(), "row without a question": blank})
+
+
+def _settle_answers(table: pl.DataFrame, answer_is: AnswerKind) -> Sifted:
+    if "choices" in table.columns:
+        named = name_answers(table, answer_is)
+        voted = fill_majority(named.table)
+        useful = set_aside_choices(voted)
+        return Sifted(useful.table, [*named.counts, *useful.counts])
+    return Sifted(fill_majority(table), [])
+
+
+def _move_to_images(examples: pl.DataFrame) -> Sifted:
+    """Make the table of images, with the paths and objects that the examples bring."""
+    table = examples.select(pl.col("image").drop_nulls().unique().sort())
+    notes: list[Count] = []
+    if "path" in examples.columns:
+        paths = examples.select("image", "path").drop_nulls().unique(maintain_order=True)
+        notes.append(noted("image with several paths, the first kept", int(paths["image"].is_duplicated().sum())))
+        table = _add(table, paths.unique("image", keep="first", maintain_order=True))
+    if "objects" in examples.columns:
+        pooled = pool_objects(examples.select("image", "objects"))
+        notes += pooled.notes
+        table = _add(table, pooled.table)
+    return Sifted(table, notes)
+
+
+def _add(table: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    return table.join(more, on="image", how="left", validate="1:1", maintain_order="left")
+
+
+def _note_gaps(examples: pl.DataFrame) -> list[Count]:
+    return [noted(f"row without an {name}", examples[name].null_count()) for name in ("image", "answer")]

@@ -1,0 +1,97 @@
+"""Read VQA v1 and v2, and data in their form: files of questions and files of annotations, joined by question_id.
+
+A file is `{"questions": [...]}`, `{"annotations": [...]}` (the official form) or a bare list (VQA-VS), alone or in
+folders and archives. Every question is read or dropped, every annotation is joined to a question or dropped:
+questions = read + dropped questions; annotations = read - read without annotation + dropped annotations.
+Questions without an annotation, as in test sets, have no answer.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.errors import FileFormatError
+from eyechart.readers.choices import set_aside_choices
+from eyechart.readers.columns import fill_majority
+from eyechart.readers.counting import Sifted, count_table, dropped, noted, read_rows, sift
+from eyechart.readers.pictures import gather_images
+from eyechart.readers.source import find_sources, stem
+from eyechart.readers.vqa2_parts import Part, read_parts
+
+_QUESTION = ("id", "image", "question", "choices", "split")
+_ANNOTATION: dict[str, pl.DataType | type[pl.DataType]] = {
+    "id": pl.String,
+    "answer": pl.String,
+    "answers": pl.List(pl.String),
+    "question_type": pl.String,
+    "answer_type": pl.String,
+}
+_OPTIONAL = ("answers", "choices", "question_type", "answer_type", "split")
+
+
+def read_vqa2(
+    path: Path,
+    *,
+    annotations: Path | None = None,
+    split: str | None = None,
+    detections: Path | None = None,
+    images: Path | None = None,
+) -> Dataset:
+    """Read questions and answers; `annotations` names those that lie elsewhere, `split` overrides the files' own.
+
+    `detections` is a file of the objects in each image, `images` a folder of picture files.
+    """
+    places = [path] if annotations is None else [path, annotations]
+    sources = [source for place in places for source in find_sources(place, {".json"})]
+    parts = [part for source in sources for part in read_parts(source)]
+    asked = _merge_questions([part for part in parts if part.asks()], split, path)
+    answered = _merge_annotations([part for part in parts if part.answers()])
+    joined = _join(asked.table, answered.table, path)
+    names = joined.table.select(pl.col("image").drop_nulls().unique().sort())
+    illustrated = gather_images(names, images, detections)
+    counts = [read_rows(joined.table.height), *asked.counts, *answered.counts, *joined.counts, *illustrated.notes]
+    return Dataset(stem(path), joined.table, illustrated.images, counts=count_table(counts))
+
+
+def _merge_questions(parts: list[Part], split: str | None, path: Path) -> Sifted:
+    if not parts:
+        advice = "name the file, folder or archive of the questions, or read other data with the format 'table'"
+        raise FileFormatError(f"questions with question_id and question in {path}", "none", advice)
+    tables = [
+        part.table.with_columns(split=pl.lit(split or part.split, pl.String)).select(*_QUESTION) for part in parts
+    ]
+    blank = pl.col("question").is_null() | (pl.col("question").str.strip_chars() == "")
+    reasons = {"question without an id": pl.col("id").is_null(), "question without text": blank}
+    return _keep_first(pl.concat(tables), "question", reasons, sum(part.strays for part in parts))
+
+
+def _merge_annotations(parts: list[Part]) -> Sifted:
+    table = pl.concat([pl.DataFrame(schema=_ANNOTATION), *(part.table.select(*_ANNOTATION) for part in parts)])
+    reasons = {"annotation without an id": pl.col("id").is_null()}
+    return _keep_first(table, "annotation", reasons, sum(part.strays for part in parts if not part.asks()))
+
+
+def _keep_first(table: pl.DataFrame, kind: str, reasons: Mapping[str, pl.Expr], strays: int) -> Sifted:
+    whole, damaged = sift(table, reasons)
+    once, again = sift(whole, {f"{kind} with an id seen before": ~pl.col("id").is_first_distinct()})
+    return Sifted(once, [dropped(f"{kind} that is no record", strays), *damaged, *again])
+
+
+def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> Sifted:
+    marked = annotations.with_columns(annotated=True)
+    joined = questions.join(marked, on="id", how="left", validate="1:1", maintain_order="left")
+    bare = joined["annotated"].null_count()
+    if annotations.height and bare == joined.height:
+        found = f"{questions.height} questions and {annotations.height} annotations that share no question_id"
+        raise FileFormatError(f"annotations of the questions in {path}", found, "bring the two files of one split")
+    examples, notes = set_aside_choices(fill_majority(joined.drop("annotated")))
+    counts = [
+        dropped("annotation without a question", annotations.height - (joined.height - bare)),
+        noted("question without an annotation", bare),
+        noted("question without an image", joined["image"].null_count()),
+        *notes,
+    ]
+    told = [name for name in _OPTIONAL if not examples[name].is_null().all()]
+    return Sifted(examples.select("id", "image", "question", "answer", *told), counts)

@@ -1,0 +1,230 @@
+"""Draw charts as SVG text with Altair; everything is named by roles, never by an audit's columns."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from eyechart.reporting.drawing import VALUE_ROLES, Column, Drawing, say
+from eyechart.reporting.look import AGAINST, INK, MARK, PALETTE, SOFT, inlined, look
+from eyechart.result import ViewKind
+
+MOST_BARS = 30
+MOST_LABELS = 15
+MOST_COLORS = 8
+OTHER = "(other)"
+WIDTH = 340
+
+Records: TypeAlias = list[dict[str, Any]]
+Chart: TypeAlias = Any  # an Altair chart; Altair is loaded when the first one is drawn
+
+
+def drawable(drawing: Drawing) -> bool:
+    """Tell whether a drawing becomes a chart; the others are tables."""
+    found = {column.role: column.kind for column in drawing.columns}
+    needed, numbers = NEEDED.get(drawing.kind, ("?",)), VALUE_ROLES[drawing.kind]
+    return bool(drawing.rows) and found.keys() >= set(needed) and all(found[role] != "text" for role in numbers)
+
+
+def draw(drawing: Drawing, mark: str = "chart") -> str:
+    """Draw as SVG; `mark` begins every id inside, so that it must differ between the charts of one page."""
+    import vl_convert
+
+    chart = CHARTS[drawing.kind](drawing).configure(**look())
+    svg = vl_convert.vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
+    return inlined(svg, drawing.title, mark)
+
+
+def caption(drawing: Drawing) -> str:
+    """Say what of the table is not in the drawing."""
+    kept, whole = len(drawing.rows), len(drawing.rows) + drawing.left_out
+    if drawing.kind == "histogram":
+        return f"{drawing.left_out:,} rows without a value are not drawn." if drawing.left_out else ""
+    if drawing.kind == "scatter" and drawing.left_out:
+        return f"Drawn are {kept:,} of {whole:,} points, evenly taken."
+    drawn = _drawn(drawing)
+    if drawn == kept:
+        return f"Shown are the first {kept:,} of {whole:,} rows." if kept < whole else ""
+    listed = kept == whole or drawing.table == "measures"
+    below = "they are in the table" if listed else f"the table has the first {kept:,}"
+    return f"Drawn are the first {drawn:,}, and {whole - drawn:,} more are not: {below}."
+
+
+def _bars(drawing: Drawing) -> Chart:
+    import altair as alt
+
+    rows = _together(drawing.records()[:MOST_BARS])
+    for place, row in enumerate(rows):
+        before = rows[place - 1] if place else {}
+        row["at"] = place
+        row["name"] = "" if "color" in row and before.get("y", row) == row["y"] else _text(row["y"])
+        row["said"] = _said(row, drawing)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None))
+    axis = _axis(drawing, "x", ("x", "low", "high"))
+    # Past the edge of the scale an interval is cut, not drawn over the names.
+    layers = [base.mark_bar(clip=True, size=15, opacity=0.85).encode(x=alt.X("x:Q", **axis), **_color(drawing))]
+    if drawing.column("low") and drawing.column("high"):
+        whisker = base.mark_rule(clip=True, color=INK, strokeWidth=1.4)
+        layers.append(whisker.encode(x=alt.X("low:Q", **axis), x2="high:Q"))
+    layers.append(base.mark_text(align="right", color=INK, limit=210).encode(x=alt.value(-10), text="name:N"))
+    layers.append(base.mark_text(align="left", color=SOFT, limit=260).encode(x=alt.value(WIDTH + 12), text="said:N"))
+    return alt.layer(*layers).properties(width=WIDTH, height=alt.Step(26), padding=_room(rows))
+
+
+def _histogram(drawing: Drawing) -> Chart:
+    import altair as alt
+
+    bins = alt.X("x:Q", bin="binned", **_axis(drawing, "x", ("x", "to"), whole=False))
+    counts = alt.Y("n:Q", title="count", axis=alt.Axis(tickCount=4))
+    chart = alt.Chart(alt.InlineData(values=_few_colors(drawing.records()))).mark_bar(
+        binSpacing=1, stroke=None, opacity=0.85
+    )
+    return chart.encode(x=bins, x2="to:Q", y=counts, **_color(drawing)).properties(width=WIDTH + 200, height=180)
+
+
+def _lines(drawing: Drawing) -> Chart:
+    import altair as alt
+
+    rows = _few_colors(drawing.records())
+    numeric = all(isinstance(row["x"], int | float) for row in rows)
+    plain = alt.Axis(grid=False, tickCount=6, labelAngle=0)
+    x = alt.X(f"x:{'Q' if numeric else 'O'}", title=_titled(drawing.column("x")), sort=None, axis=plain)
+    if numeric:
+        x = x.scale(zero=False, nice=False, padding=8)
+    axis = _axis(drawing, "y", ("y", "low", "high"))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, **_color(drawing))
+    layers = []
+    if drawing.column("low") and drawing.column("high"):
+        layers.append(base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", **axis), y2="high:Q"))
+    line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=42), strokeWidth=2)
+    layers.append(line.encode(y=alt.Y("y:Q", **axis)))
+    return alt.layer(*layers).properties(width=WIDTH + 200, height=240)
+
+
+def _matrix(drawing: Drawing) -> Chart:
+    import altair as alt
+
+    value = drawing.column("color")
+    rows = _corner(drawing)
+    for row in rows:
+        number = isinstance(row["color"], int | float)
+        row["depth"], row["below"] = (abs(row["color"]), row["color"] < 0) if number else (None, False)
+        row["said"] = f"{row['color']:.1f}" if number and value and value.kind == "share" else say(row["color"], "text")
+    x = alt.X("x:N", title=_titled(drawing.column("x")), sort=None, axis=alt.Axis(orient="top", labelAngle=-35))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=x, y=alt.Y("y:N", title=_titled(drawing.column("y")), sort=None)
+    )
+    # Depth by opacity, not by a ramp of colours: it works on any background, and the number stands on top.
+    depth = alt.Opacity("depth:Q", scale=alt.Scale(range=[0.06, 0.6]), legend=None)
+    side = alt.condition("datum.below", alt.value(AGAINST), alt.value(MARK))
+    cells = base.mark_rect().encode(opacity=depth, color=side)
+    return (cells + base.mark_text(color=INK).encode(text="said:N")).properties(width=alt.Step(62), height=alt.Step(30))
+
+
+def _scatter(drawing: Drawing) -> Chart:
+    import altair as alt
+
+    rows = _few_colors(drawing.records())
+    x, y = (_axis(drawing, role, (role,), whole=False) for role in ("x", "y"))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y))
+    dots = base.mark_circle(size=46, opacity=0.65).encode(**_color(drawing))
+    if drawing.column("label") and len(rows) <= MOST_LABELS:
+        dots += base.mark_text(align="left", dx=8, color=INK, limit=160).encode(text="label:N")
+    return dots.properties(width=WIDTH + 200, height=300)
+
+
+CHARTS: dict[ViewKind, Callable[[Drawing], Chart]] = {
+    "bars": _bars,
+    "histogram": _histogram,
+    "lines": _lines,
+    "matrix": _matrix,
+    "scatter": _scatter,
+}
+NEEDED: dict[ViewKind, tuple[str, ...]] = {
+    "bars": ("x", "y"),
+    "histogram": ("x", "to", "n"),
+    "lines": ("x", "y"),
+    "matrix": ("x", "y", "color"),
+    "scatter": ("x", "y"),
+}
+
+
+def _drawn(drawing: Drawing) -> int:
+    """Count the rows that are in the chart."""
+    if drawable(drawing) and drawing.kind == "matrix":
+        return len(_corner(drawing))
+    return min(MOST_BARS, len(drawing.rows)) if drawable(drawing) and drawing.kind == "bars" else len(drawing.rows)
+
+
+def _together(rows: Records) -> Records:
+    """Bring the bars of one name together, in the order in which the names come first."""
+    order = list(dict.fromkeys(_text(row["y"]) for row in rows))
+    return _few_colors(sorted(rows, key=lambda row: order.index(_text(row["y"]))))
+
+
+def _few_colors(rows: Records) -> Records:
+    """Keep as many names of colours as eyes can tell apart."""
+    names = dict.fromkeys(_text(row["color"]) for row in rows if "color" in row)
+    kept = list(names) if len(names) <= MOST_COLORS else list(names)[: MOST_COLORS - 1]
+    return [row | ({"color": _kept(row["color"], kept)} if "color" in row else {}) for row in rows]
+
+
+def _kept(value: object, names: list[str]) -> str:
+    return _text(value) if _text(value) in names else OTHER
+
+
+def _corner(drawing: Drawing) -> Records:
+    """Keep the first rows and columns of a large matrix."""
+    rows = drawing.records()
+    sides = [list(dict.fromkeys(row[role] for row in rows))[:MOST_BARS] for role in ("x", "y")]
+    return [row for row in rows if row["x"] in sides[0] and row["y"] in sides[1]]
+
+
+def _said(row: dict[str, Any], drawing: Drawing) -> str:
+    """Write beside a bar what it stands for: the number, its interval, n and a label."""
+    digits = 1 if (column := drawing.column("x")) and column.kind == "share" else 3
+    value, low, high = (_number(row.get(role), digits) for role in ("x", "low", "high"))
+    interval = f" [{low}, {high}]" if "low" in row and "high" in row else ""
+    n = [f"n {row['n']:,}"] if row.get("n") is not None else []
+    label = [_text(row["label"])] if row.get("label") is not None else []
+    return " · ".join([f"{value}{interval}", *n, *label])
+
+
+def _room(rows: Records) -> dict[str, float]:
+    """Leave room around names and numbers: a reader's font may be wider than the one they were measured in."""
+    left, right = (max(len(row[side]) for row in rows) for side in ("name", "said"))
+    return {"left": 4 + 1.2 * min(left, 34), "right": 4 + 1.2 * min(right, 42), "top": 4, "bottom": 4}
+
+
+def _number(value: float | None, digits: int) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
+
+
+def _text(value: object) -> str:
+    return say(value, "text")
+
+
+def _titled(column: Column | None) -> str:
+    name = column.name.removesuffix(" from") if column else ""
+    return f"{name} (points)" if column and column.kind == "share" else name
+
+
+def _axis(drawing: Drawing, role: str, along: Iterable[str], *, whole: bool = True) -> dict[str, Any]:
+    """Scale an axis: shares of something over the whole 0 to 100, anything else over its values."""
+    import altair as alt
+
+    column = drawing.column(role)
+    known = [row[name] for row in drawing.records() for name in along if isinstance(row.get(name), int | float)]
+    full = column is not None and column.kind == "share" and min(known, default=0) >= 0 and max(known, default=0) <= 100
+    scale = alt.Scale(domain=[0, 100], nice=False) if full else alt.Scale(zero=whole)
+    return {"scale": scale, "title": _titled(column), "axis": alt.Axis(tickCount=5)}
+
+
+def _color(drawing: Drawing) -> dict[str, Any]:
+    import altair as alt
+
+    column = drawing.column("color")
+    if column is None:
+        return {"color": alt.value(MARK)}
+    scale = alt.Scale(range=list(PALETTE))
+    return {"color": alt.Color("color:N", scale=scale, title=column.name, sort=None)}

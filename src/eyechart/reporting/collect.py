@@ -1,0 +1,187 @@
+"""Gather all that a page says, as plain values that JSON can hold; nothing here knows how it will look."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from eyechart.files import our_version, read_table
+from eyechart.layout import Layout
+from eyechart.predictions import USABLE
+from eyechart.reporting.contents import (
+    CountRow,
+    Coverage,
+    Facts,
+    MeasureRow,
+    Origin,
+    Page,
+    Role,
+    Section,
+    Stock,
+    Summary,
+)
+from eyechart.reporting.drawing import Column, ColumnKind, Drawing, plain, prepare
+from eyechart.result import Result, speak
+from eyechart.tables import STATUSES
+
+
+def collect(layout: Layout) -> Page:
+    """Gather a run folder: its data, studies, answers and results."""
+    origin, facts = _origin(layout), _facts(layout)
+    results = [result for audits in layout.results().values() for result in audits.values()]
+    sections = _sections(layout.studies().values(), results)
+    models = layout.models()
+    coverage = tuple(_cover(layout, model, condition) for model in models for condition in layout.conditions())
+    stocks = tuple(Stock(model, counted) for model in models if (counted := _counts(layout.stock(model))))
+    return _page(facts.name, sections, facts=facts, coverage=coverage, stocks=stocks, origin=origin)
+
+
+def collect_results(results: Iterable[Result], studies: Iterable[Result] = ()) -> Page:
+    """Gather results that are still in memory; of the data they tell nothing."""
+    sections = _sections(studies, results)
+    subjects = list(dict.fromkeys(section.subject for section in sections))
+    return _page(", ".join(subjects) if len(subjects) < 4 else f"{len(subjects)} subjects", sections)
+
+
+def as_dict(page: Page) -> dict[str, Any]:
+    """Turn a page into what JSON can hold."""
+    from pydantic import TypeAdapter
+
+    content: dict[str, Any] = TypeAdapter(Page).dump_python(page, mode="json")
+    return content
+
+
+def _page(
+    name: str,
+    sections: tuple[Section, ...],
+    *,
+    facts: Facts | None = None,
+    coverage: tuple[Coverage, ...] = (),
+    stocks: tuple[Stock, ...] = (),
+    origin: Origin | None = None,
+) -> Page:
+    return Page(
+        title=f"An eye test of {name or 'nothing yet'}",
+        version=our_version(),
+        facts=facts,
+        coverage=coverage,
+        stocks=stocks,
+        summary=tuple(map(_summarise, sections)),
+        overviews=tuple(_overviews(sections)),
+        sections=sections,
+        origin=origin,
+    )
+
+
+def _sections(studies: Iterable[Result], results: Iterable[Result]) -> tuple[Section, ...]:
+    """Order by audit, the study of the data before the models, whatever order they came in."""
+    found = [*(_section(study, "study") for study in studies), *(_section(result, "result") for result in results)]
+    return tuple(sorted(found, key=lambda s: (s.audit, s.role == "result", s.subject, repr(s))))
+
+
+def _section(result: Result, role: Role) -> Section:
+    return Section(
+        audit=result.audit,
+        subject=result.subject,
+        role=role,
+        verdict=result.verdict,
+        headline=_headline(result),
+        measures=tuple(map(_measure, result.measures.iter_rows(named=True))),
+        counts=_counts(result.tables["counts"]),
+        drawings=tuple(prepare(result, view) for view in result.views),
+        settings=plain(dict(sorted(result.settings.items()))),
+        wants_more=result.wants_more,
+    )
+
+
+def _headline(result: Result) -> MeasureRow | None:
+    """Find the measure the verdict rests on: over all examples rather than a group, plain rather than changed."""
+    named = result.measures.filter(pl.col("name") == result.verdict.measure)
+    ranked = named.sort(pl.col("by").is_not_null(), pl.col("condition").fill_null("plain") != "plain", "condition")
+    return _measure(ranked.row(0, named=True)) if ranked.height else None
+
+
+def _measure(row: Mapping[str, Any]) -> MeasureRow:
+    kept = {name: plain(row[name]) for name in MeasureRow.__dataclass_fields__ if name != "said"}
+    return MeasureRow(**kept, said=speak(row))
+
+
+def _counts(table: pl.DataFrame) -> tuple[CountRow, ...]:
+    # What went well has no reason and comes first.
+    ordered = table.sort("condition", pl.col("reason").is_not_null(), "status", "reason")
+    return tuple(CountRow(**row) for row in ordered.select("condition", "status", "reason", "n").iter_rows(named=True))
+
+
+def _summarise(section: Section) -> Summary:
+    found, verdict = section.headline, section.verdict
+    return Summary(
+        audit=section.audit,
+        subject=section.subject,
+        role=section.role,
+        state=verdict.state,
+        sentence=verdict.sentence,
+        measure=verdict.measure,
+        said=found.said if found else "-",
+        n=found.n if found else None,
+        clusters=found.clusters if found else None,
+    )
+
+
+def _overviews(sections: Iterable[Section]) -> Iterator[Drawing]:
+    """Lay the headlines of several subjects side by side, one drawing for each audit and measure."""
+    judged = [section for section in sections if section.role == "result"]
+    for audit, of_audit in groupby(judged, key=lambda section: section.audit):
+        found = [(section.subject, section.headline) for section in of_audit if section.headline]
+        for name, unit in sorted({(row.name, row.unit or "") for _, row in found}):
+            rows = [(subject, row) for subject, row in found if (row.name, row.unit or "") == (name, unit)]
+            if len(rows) > 1:
+                yield _overview(f"{audit}: {name}, side by side", unit, rows)
+
+
+def _overview(title: str, unit: str, found: list[tuple[str, MeasureRow]]) -> Drawing:
+    kind: ColumnKind = "share" if unit == "share" else "number"
+    columns = (
+        Column("subject", "y", "text"),
+        Column(found[0][1].name, "x", kind),
+        Column("low", "low", kind),
+        Column("high", "high", kind),
+        Column("n", "n", "count"),
+    )
+    best_first = sorted(found, key=lambda pair: (pair[1].value is None, -(pair[1].value or 0), pair[0]))
+    rows = tuple((subject, row.value, row.low, row.high, row.n) for subject, row in best_first)
+    reading = (
+        "Whiskers are the interval of each subject alone; only a comparison example by example says which is better."
+    )
+    return Drawing(title, reading, "bars", "summary", columns, rows)
+
+
+def _origin(layout: Layout) -> Origin:
+    told = layout.manifest
+    return Origin(told.command, told.seed, told.limit, dict(sorted(told.inputs.items())))
+
+
+def _facts(layout: Layout) -> Facts:
+    data = layout.data
+    splits = data.examples["split"].fill_null("(none)").value_counts().sort("split") if data.splits() else None
+    return Facts(
+        name=data.name,
+        examples=data.examples.height,
+        images=data.examples["image"].n_unique() - data.examples["image"].is_null().any(),
+        splits={} if splits is None else dict(splits.iter_rows()),
+        modalities=data.modalities,
+        cluster=data.cluster,
+        counts=_counts(data.counts),
+    )
+
+
+def _cover(layout: Layout, model: str, condition: str) -> Coverage:
+    """Count probes by the best status among their answers, as STATUSES orders them."""
+    probes = layout.probes(condition).select("id")
+    file = layout.answer_file(model, condition)
+    answers = read_table(file).select("id", "status") if file.is_file() else probes.clear().with_columns(status=None)
+    rank = pl.col("status").cast(pl.Enum(STATUSES)).to_physical().min()
+    best = probes.join(answers, on="id", how="inner", validate="1:m").group_by("id").agg(rank.alias("rank"))
+    found = {status: int((best["rank"] == rank).sum()) for rank, status in enumerate(STATUSES)}
+    statuses = {**found, "missing": probes.height - best.height}
+    return Coverage(model, condition, probes.height, sum(found[status] for status in USABLE), statuses)

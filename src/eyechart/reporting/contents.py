@@ -1,0 +1,128 @@
+"""What a page consists of, as plain values that JSON can hold."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eyechart.reporting.drawing import Drawing
+from eyechart.result import State, Verdict
+
+Role = Literal["study", "result"]
+
+
+@dataclass(frozen=True)
+class MeasureRow:
+    """One measure, with its interval both as numbers and as it is spoken."""
+
+    name: str
+    condition: str | None
+    by: str | None
+    group: str | None
+    said: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int | None
+    p: float | None
+    q: float | None
+    score: str | None
+    unit: str | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class CountRow:
+    """How many share one fate, and why."""
+
+    condition: str | None
+    status: str
+    reason: str | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one audit found about one subject."""
+
+    audit: str
+    subject: str
+    role: Role
+    verdict: Verdict
+    headline: MeasureRow | None  # the measure the verdict rests on
+    measures: tuple[MeasureRow, ...]
+    counts: tuple[CountRow, ...]
+    drawings: tuple[Drawing, ...]
+    settings: dict[str, Any]
+    wants_more: bool
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One row of the table that a reader sees first."""
+
+    audit: str
+    subject: str
+    role: Role
+    state: State
+    sentence: str
+    measure: str
+    said: str
+    n: int | None
+    clusters: int | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What data were audited, and what became of what was read."""
+
+    name: str
+    examples: int
+    images: int
+    splits: dict[str, int]
+    modalities: tuple[str, ...]
+    cluster: str
+    counts: tuple[CountRow, ...]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a run came about, so that it can be made again."""
+
+    command: str
+    seed: int
+    limit: int | None
+    inputs: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of the probes of a condition a model answered, by status; `missing` got no answer at all."""
+
+    model: str
+    condition: str
+    asked: int
+    usable: int
+    statuses: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Stock:
+    """What the files of answers of a model hold and lack."""
+
+    model: str
+    counts: tuple[CountRow, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that a page says, in the order in which it is said."""
+
+    title: str
+    version: str
+    facts: Facts | None
+    coverage: tuple[Coverage, ...]
+    stocks: tuple[Stock, ...]
+    summary: tuple[Summary, ...]
+    overviews: tuple[Drawing, ...]
+    sections: tuple[Section, ...]
+    origin: Origin | None

@@ -1,0 +1,200 @@
+"""What a view becomes before it is drawn: the few rows and columns to show, as plain values."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from eyechart.result import Result, View, ViewKind
+
+ColumnKind = Literal["text", "share", "number", "count"]
+
+MOST_ROWS = 500  # a page is for reading; whole tables lie in the run folder
+MOST_POINTS = 2000
+BINS = 20
+VALUE_ROLES: dict[ViewKind, tuple[str, ...]] = {
+    "bars": ("x",),
+    "histogram": ("x",),
+    "lines": ("y",),
+    "matrix": ("color",),
+    "scatter": ("x", "y"),
+    "table": ("x",),
+    "gallery": ("x",),
+}
+INTERVAL_ROLES = ("low", "high")
+CHANCES = ("p", "q")  # lie between 0 and 1 and are no shares
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column to show: its name, what it stands for in the drawing, and how its values are spoken."""
+
+    name: str
+    role: str | None
+    kind: ColumnKind
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A view with its data: all that is needed to draw it or to lay it out as a table."""
+
+    title: str
+    reading: str
+    kind: ViewKind
+    table: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    left_out: int = 0  # rows of the table beyond the ones above
+
+    def column(self, role: str) -> Column | None:
+        """Find the column of a role."""
+        return next((column for column in self.columns if column.role == role), None)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Name the values of each row by their roles, shares in points."""
+        scales = [100 if column.kind == "share" else 1 for column in self.columns]
+        roles = [column.role or column.name for column in self.columns]
+        return [
+            {
+                role: value if scale == 1 or value is None else value * scale
+                for role, scale, value in zip(roles, scales, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+
+class _Shown(NamedTuple):
+    """The rows to show, with the column of each role."""
+
+    kind: ViewKind
+    table: pl.DataFrame
+    roles: Mapping[str, str]
+    left_out: int
+
+
+def prepare(result: Result, view: View) -> Drawing:
+    """Select, order and thin out the rows that a view draws."""
+    wanted = (pl.col(name).cast(pl.String).eq_missing(pl.lit(value, pl.String)) for name, value in view.where.items())
+    table = result.table(view.table).filter(pl.lit(value=True), *wanted)
+    shown = _arrange(table, view)
+    columns = tuple(_columns(shown, view))
+    rows = tuple(tuple(plain(row[column.name]) for column in columns) for row in shown.table.iter_rows(named=True))
+    return Drawing(view.title, view.reading, shown.kind, view.table, columns, rows, shown.left_out)
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """Turn a value of a table into what JSON can hold; what is not a finite number becomes None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | pl.Series):
+        return [plain(part) for part in value]
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def say(value: object, kind: ColumnKind) -> str:
+    """Speak a value of a column: shares in points of a hundred, nothing as a dash."""
+    if value is None:
+        return "-"
+    if kind == "count" or (isinstance(value, int) and not isinstance(value, bool)):
+        return f"{value:,}"
+    if isinstance(value, float):
+        small = 0 < abs(value) < 0.001
+        return f"{value * 100:.1f}" if kind == "share" else f"{value:.1e}" if small else f"{value:,.3f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {say(part, kind)}" for key, part in value.items())
+    return ", ".join(say(part, kind) for part in value) if isinstance(value, list) else str(value)
+
+
+def _arrange(table: pl.DataFrame, view: View) -> _Shown:
+    roles = view.columns
+    if view.kind == "histogram" and "x" in roles:
+        return _binned(table, roles) if table.schema[roles["x"]].is_numeric() else _counted(table, roles)
+    if view.kind == "bars":
+        table = _ranked(table, roles)
+    if view.kind == "scatter":
+        kept = table.gather_every(max(1, math.ceil(table.height / MOST_POINTS)))
+    else:
+        kept = table.head(MOST_ROWS)
+    return _Shown(view.kind, kept, roles, table.height - kept.height)
+
+
+def _ranked(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
+    """Put the bars with the most examples first, else the longest; names decide ties."""
+    order = [(roles[role], role in ("n", "x")) for role in ("n", "x", "y", "color") if role in roles]
+    if not order:
+        return table
+    return table.sort([name for name, _ in order], descending=[down for _, down in order], nulls_last=True)
+
+
+def _binned(table: pl.DataFrame, roles: Mapping[str, str]) -> _Shown:
+    """Count values in equal bins, so that a page never carries one row an example."""
+    value, color = pl.col(roles["x"]), roles.get("color")
+    group = pl.col(color).cast(pl.String).alias("group") if color else pl.lit(None, pl.String).alias("group")
+    known = table.filter(value.cast(pl.Float64).is_finite().fill_null(value=False)).select(value.alias("x"), group)
+    counts = [_count_bins(part, _edges(known["x"])) for part in known.partition_by("group")]
+    if not counts:
+        return _Shown("histogram", table.select(value).clear(), {"x": roles["x"]}, table.height)
+    names = {"x": f"{roles['x']} from", "to": f"{roles['x']} to", "n": "count"} | ({"color": color} if color else {})
+    binned = pl.concat(counts).sort("color", "x", nulls_last=True)
+    return _Shown("histogram", binned.select(*names).rename(names), names, table.height - known.height)
+
+
+def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Shown:
+    """Count each word, the most frequent first: words have no bins, so their histogram is bars."""
+    shown = {"y": roles["x"], "x": "count"} | ({"color": roles["color"]} if "color" in roles else {})
+    by = list(dict.fromkeys(name for name in shown.values() if name != "count"))
+    counted = table.drop_nulls(roles["x"]).group_by(by).agg(pl.len().cast(pl.Int64).alias("count"))
+    kept = _ranked(counted, shown).head(MOST_ROWS)
+    return _Shown("bars", kept, shown, counted.height - kept.height)
+
+
+def _edges(values: pl.Series) -> np.ndarray:
+    """Choose bins: the whole range of a share, one bin a whole number where they are few, else equal parts."""
+    if _within_one(values):
+        return np.linspace(0, 1, BINS + 1)
+    low, high = float(values.cast(pl.Float64).min()), float(values.cast(pl.Float64).max())  # type: ignore[arg-type]
+    if values.dtype.is_integer() and high - low < BINS:
+        return np.arange(low - 0.5, high + 1)
+    return np.histogram_bin_edges([low, high], BINS)
+
+
+def _count_bins(part: pl.DataFrame, edges: np.ndarray) -> pl.DataFrame:
+    n, _ = np.histogram(part["x"].to_numpy().astype(float), edges)
+    table = pl.DataFrame({"x": edges[:-1], "to": edges[1:], "n": n.astype(np.int64)})
+    return table.with_columns(pl.lit(part["group"][0], pl.String).alias("color"))
+
+
+def _columns(shown: _Shown, view: View) -> Iterator[Column]:
+    shares = _shares(shown, view)
+    named = shown.roles.items() if shown.roles else ((None, name) for name in shown.table.columns)
+    for role, name in named:
+        yield Column(name, role, "share" if name in shares else _kind(shown.table.schema[name]))
+
+
+def _shares(shown: _Shown, view: View) -> set[str]:
+    """Name the columns to speak of in points: by their unit among measures, else what lies between 0 and 1."""
+    if view.table == "measures" and shown.kind == view.kind != "histogram":
+        same = bool(shown.table.height) and bool((shown.table["unit"] == "share").all())
+        return {"value", "low", "high"} if same else set()
+    roles = [role for role in VALUE_ROLES[shown.kind] if role in shown.roles and view.columns.get(role) not in CHANCES]
+    found = {shown.roles[role] for role in roles if _within_one(shown.table[shown.roles[role]])}
+    beside = (*INTERVAL_ROLES, "to")
+    return found | {shown.roles[role] for role in beside if found and role in shown.roles}
+
+
+def _within_one(column: pl.Series) -> bool:
+    if not column.dtype.is_float():
+        return False
+    known = column.drop_nulls().drop_nans()
+    return len(known) > 0 and bool(known.is_between(0, 1).all())
+
+
+def _kind(dtype: pl.DataType) -> ColumnKind:
+    if dtype.is_integer():
+        return "count"
+    return "number" if dtype.is_numeric() else "text"

@@ -1,0 +1,193 @@
+"""Charts are SVG that is safe to inline, follows the page's colours and tells what it leaves out."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+
+from eyechart.reporting.charts import CHARTS, MOST_BARS, caption, draw, drawable
+from eyechart.reporting.drawing import Column, Drawing, prepare
+from eyechart.result import Result, View
+
+DRAWN = (
+    "bars",
+    "share histogram",
+    "number histogram",
+    "word histogram",
+    "lines",
+    "word lines",
+    "matrix",
+    "scatter",
+    "named scatter",
+)
+
+
+def drawing(result: Result, title: str) -> Drawing:
+    return next(prepare(result, view) for view in result.views if view.title == title)
+
+
+def bars(n: int, *, left_out: int = 0, value: float | None = 0.5, table: str = "t") -> Drawing:
+    columns = (Column("share", "x", "share"), Column("name", "y", "text"), Column("n", "n", "count"))
+    rows = tuple((value, f"bar {k}", 1000 + k) for k in range(n))
+    return Drawing("Bars", "", "bars", table, columns, rows, left_out)
+
+
+def words(svg: str) -> list[str]:
+    """Read the text of an SVG with an XML parser, which also fails if it is not well-formed."""
+    root = ET.fromstring(svg)  # noqa: S314 - our own drawing
+    return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("title", DRAWN)
+def test_every_kind_is_well_formed_and_shows_its_data_as_text(kinds: Result, nasty: str, title: str) -> None:
+    svg = draw(drawing(kinds, title))
+
+    found = words(svg)
+
+    assert found
+    assert "<script" not in svg
+    if title != "share histogram":  # which has no words in its data
+        assert any(nasty in word for word in found)
+
+
+def test_every_kind_of_chart_is_tried(kinds: Result) -> None:
+    assert {drawing(kinds, title).kind for title in DRAWN} == set(CHARTS)
+
+
+@pytest.mark.parametrize("title", DRAWN)
+def test_a_chart_has_no_colour_of_its_own(kinds: Result, title: str) -> None:
+    """Every colour is a variable of the page, with a fallback."""
+    painted = re.findall(r'(?:fill|stroke)="([^"]+)"', draw(drawing(kinds, title)))
+
+    assert [paint for paint in painted if not re.fullmatch(r"none|transparent|var\(--[a-z0-9-]+, #\w+\)", paint)] == []
+
+
+@pytest.mark.parametrize("title", DRAWN)
+def test_a_chart_fetches_nothing(kinds: Result, title: str) -> None:
+    svg = draw(drawing(kinds, title))
+
+    assert set(re.findall(r"https?://[^\"' ]+", svg)) == {"http://www.w3.org/2000/svg"}
+    assert "href" not in svg
+
+
+def test_drawing_twice_gives_the_same_bytes(kinds: Result) -> None:
+    assert draw(drawing(kinds, "bars")) == draw(drawing(kinds, "bars"))
+
+
+def test_ids_begin_with_the_mark_and_are_the_ones_referred_to(kinds: Result) -> None:
+    svg = draw(drawing(kinds, "bars"), "mine")
+
+    ids = re.findall(r' id="([^"]+)"', svg)
+
+    assert ids
+    assert all(name.startswith("mine-") for name in ids)
+    assert set(re.findall(r"url\(#([^)]+)\)", svg)) == set(ids)
+
+
+def test_text_that_looks_like_a_reference_stays_as_it_is() -> None:
+    odd = replace(bars(1), rows=((0.5, 'url(#clip0) id="clip0" 1.23456', 7),))
+
+    assert 'url(#clip0) id="clip0" 1.23456' in words(draw(odd))
+
+
+def test_a_bar_says_its_number_its_interval_and_n(result: Result) -> None:
+    found = words(draw(prepare(result, result.views[0])))
+
+    assert "66.7 [65.7, 67.7] · n 42" in found
+
+
+def test_bars_of_shares_span_0_to_100(result: Result) -> None:
+    within = replace(prepare(result, result.views[0]), rows=((0.2, "a", 0.1, 0.3, 9),))
+
+    assert {"0", "20", "40", "60", "80", "100"} <= set(words(draw(within)))
+
+
+def test_bars_of_differences_span_their_values() -> None:
+    found = words(draw(bars(2, value=-0.031)))
+
+    assert "100" not in found
+    assert "-3.1 · n 1,000" in found
+
+
+def test_a_bar_without_a_value_keeps_its_place() -> None:
+    found = words(draw(bars(1, value=None)))
+
+    assert "bar 0" in found
+    assert "- · n 1,000" in found
+
+
+def test_many_bars_are_cut_and_counted() -> None:
+    many = bars(MOST_BARS + 7)
+
+    found = words(draw(many))
+
+    assert f"bar {MOST_BARS - 1}" in found
+    assert f"bar {MOST_BARS}" not in found
+    assert caption(many) == "Drawn are the first 30, and 7 more are not: they are in the table."
+
+
+def test_many_colours_become_few(kinds: Result) -> None:
+    columns = (Column("x", "x", "number"), Column("y", "y", "number"), Column("c", "color", "text"))
+    crowded = Drawing("", "", "scatter", "t", columns, tuple((k, k, f"color {k}") for k in range(12)))
+
+    found = words(draw(crowded))
+
+    assert "color 6" in found
+    assert "color 7" not in found
+    assert "(other)" in found
+
+
+def test_a_large_matrix_is_cut_to_a_corner() -> None:
+    columns = (Column("x", "x", "text"), Column("y", "y", "text"), Column("v", "color", "share"))
+    cells = tuple((f"x{a}", f"y{b}", 0.125) for a in range(MOST_BARS + 1) for b in range(2))
+    large = Drawing("", "", "matrix", "t", columns, cells)
+
+    assert words(draw(large)).count("12.5") == MOST_BARS * 2
+    assert caption(large) == "Drawn are the first 60, and 2 more are not: they are in the table."
+
+
+@pytest.mark.parametrize(
+    ("drawn", "said"),
+    [
+        (bars(3), ""),
+        (bars(40, left_out=5), "Drawn are the first 30, and 15 more are not: the table has the first 40."),
+        (bars(40, left_out=5, table="measures"), "Drawn are the first 30, and 15 more are not: they are in the table."),
+        (replace(bars(4, left_out=5), kind="table"), "Shown are the first 4 of 9 rows."),
+        (replace(bars(4, left_out=5), kind="scatter"), "Drawn are 4 of 9 points, evenly taken."),
+        (replace(bars(4, left_out=5), kind="histogram"), "5 rows without a value are not drawn."),
+    ],
+)
+def test_captions_say_what_is_left_out(drawn: Drawing, said: str) -> None:
+    assert caption(drawn) == said
+
+
+@pytest.mark.parametrize("title", ["table", "gallery", "empty bars"])
+def test_tables_and_nothing_are_not_drawn(kinds: Result, title: str) -> None:
+    assert not drawable(drawing(kinds, title))
+
+
+def test_bars_of_words_are_a_table(kinds: Result) -> None:
+    assert not drawable(prepare(kinds, View("bars", "rules", "", "", {"x": "answer", "y": "answer"})))
+
+
+def test_a_chart_without_a_needed_role_is_a_table(kinds: Result) -> None:
+    assert not drawable(prepare(kinds, View("bars", "rules", "", "", {"x": "support"})))
+    assert not drawable(prepare(kinds, View("bars", "rules", "", "")))
+
+
+def test_the_title_is_heard_and_escaped() -> None:
+    svg = draw(replace(bars(1), title='a "b" <c>'))
+
+    assert ET.fromstring(svg).get("aria-label") == 'a "b" <c>'  # noqa: S314 - our own drawing
+
+
+def test_a_table_of_bars_keeps_its_order_with_colours(kinds: Result) -> None:
+    """The bars of one name stand together, named once."""
+    table = pl.DataFrame({"g": ["a", "b", "a"], "v": [3, 2, 1], "c": ["one", "one", "two"]})
+    held = replace(kinds, tables={**kinds.tables, "t": table})
+
+    found = words(draw(prepare(held, View("bars", "t", "", "", {"x": "v", "y": "g", "color": "c"}))))
+
+    assert [word for word in found if word in ("a", "b", "1", "2", "3")][-5:] == ["a", "b", "3", "1", "2"]

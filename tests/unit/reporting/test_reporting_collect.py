@@ -1,0 +1,298 @@
+"""A page is collected from results, whatever their order, as plain values."""
+
+import json
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyechart.errors import FileFormatError
+from eyechart.layout import Layout
+from eyechart.reporting import as_dict, collect, collect_results, gather, summary_table, to_json
+from eyechart.reporting.contents import Page
+from eyechart.reporting.drawing import Drawing, plain, prepare, say
+from eyechart.result import Result, View
+
+
+def drawing(result: Result, title: str) -> Drawing:
+    return next(prepare(result, view) for view in result.views if view.title == title)
+
+
+def with_rows(result: Result, rows: pl.DataFrame, view: View) -> Drawing:
+    return prepare(replace(result, rows=rows, views=()), view)
+
+
+def test_the_facts_of_a_run_are_those_of_its_data(layout: Layout, nasty: str) -> None:
+    facts = collect(layout).facts
+
+    assert facts is not None
+    assert (facts.name, facts.examples, facts.images) == (f"data {nasty}", 4, 2)
+    assert facts.splits == {"(none)": 1, "test": 2, "train": 1}
+    assert [(row.status, row.n) for row in facts.counts] == [("read", 4), ("dropped", 17)]
+
+
+def test_the_origin_of_a_run_is_its_manifest(layout: Layout, nasty: str) -> None:
+    origin = collect(layout).origin
+
+    assert origin is not None
+    assert (origin.command, origin.seed, origin.limit) == (f"eyechart audit --seed 7 {nasty}", 7, 4)
+    assert set(origin.inputs) == {"examples.parquet", "images.parquet", "counts.parquet"}
+
+
+def test_coverage_counts_each_probe_once_by_its_best_answer(layout: Layout) -> None:
+    again = pl.read_parquet(layout.answer_file("b/two", "plain")).with_columns(draw=1, status=pl.lit("unparsed"))
+    both = pl.concat([pl.read_parquet(layout.answer_file("b/two", "plain")), again], how="diagonal_relaxed")
+    both.write_parquet(layout.answer_file("b/two", "plain"))
+
+    found = {row.model: row for row in collect(layout).coverage}
+
+    once = {"ok": 1, "refused": 1, "unparsed": 0, "failed": 1, "missing": 1}
+    assert (found["a:one"].asked, found["a:one"].usable, found["a:one"].statuses) == (4, 2, once)
+    assert found["b/two"].statuses == {**once, "unparsed": 1, "failed": 0}
+
+
+def test_a_condition_a_model_was_never_asked_is_all_missing(layout: Layout) -> None:
+    layout.answer_file("b/two", "plain").unlink()
+
+    row = next(row for row in collect(layout).coverage if row.model == "b/two")
+
+    assert (row.usable, row.statuses["missing"]) == (0, 4)
+
+
+def test_files_of_answers_tell_what_they_hold(layout: Layout) -> None:
+    stocks = collect(layout).stocks
+
+    assert next((stock.model, row.status, row.n) for stock in stocks for row in stock.counts) == ("a:one", "extra", 12)
+    assert len(stocks) == 3
+
+
+def test_the_study_comes_before_the_models_and_they_by_name(layout: Layout, nasty: str) -> None:
+    page = collect(layout)
+
+    assert [(s.role, s.subject) for s in page.sections] == [
+        ("study", "the data"),
+        ("result", "a:one"),
+        ("result", "b/two"),
+        ("result", f"c {nasty}"),
+    ]
+    assert [row.subject for row in page.summary] == [section.subject for section in page.sections]
+
+
+def test_a_page_does_not_depend_on_the_order_of_results(result: Result, kinds: Result) -> None:
+    results = [result, replace(result, subject="other"), kinds, replace(result, settings={"margin": 0.5})]
+
+    pages = {to_json(collect_results(order)) for order in permutations(results)}
+
+    assert len(pages) == 1
+
+
+def test_a_mapping_is_collected_like_the_results_in_it(result: Result) -> None:
+    other = replace(result, subject="other")
+
+    expected = collect_results([result, other])
+
+    assert gather({"m": {"accuracy": result}, "o": {"accuracy": other}}) == expected
+    assert gather({"accuracy": result, "again": other}) == expected
+    assert gather(result) == collect_results([result])
+
+
+def test_a_run_folder_is_named_by_text_or_path(layout: Layout) -> None:
+    assert gather(str(layout.folder)) == gather(layout.folder) == collect(layout)
+
+
+def test_what_is_no_run_is_said_so(layout: Layout) -> None:
+    with pytest.raises(FileFormatError, match=r"no manifest\.json there"):
+        gather(layout.folder / "data" / "nowhere")
+
+
+def test_the_summary_says_the_measure_the_verdict_rests_on(result: Result) -> None:
+    (line,) = summary_table(collect_results([result]))
+
+    assert (line.state, line.measure, line.said) == ("caught", "gain", "61.0 [57.8, 64.2]")
+    assert (line.n, line.clusters, line.sentence) == ("1,234", "321", result.verdict.sentence)
+
+
+def test_the_headline_is_over_all_examples_as_they_are(result: Result) -> None:
+    other = result.measures.filter(pl.col("name") == "gain").with_columns(value=pl.lit(0.9))
+    grouped = other.with_columns(by=pl.lit("a"), group=pl.lit("b"), condition=pl.lit(None, pl.String))
+    changed = other.with_columns(condition=pl.lit("image#1"))
+    crowded = replace(result, measures=pl.concat([grouped, changed, result.measures]))
+
+    headline = collect_results([crowded]).sections[0].headline
+
+    assert headline is not None
+    assert headline.value == 0.61
+
+
+def test_a_verdict_on_no_measure_has_no_number(kinds: Result) -> None:
+    (line,) = summary_table(collect_results([kinds]))
+
+    assert (line.said, line.n, line.clusters) == ("-", "-", "-")
+
+
+def test_several_subjects_stand_side_by_side_best_first(layout: Layout, nasty: str) -> None:
+    (overview,) = collect(layout).overviews
+
+    assert [(row[0], row[1]) for row in overview.rows] == [("a:one", 0.7), ("b/two", 0.5), (f"c {nasty}", 0.1)]
+
+
+def test_one_subject_has_nothing_beside_it(result: Result) -> None:
+    assert collect_results([result]).overviews == ()
+
+
+def test_a_page_survives_json(layout: Layout) -> None:
+    from pydantic import TypeAdapter
+
+    page = collect(layout)
+
+    assert json.loads(to_json(page)) == as_dict(page)
+    assert TypeAdapter(Page).validate_python(as_dict(page)) == page
+
+
+def test_numbers_that_are_none_become_null(result: Result) -> None:
+    row = next(row for row in collect_results([result]).sections[0].measures if row.name == "ratio")
+
+    assert (row.low, row.high, row.said) == (None, None, "1.500 [-, -]")
+
+
+def test_a_view_draws_only_its_rows_the_largest_first(result: Result, nasty: str) -> None:
+    found = prepare(result, result.views[0])
+
+    assert [column.role for column in found.columns] == ["x", "y", "low", "high", "n"]
+    assert [row[1] for row in found.rows] == ["type 2", "type 1", nasty]
+
+
+def test_a_view_finds_rows_by_null_and_by_numbers(kinds: Result) -> None:
+    table = {"where": kinds.rows.with_columns(group=pl.when(pl.col("length") > 4).then(pl.lit("long")))}
+    held = replace(kinds, tables={**kinds.tables, **table})
+
+    short = prepare(held, View("table", "where", "", "", {}, {"group": None}))
+    three = prepare(held, View("table", "where", "", "", {}, {"length": "3"}))
+
+    assert len(short.rows) == (kinds.rows["length"] <= 4).sum()
+    assert len(three.rows) == (kinds.rows["length"] == 3).sum()
+
+
+@pytest.mark.parametrize(
+    ("title", "role", "kind"),
+    [
+        ("share histogram", "x", "share"),
+        ("share histogram", "to", "share"),
+        ("share histogram", "n", "count"),
+        ("number histogram", "x", "number"),
+        ("lines", "y", "share"),
+        ("lines", "low", "share"),
+        ("lines", "x", "count"),
+        ("matrix", "color", "number"),
+        ("scatter", "x", "share"),
+        ("scatter", "y", "number"),
+    ],
+)
+def test_what_lies_between_0_and_1_is_a_share(kinds: Result, title: str, role: str, kind: str) -> None:
+    column = drawing(kinds, title).column(role)
+
+    assert column is not None
+    assert column.kind == kind
+
+
+def test_measures_are_shares_by_their_unit(result: Result) -> None:
+    halves = View("bars", "measures", "", "", {"x": "value", "y": "name"}, {"name": "ratio"})
+
+    column = prepare(result, halves).column("x")
+
+    assert column is not None
+    assert column.kind == "number"
+
+
+def test_chances_are_no_shares(result: Result) -> None:
+    rows = pl.DataFrame({"id": ["1", "2"], "p": [0.01, 0.5]})
+
+    column = with_rows(result, rows, View("histogram", "rows", "", "", {"x": "p"})).column("x")
+
+    assert column is not None
+    assert column.kind == "number"
+
+
+def test_bins_count_what_a_loop_counts(result: Result) -> None:
+    values = [0.0, 0.04999, 0.05, 0.5, 0.5, 1.0, float("nan"), None]
+    rows = pl.DataFrame({"id": [str(n) for n in range(8)], "v": values})
+
+    found = with_rows(result, rows, View("histogram", "rows", "", "", {"x": "v"}))
+
+    known = [value for value in values if value is not None and not np.isnan(value)]
+    expected = [sum(low <= v < high or v == high == 1 for v in known) for low, high, _ in found.rows]
+    assert [n for *_, n in found.rows] == expected
+    assert (sum(expected), found.left_out, len(found.rows)) == (6, 2, 20)
+
+
+def test_few_whole_numbers_have_a_bin_each(kinds: Result) -> None:
+    found = drawing(kinds, "number histogram")
+    roles = [column.role for column in found.columns]
+
+    counted: dict[float, int] = {}
+    for row in found.rows:
+        cell = dict(zip(roles, row, strict=True))
+        counted[cell["x"] + 0.5] = counted.get(cell["x"] + 0.5, 0) + cell["n"]
+
+    assert counted == dict(kinds.rows["length"].cast(pl.Float64).value_counts().sort("length").iter_rows())
+
+
+def test_many_whole_numbers_share_bins(result: Result) -> None:
+    rows = pl.DataFrame({"id": [str(n) for n in range(1000)], "v": range(1000)})
+
+    found = with_rows(result, rows, View("histogram", "rows", "", "", {"x": "v"}))
+
+    assert [n for *_, n in found.rows] == [50] * 20
+
+
+def test_a_histogram_of_nothing_is_empty(result: Result) -> None:
+    rows = pl.DataFrame({"id": ["1"], "v": [None]}, schema_overrides={"v": pl.Float64})
+
+    found = with_rows(result, rows, View("histogram", "rows", "", "", {"x": "v"}))
+
+    assert (found.rows, found.left_out) == ((), 1)
+
+
+def test_words_are_counted(kinds: Result) -> None:
+    found = drawing(kinds, "word histogram")
+
+    assert dict(found.rows) == dict(kinds.rows["kind"].value_counts().iter_rows())
+    assert found.kind == "bars"
+
+
+@pytest.mark.parametrize(("kind", "most"), [("scatter", 2000), ("table", 500), ("bars", 500)])
+def test_a_page_stays_small_whatever_the_table(result: Result, kind: str, most: int) -> None:
+    rows = pl.DataFrame({"id": [f"{n:05}" for n in range(7000)], "v": range(7000)})
+
+    found = with_rows(result, rows, View(kind, "rows", "", "", {"x": "v", "y": "id"}))  # type: ignore[arg-type]
+
+    assert most / 2 < len(found.rows) <= most
+    assert len(found.rows) + found.left_out == 7000
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "said"),
+    [
+        (None, "share", "-"),
+        (0.1234, "share", "12.3"),
+        (12345, "count", "12,345"),
+        (1234.5678, "number", "1,234.568"),
+        (0.00004, "number", "4.0e-05"),
+        (0.0, "number", "0.000"),
+        (["a", None, "b"], "text", "a, -, b"),
+        ({"label": "cat", "score": 0.5}, "text", "label cat, score 0.500"),
+        (True, "text", "True"),
+    ],
+)
+def test_values_are_spoken(value: object, kind: str, said: str) -> None:
+    assert say(value, kind) == said  # type: ignore[arg-type]
+
+
+def test_anything_becomes_plain() -> None:
+    import datetime as dt
+
+    odd = {1: (float("inf"), pl.Series([1.5, None]), dt.date(2020, 1, 2)), "b": True}
+
+    assert plain(odd) == {"1": [None, [1.5, None], "2020-01-02"], "b": True}

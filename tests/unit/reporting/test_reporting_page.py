@@ -1,0 +1,253 @@
+"""A page is complete, escaped, well-formed and needs nothing from outside."""
+
+import re
+from dataclasses import replace
+from html import escape
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.layout import Layout
+from eyechart.reporting import collect, collect_results, render, report
+from eyechart.reporting.contents import Page
+from eyechart.reporting.drawing import prepare
+from eyechart.reporting.grid import drawing_grid, say_chance
+from eyechart.result import Result, View
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """Read a page the way a strict reader would: every tag closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture
+def page(layout: Layout) -> Page:
+    return collect(layout)
+
+
+@pytest.fixture
+def html(page: Page) -> str:
+    return render(page)
+
+
+def test_every_measure_count_and_sentence_is_on_the_page(page: Page, html: str) -> None:
+    words = read(html).words
+
+    for section in page.sections:
+        assert section.verdict.sentence in words
+        for row in section.measures:
+            assert f"{row.said} {row.n:,}" in words
+            assert (row.group or row.name) in words
+        for count in section.counts:
+            assert f"{count.reason or '-'} {count.n:,}" in words
+        for name in section.settings:
+            assert name in words
+
+
+def test_the_data_and_the_way_back_to_it_are_on_the_page(page: Page, html: str) -> None:
+    words = read(html).words
+
+    assert page.facts is not None
+    assert page.origin is not None
+    for row in page.facts.counts:
+        assert f"{row.status} {row.reason or '-'} {row.n}" in words
+    for split, n in page.facts.splits.items():
+        assert f"in split {split} {n}" in words
+    for row in page.coverage:
+        assert f"{row.model} {row.condition} 4 2 (50.0%) 1 1 0 1 1" in words
+    for model in ("a:one", "b/two"):
+        assert f"{model} plain extra nobody asked 12" in words
+    assert page.origin.command in words
+    assert "seed 7" in words
+    assert all(digest in words for digest in page.origin.inputs.values())
+    assert "limited to 4 examples" in words
+
+
+def test_a_verdict_is_words_and_a_sign_not_a_colour(html: str) -> None:
+    badges = re.findall(r'<span class="badge (\w+)"><span aria-hidden="true">(.)</span> ([\w ]+)</span>', html)
+
+    assert {("caught", "✕", "caught")} <= set(badges)
+    assert len({sign for _, sign, _ in badges}) == len({state for state, *_ in badges}) == 4
+
+
+def test_data_are_never_taken_for_html(html: str, nasty: str) -> None:
+    reader = read(html)
+
+    assert "<script" not in html
+    assert all(tag != "script" for tag, _ in reader.seen)
+    assert html.count(escape(nasty)) > 20
+    drawn = "".join(re.findall(r"<svg.*?</svg>", html, re.DOTALL))
+    assert f">{escape(nasty)}</text>" in drawn
+
+
+def test_nothing_is_fetched(html: str) -> None:
+    reader = read(html)
+    links = [value or "" for _, attrs in reader.seen for name, value in attrs.items() if name in ("href", "src")]
+    style = files("eyechart.reporting").joinpath("style.css").read_text(encoding="utf-8")
+
+    assert links
+    assert all(link.startswith("#") for link in links)
+    assert "url(" not in style
+    assert "@import" not in style
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", html))
+    assert not {tag for tag, _ in reader.seen} & {"script", "link", "iframe", "img", "object", "embed"}
+
+
+def test_ids_are_unique_and_links_lead_somewhere(html: str) -> None:
+    reader = read(html)
+    ids = [attrs["id"] for _, attrs in reader.seen if "id" in attrs]
+    targets = [str(attrs["href"])[1:] for tag, attrs in reader.seen if tag == "a"]
+
+    assert len(ids) == len(set(ids))
+    assert set(targets) <= set(ids)
+
+
+def test_the_same_run_gives_the_same_bytes(layout: Layout, tmp_path: Path) -> None:
+    first, second = (report(layout.folder, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
+
+    assert first == second
+
+
+def test_a_report_leaves_only_the_page_and_replaces_the_old_one(result: Result, tmp_path: Path) -> None:
+    place = tmp_path / "new" / "page.html"
+    report(result, str(place))
+    old = place.read_text(encoding="utf-8")
+
+    assert report({"accuracy": replace(result, subject="another")}, place) == place
+    assert list(place.parent.iterdir()) == [place]
+    assert place.read_text(encoding="utf-8") != old
+
+
+def test_a_run_of_studies_alone_is_a_page(data_only: Layout) -> None:
+    words = read(render(collect(data_only))).words
+
+    assert "the data does not beat the floor." in words
+    assert "How much was answered" not in words
+
+
+def test_no_result_at_all_is_a_page() -> None:
+    assert "No audit has been run yet." in read(render(collect_results([]))).words
+
+
+def test_results_without_views_are_a_page(result: Result) -> None:
+    html = render(collect_results([replace(result, views=())]))
+
+    read(html)
+    assert "<svg" not in html
+
+
+def test_a_view_of_every_kind_is_set(kinds: Result) -> None:
+    html = render(collect_results([kinds]))
+
+    words = read(html).words
+    assert html.count("<svg") == 9
+    assert all(view.title in words for view in kinds.views)
+    assert "There is nothing to draw." in words
+    assert "There are no measures." in words
+
+
+def test_an_interval_that_is_not_known_is_a_dash(result: Result) -> None:
+    unknown = result.measures.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ("value", "low", "high"))
+
+    words = read(render(collect_results([replace(result, measures=unknown)]))).words
+
+    assert "- [-, -]" in words
+    assert not re.search(r"\b(nan|None|null)\b", words, re.IGNORECASE)
+
+
+def test_an_audit_that_wants_more_says_so(result: Result) -> None:
+    words = read(render(collect_results([replace(result, wants_more=True)]))).words
+
+    assert "asked for more draws" in words
+
+
+def test_a_short_breakdown_stands_open_and_a_long_one_is_folded(result: Result) -> None:
+    long = pl.concat(
+        [
+            result.measures,
+            *(
+                result.measures.filter(by="type").with_columns(by=pl.lit(f"b{k % 2}"), group=pl.lit(f"{k}")).head(1)
+                for k in range(40)
+            ),
+        ]
+    )
+
+    html = render(collect_results([replace(result, measures=long)]))
+
+    assert "<h4>3 measures by type</h4>" in html
+    assert "<summary>20 measures by b0</summary>" in html
+
+
+def test_settings_that_subjects_share_are_said_once(layout: Layout, html: str) -> None:
+    assert html.count("Settings of accuracy") == 1
+
+
+def test_a_large_scatter_brings_no_table(kinds: Result) -> None:
+    rows = pl.DataFrame({"id": [str(k) for k in range(300)], "a": range(300), "b": range(300)})
+    view = View("scatter", "rows", "cloud", "", {"x": "a", "y": "b"})
+
+    html = render(collect_results([replace(kinds, rows=rows, views=(view,))]))
+
+    assert "The numbers" not in html
+
+
+def test_a_table_has_its_intervals_beside_its_values(kinds: Result) -> None:
+    lines = next(view for view in kinds.views if view.title == "lines")
+
+    grid = drawing_grid(prepare(kinds, lines))
+
+    assert [head.name for head in grid.head] == ["keep", "right (points) [interval]", "order"]
+    assert grid.rows[1] == ("50", "30.0 [25.0, 35.0]", "a")
+
+
+@pytest.mark.parametrize(("p", "said"), [(None, None), (0.00001, "< 0.001"), (0.0314, "0.031"), (1.0, "1.000")])
+def test_chances_are_spoken(p: float | None, said: str | None) -> None:
+    assert say_chance(p) == said
+
+
+def test_a_run_of_six_models_stays_well_under_a_megabyte(result: Result, tmp_path: Path) -> None:
+    many = pl.concat(
+        [result.measures.filter(pl.col("by").is_null())]
+        + [result.measures.filter(group="type 1").with_columns(group=pl.lit(f"question type {k}")) for k in range(65)]
+    )
+    results = {f"m{k}": {"accuracy": replace(result, subject=f"m{k}", measures=many)} for k in range(6)}
+
+    assert report(results, tmp_path / "page.html").stat().st_size < 500_000

@@ -1,0 +1,118 @@
+"""The accuracy audit against numbers worked out by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.audits.accuracy import Accuracy
+from eyechart.dataset import Dataset
+from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers
+from eyechart.errors import DataError, SettingError, UnknownNameError
+from eyechart.models.function import Function
+from eyechart.verbs import audit, study
+
+
+def test_the_most_frequent_answer_of_each_type_is_learned() -> None:
+    examples = pl.DataFrame(
+        {
+            "question_type": ["color", "color", "color", "count", "count", None],
+            "answer": ["red", "blue", "red", "2", "1", "blue"],
+        }
+    )
+    majority = learn_majority(examples)
+
+    assert majority.rows_by_key("question_type", named=True, unique=True) == {
+        EVERY_TYPE: {"answer": "blue", "hits": 2, "n": 6, "share": 2 / 6},
+        "color": {"answer": "red", "hits": 2, "n": 3, "share": 2 / 3},
+        "count": {"answer": "1", "hits": 1, "n": 2, "share": 1 / 2},
+    }
+    asked = pl.DataFrame({"question_type": ["count", "never met", None], "answer": ["x"] * 3})
+    assert majority_answers(asked, majority).to_list() == ["1", "blue", "blue"]
+
+
+def test_the_floor_is_learned_on_train_and_scored_on_test(tiny: Dataset) -> None:
+    """Train says red and (of yes and no, by the alphabet) no; test has red, yes, blue, yes."""
+    found = study(tiny, ["accuracy"])["accuracy"]
+
+    assert found.measure("floor", "plain").value == 0.25
+    assert dict(found.rows.select("id", "floor").rows()) == {"04": 1.0, "05": 0.0, "06": 0.0, "07": 0.0}
+
+
+def test_the_gain_is_paired_with_the_floor(tiny: Dataset) -> None:
+    truth = dict(tiny.examples.select("id", "answer").rows())
+    result = audit(tiny, Function("all", lambda rows: [truth[str(row["id"])] for row in rows]), ["accuracy"])[
+        "accuracy"
+    ]
+
+    assert result.measure("accuracy", "plain").value == 1.0
+    assert result.measure("gain", "plain").value == 0.75
+    assert result.rows.columns == ["id", "cluster", "floor", "accuracy"]
+
+
+def test_without_a_train_split_there_is_no_floor_and_all_is_judged(tiny: Dataset) -> None:
+    data = replace(tiny, examples=tiny.examples.drop("split"))
+    result = audit(data, Function("red", lambda rows: ["red"] * len(rows)), ["accuracy"])["accuracy"]
+
+    assert (result.measure("accuracy", "plain").value, result.rows.height) == (3 / 8, 8)
+    assert result.verdict.state == "none"
+
+
+@pytest.mark.parametrize(("split", "n"), [("auto", 4), ("all", 8), ("train", 4), ("test", 4)])
+def test_the_split_to_judge_is_a_setting(tiny: Dataset, split: str, n: int) -> None:
+    assert study(tiny, [Accuracy(split=split)])["accuracy"].rows.height == n
+
+
+def test_examples_without_a_reference_are_counted_and_not_asked(tiny: Dataset) -> None:
+    examples = tiny.examples.with_columns(pl.when(pl.col("id") != "05").then("answer").alias("answer"))
+    found = study(replace(tiny, examples=examples), ["accuracy"])["accuracy"]
+
+    assert found.rows["id"].to_list() == ["04", "06", "07"]
+    assert found.tables["counts"].select("status", "n").rows() == [("judged", 3), ("left out", 1)]
+
+
+def test_an_answer_the_score_does_not_fit_is_counted(tiny: Dataset) -> None:
+    numbers = tiny.examples.with_columns(pl.lit("2").alias("answer"))
+    model = Function("numbers", lambda rows: ["2" if row["id"] < "06" else "two" for row in rows])
+    result = audit(replace(tiny, examples=numbers), model, [Accuracy(score="one-minus-mape")])["accuracy"]
+
+    assert dict(result.tables["counts"].select("status", "n").rows()) == {"ok": 2, "unscored": 2}
+
+
+def test_several_draws_are_averaged_per_example(tiny: Dataset, tmp_path: Path) -> None:
+    class Wavering:
+        name = "wavering"
+
+        def answer(self, probes, images):  # noqa: ANN001, ANN202
+            draws = [
+                probes.select("id", pl.lit(word).alias("answer"), pl.lit(n).alias("draw"))
+                for n, word in enumerate(["red", "x"])
+            ]
+            return pl.concat(draws)
+
+    result = audit(tiny, Wavering(), ["accuracy"])["accuracy"]
+
+    assert dict(result.rows.select("id", "accuracy").rows())["04"] == 0.5
+    assert result.measure("accuracy", "plain").n == 4
+
+
+def test_groups_without_a_value_have_a_name(tiny: Dataset) -> None:
+    examples = tiny.examples.with_columns(pl.when(pl.col("id") != "05").then("question_type").alias("question_type"))
+    model = Function("red", lambda rows: ["red"] * len(rows))
+    result = audit(replace(tiny, examples=examples), model, [Accuracy(by=("question_type",))])["accuracy"]
+
+    assert result.measures.filter(pl.col("by").is_not_null())["group"].to_list() == ["(none)", "is it", "what color"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [({"by": ("colour",)}, DataError), ({"by": ("answers",)}, SettingError), ({"score": "vqb"}, UnknownNameError)],
+)
+def test_settings_that_do_not_fit_are_one_clear_error(
+    tiny: Dataset, settings: dict[str, object], error: type[Exception]
+) -> None:
+    data = replace(tiny, examples=tiny.examples.with_columns(pl.concat_list("answer").alias("answers")))
+
+    with pytest.raises(error):
+        audit(data, Function("red", lambda rows: ["red"] * len(rows)), [Accuracy(**settings)])

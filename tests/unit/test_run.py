@@ -1,0 +1,211 @@
+"""A run keeps what it has, goes on where it stopped, and refuses what does not belong to it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.audits import make_audit
+from eyechart.audits.accuracy import Accuracy
+from eyechart.dataset import Dataset, Images
+from eyechart.errors import CoverageError, DataError, FileFormatError, ModelError
+from eyechart.layout import Layout
+from eyechart.models.function import Function
+from eyechart.probes import Prober
+from eyechart.run import Asking, Run, _merge
+
+
+class Counting:
+    """Answer red, counting the probes; break down at a given one."""
+
+    name = "org/red:1"
+
+    def __init__(self, breaks_at: int | None = None) -> None:
+        self.asked: list[str] = []
+        self.breaks_at = breaks_at
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        if self.breaks_at is not None and len(self.asked) >= self.breaks_at:
+            raise InterruptedError
+        self.asked += probes["id"].to_list()
+        return probes.select("id", pl.lit("red").alias("answer"))
+
+
+@pytest.fixture
+def run(tiny: Dataset, tmp_path: Path) -> Run:
+    started = Run(Layout(tmp_path / "run"), asking=Asking(batch=1)).start(tiny, "eyechart test")
+    started.study([Accuracy(by=("question_type",))])
+    return started
+
+
+def test_a_run_goes_all_the_way(run: Run) -> None:
+    result = run.audit(Counting())["accuracy"]
+
+    assert result.measure("accuracy", "plain").value == 0.25
+    assert result.measure("accuracy", "plain", "question_type", "what color").value == 0.5
+    assert run.at.results()["org/red:1"]["accuracy"].rows.equals(result.rows)
+
+
+def test_a_broken_run_asks_only_the_rest(run: Run) -> None:
+    run.probe()
+    broken = Counting(breaks_at=2)
+    with pytest.raises(InterruptedError):
+        run.predict(broken)
+    second = Counting()
+    run.predict(second)
+
+    assert len(broken.asked) == 2
+    assert sorted(broken.asked + second.asked) == ["04", "05", "06", "07"]
+    assert not list(run.at.folder.rglob("*.jsonl"))
+
+
+def test_a_finished_model_is_not_asked_again_unless_fresh(run: Run) -> None:
+    run.audit(Counting())
+    again, anew = Counting(), Counting()
+    run.audit(again)
+    replace(run, asking=Asking(fresh=True)).audit(anew)
+
+    assert again.asked == []
+    assert len(anew.asked) == 4
+
+
+def test_the_calls_to_come_are_counted_before_they_are_made(run: Run) -> None:
+    run.probe()
+    before = run.calls(Counting())
+    run.predict(Counting())
+
+    assert (before, run.calls(Counting())) == ({"plain": 4}, {"plain": 0})
+
+
+def test_a_budget_is_kept(run: Run) -> None:
+    run.probe()
+    model = Counting()
+
+    with pytest.raises(ModelError, match="at most 3 calls of org/red:1; found 4 to make"):
+        replace(run, asking=Asking(max_calls=3)).predict(model)
+    assert model.asked == []
+
+
+def test_a_run_on_other_data_is_refused(run: Run, tiny: Dataset) -> None:
+    other = replace(tiny, examples=tiny.examples.with_columns(pl.lit("green").alias("answer")))
+
+    with pytest.raises(FileFormatError, match="other data there; name another folder"):
+        Run(run.at).start(other)
+    assert Run(run.at).start(tiny).at.manifest.command == "eyechart test"
+
+
+def test_a_limit_takes_a_seeded_sample(tiny: Dataset, tmp_path: Path) -> None:
+    sampled = Run(Layout(tmp_path / "small")).start(tiny, limit=3, seed=1)
+
+    assert sampled.at.data.examples.height == 3
+    assert set(sampled.at.data.examples["id"]) == set(tiny.sample(3, 1).examples["id"])
+
+
+def test_a_study_with_the_same_settings_is_kept(run: Run) -> None:
+    file = run.at.study_folder("accuracy") / "measures.parquet"
+    made = file.stat().st_mtime_ns
+    run.study([Accuracy(by=("question_type",))])
+    kept = file.stat().st_mtime_ns
+    run.study([Accuracy(by=())])
+
+    assert made == kept < file.stat().st_mtime_ns
+
+
+def test_missing_columns_are_named_before_anything_runs(run: Run) -> None:
+    class Needy(Accuracy):
+        needs = ("answer", "evidence")
+
+    with pytest.raises(DataError, match="found no evidence in tiny"):
+        run.study([Needy()])
+
+
+def test_too_few_answers_are_an_error_unless_allowed(run: Run) -> None:
+    half = Function("half", lambda rows: [None if row["id"] > "05" else "red" for row in rows])
+    run.audit(half)  # a failed answer is an answer that was asked for
+    run.at.answer_file("half", "plain").unlink()
+    answers = pl.DataFrame({"id": ["04"], "answer": ["red"]})
+    from eyechart.predictions import tidy
+
+    tidy(answers, run.at.probes("plain"), "half").write_parquet(run.at.answer_file("half", "plain"))
+
+    with pytest.raises(CoverageError, match=r"found 1 \(25\.0%\)"):
+        run.judge("half")
+    partial = replace(run, asking=Asking(allow_partial=True)).judge("half")["accuracy"]
+    assert partial.measure("accuracy", "plain").n == 1
+
+
+def test_failed_answers_are_counted_and_their_worst_case_is_shown(run: Run) -> None:
+    half = Function("half", lambda rows: [None if row["id"] > "05" else "red" for row in rows])
+    result = run.audit(half)["accuracy"]
+
+    assert dict(result.tables["counts"].select("status", "n").rows()) == {"failed": 2, "ok": 2}
+    assert result.measure("accuracy", "plain").value == 0.5
+    assert result.measure("accuracy, lost as wrong", "plain").value == 0.25
+
+
+def test_a_study_that_is_no_longer_asked_for_leaves_no_probes_behind(run: Run) -> None:
+    run.probe()
+    run.at.probes("plain").write_parquet(run.at.probe_file("image#0"))
+
+    assert run.probe() == {"plain": 4}
+
+
+def test_conditions_that_mean_two_things_are_refused(tiny: Dataset) -> None:
+    prober = Prober(tiny)
+    plain = prober.plain(tiny.examples["id"])
+    other = prober.complete(pl.DataFrame({"id": ["00"], "image_from": ["05"]}), "plain")
+
+    assert _merge(plain, plain, "plain").equals(plain)
+    with pytest.raises(DataError, match="two for id '00'"):
+        _merge(plain, other, "plain")
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("manifest.json", lambda text: text[:-10]),
+        ("manifest.json", lambda text: json.dumps(json.loads(text) | {"format": 99})),
+        ("studies/accuracy/settings.json", lambda text: "{}"),
+        ("studies/accuracy.json", lambda text: text.replace("settings", "sttings")),
+        ("data/manifest.json", lambda text: text.replace("dataset", "run")),
+    ],
+)
+def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage) -> None:  # noqa: ANN001
+    path = run.at.folder / file
+    path.write_text(damage(path.read_text()))
+    fresh = Run(Layout(run.at.folder))
+
+    with pytest.raises(FileFormatError, match=path.name.partition(".")[0]):
+        assert fresh.at.manifest
+        fresh.probe()
+
+
+def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"a run in .*; found no manifest\.json there"):
+        assert Layout(tmp_path).manifest
+
+
+def test_rounds_go_on_until_no_audit_wants_more(tiny: Dataset, tmp_path: Path) -> None:
+    """An audit that wants two more rounds gets their probes, and the earlier ones stay."""
+    run = Run(Layout(tmp_path / "run")).start(tiny)
+    script = tmp_path / "greedy.py"
+    script.write_text(
+        "from dataclasses import dataclass, replace\n"
+        "from eyechart.audits.accuracy import Accuracy\n"
+        "from eyechart.probes import Prober\n"
+        "@dataclass(frozen=True)\n"
+        "class Greedy(Accuracy):\n"
+        "    name = 'greedy'\n"
+        "    def probe(self, data, study, round=0):\n"
+        "        yield f'plain' if round == 0 else f'again#{round}', Prober(data).complete(study.rows.select('id'),"
+        " 'plain' if round == 0 else f'again#{round}')\n"
+        "    def judge(self, data, study, predictions, engine):\n"
+        "        result = super().judge(data, study, predictions, engine)\n"
+        "        return replace(result, wants_more=predictions.answers['condition'].n_unique() < 3)\n"
+    )
+    run.study([make_audit(f"{script}:Greedy")])
+    run.audit(Counting())
+
+    assert run.at.conditions() == ["again#1", "again#2", "plain"]
