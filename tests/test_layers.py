@@ -22,7 +22,8 @@ LEVELS = (
     ("run",),
     ("verbs",),
     ("reporting", "contract"),
-    ("cli", "__init__", "__main__"),
+    ("cli",),
+    ("__init__", "__main__"),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -1,68 +1,96 @@
-"""What the README and the docs tell people to type works, in the order they tell it."""
+"""What the README and the docs tell people to write and to type works, in the order they tell it."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 PROJECT = Path(__file__).parent.parent
-PAGES = [
-    path for path in (PROJECT / "README.md", *sorted(PROJECT.glob("docs/**/*.md"))) if "```console" in path.read_text()
-]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# ([\w.]+\.\w+)\n")
 
 
-def vqa_files(folder: Path) -> None:
+class Block(NamedTuple):
+    """A fenced block of a page: its language, its text, and the line it begins on."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    content = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(content):
+        yield Block(found[1], found[2], content[: found.start(2)].count("\n"))
+
+
+PAGES = [page for page in (PROJECT / "README.md", *sorted(PROJECT.glob("docs/**/*.md"))) if any(blocks(page))]
+
+
+def put_down_vqa_files(folder: Path) -> None:
     """Put down the files that the README's second example takes for granted."""
-    import json
-
-    (folder / "vqa_files").mkdir()
-    ids = list(range(1000, 1020))
+    ids = range(1000, 1020)
+    annotation = {
+        "question_type": "what color is",
+        "answer_type": "other",
+        "multiple_choice_answer": "red",
+        "answers": [{"answer": "red", "answer_confidence": "yes", "answer_id": i} for i in range(10)],
+    }
     questions = [{"question_id": n, "image_id": n // 3, "question": "what color is it?"} for n in ids]
-    annotations = [
-        {
-            "question_id": n,
-            "image_id": n // 3,
-            "question_type": "what color is",
-            "answer_type": "other",
-            "multiple_choice_answer": "red",
-            "answers": [{"answer": "red", "answer_confidence": "yes", "answer_id": i} for i in range(10)],
-        }
-        for n in ids
-    ]
-    (folder / "vqa_files" / "v2_OpenEnded_mscoco_val2014_questions.json").write_text(
-        json.dumps({"questions": questions})
-    )
-    (folder / "vqa_files" / "v2_mscoco_val2014_annotations.json").write_text(json.dumps({"annotations": annotations}))
-    (folder / "results.json").write_text(json.dumps([{"question_id": n, "answer": "red"} for n in ids]))
+    annotations = [{"question_id": n, "image_id": n // 3, **annotation} for n in ids]
+    files = {
+        "vqa_files/v2_OpenEnded_mscoco_val2014_questions.json": {"questions": questions},
+        "vqa_files/v2_mscoco_val2014_annotations.json": {"annotations": annotations},
+        "results.json": [{"question_id": n, "answer": "red"} for n in ids],
+    }
+    (folder / "vqa_files").mkdir()
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 
-def run(command: str, folder: Path) -> str:
+def type_in(text: str) -> None:
+    """Type the `$` lines; the other lines must stand in what the one before them printed."""
+    printed = ""
+    for line in text.splitlines():
+        if not line.startswith("$ "):
+            assert line in printed
+        elif not line.startswith("$ make "):  # this very test is run by one of them
+            printed = shell(line.removeprefix("$ "))
+
+
+def shell(command: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "200"}
     done = subprocess.run(
-        ["/bin/bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        ["/bin/bash", "-c", command], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
-    """Blocks that begin with `# name.py` are files; `$` lines are typed; other lines stand in the output."""
-    vqa_files(tmp_path)
-    for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that begins with `# name.py` is a file; Python is run and consoles are typed into, in one folder."""
+    put_down_vqa_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    namespace: dict[str, Any] = {"__name__": page.stem}
+    for language, text, line in blocks(page):
         name = FILE_NAME.match(text)
         if name:
-            (tmp_path / name[1]).write_text(text[name.end() :], encoding="utf-8")
+            Path(name[1]).write_text(text[name.end() :], encoding="utf-8")
         elif language == "console":
-            printed = ""
-            for line in text.splitlines():
-                if not line.startswith("$ "):
-                    assert line in printed
-                elif not line.startswith("$ make "):  # this very test is run by one of them
-                    printed = run(line.removeprefix("$ "), tmp_path)
+            type_in(text)
+        elif language == "python":
+            exec(compile("\n" * line + text, str(page), "exec"), namespace)  # noqa: S102 - our own docs
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target

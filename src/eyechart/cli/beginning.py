@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from eyechart.audits import AUDITS, lacking, setting_names
+from eyechart.audits import AUDITS, lacking, make_audit, runnable, setting_names
 from eyechart.cli import options, show
 from eyechart.cli.running import command
 from eyechart.dataset import Dataset
@@ -21,7 +21,6 @@ from eyechart.readers import read as read_data
 from eyechart.reporting import report
 from eyechart.run import Run
 from eyechart.scoring import SCORES
-from eyechart.verbs import choose
 
 DEMO_MODELS = ("seer", "cheater", "blind", "deaf", "guesser", "mix:seer=0.7,blind=0.3")
 
@@ -63,7 +62,7 @@ def demo(
     if (out / "run" / "manifest.json").is_file():
         shutil.rmtree(out / "run")  # of an earlier demo
     run = Run(Layout(out / "run"), progress=progress).start(world, command(), seed)
-    run.study(choose(None, world))
+    run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
     for name in DEMO_MODELS:
         run.audit(load(f"world:{name}"))
     page = report(run.at.folder, out / "report.html")

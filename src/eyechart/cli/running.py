@@ -74,12 +74,10 @@ def predict(
     for spec in model:
         answerer = load(spec)
         stock = opened.predict(answerer)
-        answered = {
-            condition: opened.at.answers(answerer.name).under(condition).height for condition in opened.at.conditions()
-        }
+        predictions = opened.at.answers(answerer.name)
+        answered = {condition: predictions.under(condition).height for condition in opened.at.conditions()}
         show.print_calls(f"answers of {answerer.name}", answered, as_json=json)
-        if stock.height and not json:
-            show.print_counts(f"{answerer.name}: what its files hold", stock)
+        show.print_stock(answerer.name, stock, as_json=json)
 
 
 def judge(
@@ -130,9 +128,7 @@ def audit(
     for spec in model:
         answerer = load(spec)
         run.audit(answerer)
-        stock = run.at.stock(answerer.name)
-        if stock.height and not json:
-            show.print_counts(f"{answerer.name}: what its files hold", stock)
+        show.print_stock(answerer.name, run.at.stock(answerer.name), as_json=json)
     page = write_report(out, out / "report.html")
     show.print_summary(run.at, as_json=json)
     if not json:

@@ -1,6 +1,7 @@
 """What the command line prints: tables for people, JSON for programs, and progress on the way."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -8,7 +9,7 @@ import polars as pl
 import typer
 
 from eyechart.layout import Layout
-from eyechart.reporting import collect, summary_table, to_json
+from eyechart.reporting import collect, to_json
 from eyechart.run import Advance, Progress, quiet
 
 
@@ -19,17 +20,20 @@ def print_json(content: object) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table in which numbers stand right and text is taken as it is."""
+    from rich import box
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    content = [list(row) for row in rows]
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for at, name in enumerate(columns):
-        counts = bool(content) and all(isinstance(row[at], int) for row in content)
-        table.add_column(name, justify="right" if counts else "left", overflow="fold")
+    content = [[_cell(value) for value in row] for row in rows]
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for name, *cells in zip(columns, *content, strict=True):
+        counts = all(cell.replace(",", "").isdecimal() for cell in cells)
+        table.add_column(name, justify="right" if counts else "left", no_wrap=max(map(len, cells), default=0) < 30)
     for row in content:
-        table.add_row(*map(_cell, row))
-    Console().print(table)
+        table.add_row(*map(escape, row))
+    # A pipe has no width of its own; 80 columns would break the lines that programs look for.
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def print_counts(title: str, counts: pl.DataFrame) -> None:
@@ -52,17 +56,20 @@ def print_summary(run: Layout, *, as_json: bool) -> None:
     if as_json:
         typer.echo(to_json(page), nl=False)
         return
-    rows = [
-        (line.audit, line.subject, line.state, line.sentence, line.n, line.clusters) for line in summary_table(page)
-    ]
-    print_table(
-        page.title, ("audit", "subject", "verdict", "in words (points, with 95 % interval)", "n", "clusters"), rows
-    )
+    columns = ("audit", "subject", "verdict", "measure", "points [95 %]", "n", "clusters")
+    rows = [(row.audit, row.subject, row.state, row.measure, row.said, row.n, row.clusters) for row in page.summary]
+    print_table(page.title, columns, rows)
+
+
+def print_stock(model: str, stock: pl.DataFrame, *, as_json: bool) -> None:
+    """Print what the files of a model held and lacked; JSON has it in the summary."""
+    if stock.height and not as_json:
+        print_counts(f"{model}: what its files hold", stock)
 
 
 def progress_bars(*, silent: bool) -> Progress:
-    """Choose how progress is shown: bars on standard error, or nothing where a program reads along."""
-    return quiet if silent else _bar
+    """Choose how progress is shown: bars for people who watch, nothing where a program reads along."""
+    return _bar if sys.stderr.isatty() and not silent else quiet
 
 
 @contextmanager
@@ -77,6 +84,4 @@ def _bar(label: str, total: int) -> Iterator[Advance]:
 
 
 def _cell(value: object) -> str:
-    from rich.markup import escape
-
-    return escape(f"{value:,}" if isinstance(value, int) else str(value or ""))
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from eyechart.errors import ModelError
 from eyechart.protocols import Model
 from eyechart.registry import Registry, unknown_name
 
@@ -26,4 +27,6 @@ def load(spec: str) -> Model:
         kind, rest = "predictions", spec
     if kind not in MODELS.names():
         raise unknown_name("model", kind, MODELS.names())
+    if not rest:
+        raise ModelError(f"something after '{kind}:'", "nothing", "`eyechart ls models` shows what each kind takes")
     return MODELS.get(kind)(rest)

@@ -1,7 +1,7 @@
 """A model known only by the answers it left in files, one file for each condition."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import polars as pl
 from eyechart.dataset import Images
 from eyechart.errors import ModelError
 from eyechart.probes import OWN
-from eyechart.readers.predictions import PredictionFile, read_predictions
+from eyechart.readers.predictions import COLUMNS, PredictionFile, read_predictions
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,14 @@ class PredictionFiles:
 
     name: str
     paths: Mapping[str, Path]
+    columns: Mapping[str, str] = field(default_factory=dict)  # our name -> theirs
 
     @cached_property
     def files(self) -> dict[str, PredictionFile]:
         """Read the files when the first answer is asked for; a file with a column `condition` holds several."""
         found: dict[str, PredictionFile] = {}
         for condition, path in self.paths.items():
-            answers, counts = read_predictions(path)
+            answers, counts = read_predictions(path, dict(self.columns))
             if "condition" not in answers.columns:
                 found[condition] = PredictionFile(answers, counts)
                 continue
@@ -63,13 +64,20 @@ class PredictionFiles:
 
 
 def open_predictions(spec: str) -> PredictionFiles:
-    """Open `answers.json`, or `plain=all.json,evidence=relevant.json` with a file for each condition."""
-    pairs = [part.partition("=") for part in spec.split(",")]
-    if all(equals for _, equals, _ in pairs):
-        paths = {condition: Path(path) for condition, _, path in pairs}
-    else:
-        paths = {OWN: Path(spec)}
+    """Open `answers.json`, or `plain=all.json,evidence=part.json`; `answers.csv,id=qid,answer=said` names the columns."""
+    paths: dict[str, Path] = {}
+    columns: dict[str, str] = {}
+    for part in [spec] if Path(spec).exists() else spec.split(","):
+        name, equals, value = part.partition("=")
+        if not equals or Path(part).exists():
+            paths[OWN] = Path(part)
+        elif name in COLUMNS:
+            columns[name] = value
+        else:
+            paths[name] = Path(value)
     for path in paths.values():
         if not path.exists():
             raise ModelError(f"a predictions file at {path}", "none", "check the path after 'predictions:'")
-    return PredictionFiles(next(iter(paths.values())).name.partition(".")[0], paths)
+    if not paths:
+        raise ModelError("a predictions file", f"only columns in {spec!r}", "name the file before them")
+    return PredictionFiles(next(iter(paths.values())).name.partition(".")[0], paths, columns)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,12 +10,11 @@ from eyechart.layout import Layout
 from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
 from eyechart.reporting.page import render
-from eyechart.result import Result, State
+from eyechart.result import Result
 
 Source: TypeAlias = str | Path | Result | Mapping[str, Result] | Mapping[str, Mapping[str, Result]]
 
 __all__ = [
-    "Line",
     "Page",
     "Source",
     "as_dict",
@@ -25,23 +23,8 @@ __all__ = [
     "gather",
     "render",
     "report",
-    "summary_table",
     "to_json",
 ]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the summary, in words that are ready to print."""
-
-    audit: str
-    subject: str
-    state: State
-    sentence: str
-    measure: str
-    said: str
-    n: str
-    clusters: str
 
 
 def report(source: Source, to: str | Path) -> Path:
@@ -60,16 +43,6 @@ def gather(source: Source) -> Page:
     return collect_results(_results(source))
 
 
-def summary_table(page: Page) -> list[Line]:
-    """Say the verdict of every subject and audit in one line each."""
-    return [
-        Line(
-            row.audit, row.subject, row.state, row.sentence, row.measure, row.said, _count(row.n), _count(row.clusters)
-        )
-        for row in page.summary
-    ]
-
-
 def to_json(page: Page) -> str:
     """Write a collected page as JSON text."""
     return json.dumps(as_dict(page), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
@@ -81,7 +54,3 @@ def _results(source: Result | Mapping[str, Result] | Mapping[str, Mapping[str, R
         return
     for part in source.values():
         yield from _results(part)
-
-
-def _count(n: int | None) -> str:
-    return "-" if n is None else f"{n:,}"

@@ -1,5 +1,6 @@
 """Model strings open models, and functions answer batches."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -91,3 +92,71 @@ def test_a_function_sees_where_the_picture_lies(tiny: Dataset, shown: pl.DataFra
 def test_a_function_must_answer_every_probe(tiny: Dataset, shown: pl.DataFrame, answers: object) -> None:
     with pytest.raises(ModelError, match="8 answers from short"):
         Function("short", lambda rows: answers).answer(shown, tiny.images)
+
+
+@pytest.fixture
+def asked(tiny: Dataset) -> pl.DataFrame:
+    return Prober(tiny).plain(tiny.examples["id"])
+
+
+def test_a_file_answers_by_id_whatever_its_order(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
+    answers = {f"0{n}": f"answer {n}" for n in (3, 1, 7)}
+    (tmp_path / "gpt.v2.json").write_text(json.dumps(answers))
+    model = load(f"predictions:{tmp_path / 'gpt.v2.json'}")
+    found = model.answer(fill(asked, tiny), tiny.images)
+
+    assert model.name == "gpt"
+    assert dict(found.select("id", "answer").rows()) == answers
+
+
+def test_a_file_alone_is_taken_for_predictions(tmp_path: Path) -> None:
+    (tmp_path / "it.json").write_text('{"1": "a"}')
+
+    assert load(str(tmp_path / "it.json")).name == "it"
+
+
+def test_missing_extra_and_repeated_ids_are_counted(asked: pl.DataFrame, tmp_path: Path) -> None:
+    rows = [("00", "a"), ("00", "a"), ("01", "b"), ("01", "c"), ("99", "d")]
+    (tmp_path / "it.jsonl").write_text("\n".join(json.dumps({"question_id": i, "answer": a}) for i, a in rows))
+    stock = load(f"predictions:{tmp_path / 'it.jsonl'}").stock(asked)
+
+    assert {row["reason"]: row["n"] for row in stock.to_dicts()} == {
+        None: 3,
+        "id answered before, same answer": 1,
+        "id answered before, other answer": 1,
+        "asked, but not in the file": 6,
+        "in the file, but not asked": 1,
+    }
+
+
+def test_a_file_for_each_condition(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
+    for name in ("all", "rest"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"00": name}))
+    model = load(f"predictions:plain={tmp_path}/all.json,rest={tmp_path}/rest.json")
+    shown = fill(asked, tiny)
+
+    assert model.answer(shown, tiny.images)["answer"].to_list() == ["all"]
+    assert model.answer(shown.with_columns(condition=pl.lit("rest")), tiny.images)["answer"].to_list() == ["rest"]
+    with pytest.raises(ModelError, match=r"condition 'evidence'; found plain, rest; add it"):
+        model.answer(shown.with_columns(condition=pl.lit("evidence")), tiny.images)
+
+
+def test_a_column_can_name_the_condition(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "it.csv").write_text("id,condition,answer\n00,plain,a\n00,rest,b\n")
+    model = load(f"predictions:{tmp_path}/it.csv")
+    shown = fill(asked, tiny).with_columns(condition=pl.lit("rest"))
+
+    assert model.answer(shown, tiny.images)["answer"].to_list() == ["b"]
+
+
+def test_columns_can_be_named(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "it.csv").write_text("which,said\n00,a\n")
+    model = load(f"predictions:{tmp_path}/it.csv,id=which,answer=said")
+
+    assert model.answer(fill(asked, tiny), tiny.images)["answer"].to_list() == ["a"]
+
+
+@pytest.mark.parametrize("spec", ["predictions:nowhere.json", "predictions:id=which", "predictions:"])
+def test_predictions_that_are_not_there_are_one_clear_error(spec: str) -> None:
+    with pytest.raises(ModelError):
+        load(spec)

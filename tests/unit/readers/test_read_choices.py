@@ -88,5 +88,5 @@ def test_options_without_the_answer_are_set_aside_and_noted() -> None:
 
     chosen = set_aside_choices(table)
 
-    assert chosen.table["choices"].to_list() == [["a", "b"], None, None, None]
-    assert [count.n for count in chosen.counts] == [1, 1]
+    assert chosen.table["choices"].to_list() == [["a", "b"], None, ["a"], None]
+    assert [count.n for count in chosen.counts] == [1]

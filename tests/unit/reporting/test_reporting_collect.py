@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.errors import FileFormatError
 from eyechart.layout import Layout
-from eyechart.reporting import as_dict, collect, collect_results, gather, summary_table, to_json
+from eyechart.reporting import as_dict, collect, collect_results, gather, to_json
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Drawing, plain, prepare, say
 from eyechart.result import Result, View
@@ -108,10 +108,10 @@ def test_what_is_no_run_is_said_so(layout: Layout) -> None:
 
 
 def test_the_summary_says_the_measure_the_verdict_rests_on(result: Result) -> None:
-    (line,) = summary_table(collect_results([result]))
+    (line,) = collect_results([result]).summary
 
     assert (line.state, line.measure, line.said) == ("caught", "gain", "61.0 [57.8, 64.2]")
-    assert (line.n, line.clusters, line.sentence) == ("1,234", "321", result.verdict.sentence)
+    assert (line.n, line.clusters, line.sentence) == (1234, 321, result.verdict.sentence)
 
 
 def test_the_headline_is_over_all_examples_as_they_are(result: Result) -> None:
@@ -127,9 +127,9 @@ def test_the_headline_is_over_all_examples_as_they_are(result: Result) -> None:
 
 
 def test_a_verdict_on_no_measure_has_no_number(kinds: Result) -> None:
-    (line,) = summary_table(collect_results([kinds]))
+    (line,) = collect_results([kinds]).summary
 
-    assert (line.said, line.n, line.clusters) == ("-", "-", "-")
+    assert (line.said, line.n, line.clusters) == ("-", None, None)
 
 
 def test_several_subjects_stand_side_by_side_best_first(layout: Layout, nasty: str) -> None:
