@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
-from typer.exceptions import Abort, Exit, TyperException
+from typer.exceptions import Exit, TyperException
 
 from eyechart.cli import beginning, running
 from eyechart.errors import EyechartError
@@ -27,10 +28,12 @@ EXAMPLES: dict[Callable[..., None], str] = {
     running.report: "eyechart report runs/mine -o report.html",
 }
 
+STOPPED = 130  # what typer makes of Ctrl-C, as shells do
+
 app = typer.Typer(
     name="eyechart",
     help=ABOUT,
-    epilog="Start with: eyechart demo",
+    epilog="\b\nStart with:\n  eyechart demo",
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,11 +41,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example: {example}")(verb)
+    app.command(epilog=f"\b\nExample:\n  {example}")(verb)  # \b: keep the lines as they are
 
 
 @app.callback(invoke_without_command=True)
-def start(*, version: bool = typer.Option(default=False, help="Print the version and leave.")) -> None:
+def start(*, version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
     """Print the version where that is all that was asked for."""
     if version:
         typer.echo(f"eyechart {our_version()}")
@@ -59,8 +62,8 @@ def main() -> None:
         code = _fail(f"{error.format_message()} (see --help)")
     except Exit as leaving:
         code = leaving.exit_code
-    except (Abort, KeyboardInterrupt):
-        code = _fail("stopped; run the same command again to go on")
+        if code == STOPPED:
+            _fail("stopped; run the same command again to go on")
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; let Python not stumble over it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,6 +25,7 @@ from eyechart.scoring import SCORES
 DEMO_MODELS = ("seer", "cheater", "blind", "deaf", "guesser", "mix:seer=0.7,blind=0.3")
 
 _MAP_HELP = "Our name = their column, as `question=prompt answer=label`."
+_SET_HELP = "A setting of the format, as `images=500`; again for more."
 _WORDS_HELP = "The file, folder or archive to read; none for a format that makes its data."
 
 DemoOut = Annotated[Path, typer.Option("-o", "--out", help="The folder for the world, the run and the report.")]
@@ -33,6 +34,7 @@ For = Annotated[str | None, typer.Option("--for", metavar="DATA", help="Say whic
 Format = Annotated[str, typer.Argument(metavar="FORMAT", help="See `eyechart ls formats`.", show_default=False)]
 Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS_HELP, show_default=False)]
 ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help="The folder to write.", show_default=False)]
+ReadSettings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
 Map = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN...", help=_MAP_HELP)]
 
 
@@ -53,7 +55,11 @@ def demo(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Go the whole way on the planted world, where the truth is known: data, audits, models, report."""
+    """Go the whole way on the planted world.
+
+    Make pictures and questions with planted shortcuts, so that the truth is known; audit models that look and models
+    that cheat; print what was found and write a report.
+    """
     progress = show.progress_bars(silent=json)
     with progress("drawing the planted world", images) as advance, replacing_folder(out / "world") as draft:
         read_data("world", draft / "pictures", seed=seed, images=images, render=True).write_into(draft)
@@ -92,13 +98,16 @@ def read(
     *,
     out: ReadOut,
     map: Map = None,  # noqa: A002 - the reader's setting
-    settings: options.Settings = None,
+    settings: ReadSettings = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Read a format into a dataset folder, and count what was read and dropped, and why."""
+    """Read files into a dataset folder.
+
+    Count what was read and dropped, and why. After `--map question=prompt` more of the map may follow.
+    """
     path, more = _path_and_map(words or [])
     given: dict[str, object] = dict(options.pairs(settings or []))
     if map or more:

@@ -42,7 +42,7 @@ def study(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Look at the data alone: what can be had without a model."""
+    """Look at the data alone, without a model."""
     run = _open(out, json=json).start(read(data), command(), seed, limit)
     run.study(_choose(audit, run.at.data, _gather(settings, by, score)))
     show.print_summary(run.at, as_json=json)
@@ -51,7 +51,10 @@ def study(
 def probe(
     run: options.RunFolder, *, turn: Round = 0, json: options.Json = False, _config: options.Config = None
 ) -> None:
-    """Write what a model must answer: keys, one file for each condition."""
+    """Write what a model must answer.
+
+    One file of keys for each condition; the reference answers are never in them.
+    """
     show.print_calls("probes", _open(run, json=json).probe(turn), as_json=json)
 
 
@@ -66,7 +69,10 @@ def predict(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Ask models the probes they have not answered yet; stop it and run it again to go on."""
+    """Ask models what they have not answered yet.
+
+    Stop it at any time and run it again to go on: at most one batch is lost.
+    """
     opened = _open(run, Asking(batch_size, fresh, max_calls), json=json)
     if dry_run:
         _preview(opened, model, json=json)
@@ -117,7 +123,10 @@ def audit(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Do all of it: study, probe, predict, judge, and write the report into the run."""
+    """Study, probe, predict, judge and report.
+
+    The page is written into the run. Run the same command again to go on where it stopped.
+    """
     asking = Asking(batch_size, fresh, max_calls, allow_partial)
     run = _open(out, asking, json=json).start(read(data), command(), seed, limit)
     run.study(_choose(audit, run.at.data, _gather(settings, by, score)))
@@ -138,7 +147,10 @@ def audit(
 def report(
     run: options.RunFolder, *, out: Page = None, json: options.Json = False, _config: options.Config = None
 ) -> None:
-    """Write one self-contained page from everything in a run; with --json print what it says instead."""
+    """Write one self-contained page from a run.
+
+    With --json print what the page would say instead.
+    """
     if json:
         typer.echo(to_json(collect(Layout(run))), nl=False)
     else:

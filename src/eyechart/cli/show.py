@@ -26,14 +26,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     from rich.table import Table
 
     content = [[_cell(value) for value in row] for row in rows]
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for name, *cells in zip(columns, *content, strict=True):
-        counts = all(cell.replace(",", "").isdecimal() for cell in cells)
+        counts = all(cell.replace(",", "").isdecimal() for cell in cells if cell)
         table.add_column(name, justify="right" if counts else "left", no_wrap=max(map(len, cells), default=0) < 30)
     for row in content:
         table.add_row(*map(escape, row))
     # A pipe has no width of its own; 80 columns would break the lines that programs look for.
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(title, style="bold", markup=False, highlight=False)
+    console.print(table)
 
 
 def print_counts(title: str, counts: pl.DataFrame) -> None:

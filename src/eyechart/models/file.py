@@ -64,7 +64,7 @@ class PredictionFiles:
 
 
 def open_predictions(spec: str) -> PredictionFiles:
-    """Open `answers.json`, or `plain=all.json,evidence=part.json`; `answers.csv,id=qid,answer=said` names the columns."""
+    """Open `answers.json`, or `plain=all.json,evidence=part.json`; `it.csv,id=qid,answer=said` names the columns."""
     paths: dict[str, Path] = {}
     columns: dict[str, str] = {}
     for part in [spec] if Path(spec).exists() else spec.split(","):

@@ -1,0 +1,59 @@
+"""Three real models' prediction files land on figures computed elsewhere, from the command line to the report."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILES = ("gpt2", "vqa_baseline", "vggpt2")
+
+
+def eyechart(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "eyechart", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def data(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("real") / "data"
+    done = eyechart("read", "table", real_data / "vqa2" / "vqa2_89710_with_objects.parquet", "-o", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def judge(data: Path, real_data: Path, score: str) -> dict[str, float]:
+    """Judge the three files and read the accuracies off the JSON summary."""
+    models = [f"-mpredictions:{real_data}/vqa2/predictions/pred_{name}.json.gz" for name in FILES]
+    options = ("-a", "accuracy", "--score", score, "-o", data.parent / score, "--allow-partial", "--json")
+    done = eyechart("audit", data, *models, *options)
+    assert done.returncode == 0, done.stderr
+    sections = [section for section in json.loads(done.stdout)["sections"] if section["role"] == "result"]
+    assert {section["headline"]["n"] for section in sections} == {5002}
+    return {section["subject"]: section["headline"]["value"] for section in sections}
+
+
+def test_count3_on_raw_strings_gives_the_known_accuracies(data: Path, real_data: Path) -> None:
+    found = judge(data, real_data, "count3")
+
+    assert {name: round(value, 4) for name, value in found.items()} == {
+        "pred_gpt2": 0.1059,
+        "pred_vqa_baseline": 0.4667,
+        "pred_vggpt2": 0.3561,
+    }
+
+
+def test_the_official_form_gives_its_own_lower_figures(data: Path, real_data: Path) -> None:
+    raw, official = judge(data, real_data, "count3"), judge(data, real_data, "vqa")
+
+    assert all(official[name] < raw[name] for name in raw)
+
+
+def test_files_that_cover_too_little_are_refused_in_one_line(data: Path, real_data: Path) -> None:
+    model = f"predictions:{real_data}/vqa2/predictions/pred_gpt2.json.gz"
+    done = eyechart("audit", data, "-m", model, "-o", data.parent / "refused")
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "found 5002 (5.6%)" in done.stderr

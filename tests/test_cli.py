@@ -1,0 +1,299 @@
+"""The command line does what the library does, teaches, and answers mistakes with one line and exit code 1."""
+
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.cli import EXAMPLES, main
+from eyechart.dataset import Dataset
+from eyechart.layout import Layout
+from eyechart.readers import read
+
+DOCS = Path(__file__).parent.parent / "docs"
+VERBS = tuple(verb.__name__ for verb in EXAMPLES)
+Eyechart = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def eyechart(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Eyechart:
+    """Run a command in an empty folder and return its exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["eyechart", *map(str, words)])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        out, err = capsys.readouterr()
+        return int(leaving.value.code or 0), out, err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli") / "world"
+    read("world", images=30, seed=3).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("csv") / "quiz.csv"
+    path.write_text("which,prompt,label\n01,what color?,red\n02,how many?,2\n")
+    return path
+
+
+def test_the_version_is_told(eyechart: Eyechart) -> None:
+    assert eyechart("--version") == (0, "eyechart 0.1.0\n", "")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_teaches_with_an_example(eyechart: Eyechart, verb: str) -> None:
+    code, out, _ = eyechart(verb, "--help")
+
+    assert code == 0
+    assert f"Example:\n    eyechart {verb}" in out
+
+
+def test_the_page_of_the_command_line_is_fresh() -> None:
+    """Run `make docs` when this fails."""
+    page = runpy.run_path(str(DOCS / "make_cli_page.py"))["page"]
+
+    assert (DOCS / "cli.md").read_text(encoding="utf-8") == page()
+
+
+def test_demo_goes_the_whole_way(eyechart: Eyechart, tmp_path: Path) -> None:
+    code, out, err = eyechart("demo", "--images", "40")
+    pictures = read("demo/world").images
+
+    assert (code, err) == (0, "")
+    assert all(name in out for name in ("seer", "cheater", "blind", "guesser"))
+    assert "<svg" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert all((Path(str(pictures.root)) / path).is_file() for path in pictures.table["path"])
+    assert eyechart("demo", "--images", "30")[0] == 0
+
+
+@pytest.mark.parametrize("what", ["audits", "formats", "models", "scores"])
+def test_ls_lists_for_people_and_for_programs(eyechart: Eyechart, what: str) -> None:
+    rows = json.loads(eyechart("ls", what, "--json")[1])
+    code, out, _ = eyechart("ls", what)
+
+    assert code == 0
+    assert rows
+    assert all(next(iter(row.values())) in out for row in rows)
+
+
+def test_ls_says_which_audits_the_data_allow(eyechart: Eyechart, world: Path) -> None:
+    (row,) = json.loads(eyechart("ls", "audits", "--for", world, "--json")[1])
+
+    assert row["can run"] == "yes"
+
+
+def test_read_counts_what_it_read(eyechart: Eyechart, csv: Path) -> None:
+    code, out, _ = eyechart("read", "table", csv, "-o", "D", "--map", "id=which", "question=prompt", "answer=label")
+
+    assert code == 0
+    assert "2 examples on 0 images in D" in out
+    assert Dataset.load("D").examples["id"].to_list() == ["01", "02"]
+
+
+def test_read_tells_programs_what_it_read(eyechart: Eyechart, csv: Path) -> None:
+    told = json.loads(eyechart("read", "table", csv, "-o", "D", "--map", "id=which", "--json")[1])
+
+    assert (told["examples"], told["images"], told["counts"][0]["n"]) == (2, 0, 2)
+
+
+def test_read_draws_the_world_into_its_folder(eyechart: Eyechart, tmp_path: Path) -> None:
+    code, _, _ = eyechart("read", "world", "-o", "W", "--set", "images=3", "--set", "render=true", "--seed", "5")
+    data = Dataset.load("W")
+
+    assert code == 0
+    assert data.images.root == Path("W/pictures")
+    assert sorted(path.name for path in Path("W/pictures").iterdir()) == sorted(data.images.table["path"])
+    assert data.examples.equals(read("world", images=3, seed=5).examples)
+
+
+def test_read_takes_a_seeded_sample(eyechart: Eyechart, world: Path) -> None:
+    eyechart("read", "table", world / "examples.parquet", "-o", "D", "--limit", "7", "--seed", "1")
+
+    assert Dataset.load("D").examples.height == 7
+
+
+def test_the_steps_one_by_one_are_the_audit(eyechart: Eyechart, world: Path) -> None:
+    for words in (
+        ("study", world, "-a", "accuracy", "--by", "question_type", "-o", "steps"),
+        ("probe", "steps"),
+        ("predict", "steps", "-m", "world:blind", "--batch-size", "7"),
+        ("judge", "steps"),
+        ("report", "steps"),
+        ("audit", world, "-a", "accuracy", "--by", "question_type", "-o", "whole", "-m", "world:blind"),
+    ):
+        assert eyechart(*words)[0] == 0
+    steps, whole = Layout(Path("steps")), Layout(Path("whole"))
+
+    assert steps.results()["blind"]["accuracy"].measures.equals(whole.results()["blind"]["accuracy"].measures)
+    assert Path("steps/report.html").is_file()
+    assert Path("whole/report.html").is_file()
+    assert whole.manifest.command.startswith("eyechart audit")
+
+
+def test_every_verb_over_a_run_speaks_json(eyechart: Eyechart, world: Path) -> None:
+    study = json.loads(eyechart("study", world, "-o", "R", "--json")[1])
+    probes = json.loads(eyechart("probe", "R", "--json")[1])
+    calls = json.loads(eyechart("predict", "R", "-m", "world:seer", "--dry-run", "--json")[1])
+    answers = json.loads(eyechart("predict", "R", "-m", "world:seer", "--json")[1])
+    judged = json.loads(eyechart("judge", "R", "--json")[1])
+    audited = json.loads(eyechart("audit", world, "-o", "R", "-m", "world:seer", "--json")[1])
+    report = json.loads(eyechart("report", "R", "--json")[1])
+
+    assert probes == calls == answers
+    assert [section["role"] for section in study["sections"]] == ["study"]
+    assert judged["summary"] == audited["summary"] == report["summary"]
+
+
+def test_a_dry_run_counts_and_asks_nothing(eyechart: Eyechart, world: Path) -> None:
+    words = ("audit", world, "-m", "world:seer", "-o", "R", "--dry-run", "--json")
+    calls = json.loads(eyechart(*words)[1])
+
+    assert calls["plain"] == read(world).divide(learn=None).judge.examples.height
+    assert Layout(Path("R")).models() == []
+
+
+def test_settings_reach_their_audit(eyechart: Eyechart, world: Path) -> None:
+    eyechart(
+        "study",
+        world,
+        "-o",
+        "R",
+        "--set",
+        "accuracy.margin=0.05",
+        "--set",
+        "by=split,question_type",
+        "--score",
+        "exact",
+    )
+    settings = Layout(Path("R")).studies()["accuracy"].settings
+
+    assert settings == {"score": "exact", "by": ["split", "question_type"], "split": "auto", "margin": 0.05}
+
+
+def test_a_config_file_gives_options_and_the_command_line_wins(eyechart: Eyechart, world: Path) -> None:
+    config = f"data: {world}\nout: R\nmodel: [world:seer, world:blind]\nlimit: 50\nset: {{margin: 0.2}}\nscore: exact\n"
+    Path("it.yaml").write_text(config.replace("set:", "settings:"))
+    code, _, err = eyechart("audit", "--config", "it.yaml", "--limit", "60")
+    run = Layout(Path("R"))
+
+    assert (code, err) == (0, "")
+    assert run.models() == ["blind", "seer"]
+    assert run.data.examples.height == 60
+    assert run.studies()["accuracy"].settings["margin"] == 0.2
+
+
+def test_what_files_of_answers_lack_is_shown(eyechart: Eyechart, world: Path) -> None:
+    ids = read(world).examples["id"]
+    Path("a.json").write_text(json.dumps(dict.fromkeys([*ids[: len(ids) // 2], "extra"], "yes")))
+    code, out, _ = eyechart("audit", world, "-m", "predictions:a.json", "-o", "R", "--allow-partial")
+
+    assert code == 0
+    assert "asked, but not in the file" in out
+    assert "in the file, but not asked" in out
+
+
+MISTAKES = {
+    "unknown verb": ("adit",),
+    "unknown option": ("audit", "{world}", "--modle", "x"),
+    "missing option": ("study", "{world}"),
+    "unknown format": ("read", "vqa3", "{csv}", "-o", "D"),
+    "two paths": ("read", "table", "{csv}", "{csv}", "-o", "D"),
+    "no path": ("read", "vqa2", "-o", "D"),
+    "missing file": ("read", "table", "nowhere.csv", "-o", "D"),
+    "wrong kind of file": ("read", "vqa2", "{csv}", "-o", "D"),
+    "unknown column": ("read", "table", "{csv}", "-o", "D", "--map", "question=promt"),
+    "map without =": ("read", "table", "{csv}", "-o", "D", "--map", "question"),
+    "unknown setting of a format": ("read", "world", "-o", "D", "--set", "imgs=3"),
+    "setting of the wrong type": ("read", "world", "-o", "D", "--set", "images=many"),
+    "limit of none": ("read", "world", "-o", "D", "--limit", "0"),
+    "folder taken": ("read", "world", "-o", "taken"),
+    "unknown thing to list": ("ls", "colours"),
+    "data that are none": ("ls", "audits", "--for", "nowhere"),
+    "unknown audit": ("study", "{world}", "-a", "acuracy", "-o", "R"),
+    "unknown setting": ("study", "{world}", "-o", "R", "--set", "marjin=1"),
+    "setting of another audit": ("study", "{world}", "-o", "R", "--set", "rules.by=x"),
+    "unknown column to group by": ("audit", "{world}", "-m", "world:seer", "-o", "R", "--by", "colour"),
+    "unknown score": ("study", "{world}", "-o", "R", "--score", "bleu"),
+    "unknown kind of model": ("audit", "{world}", "-m", "hff:x", "-o", "R"),
+    "unknown answerer": ("audit", "{world}", "-m", "world:seeer", "-o", "R"),
+    "missing predictions": ("audit", "{world}", "-m", "predictions:nowhere.json", "-o", "R"),
+    "too many calls": ("audit", "{world}", "-m", "world:seer", "-o", "R", "--max-calls", "3"),
+    "no run": ("probe", "nowhere"),
+    "run that is a dataset": ("judge", "{world}"),
+    "missing config": ("audit", "--config", "nowhere.yaml"),
+    "broken config": ("audit", "--config", "broken.yaml"),
+    "config that is a list": ("audit", "--config", "list.yaml"),
+    "unknown key in config": ("audit", "--config", "unknown.yaml"),
+}
+
+
+@pytest.mark.parametrize("words", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_and_leaves_nothing_behind(
+    eyechart: Eyechart, words: tuple[str, ...], world: Path, csv: Path, tmp_path: Path
+) -> None:
+    files = {"broken.yaml": "a: [", "list.yaml": "- a", "unknown.yaml": "modle: x", "taken/thesis.tex": "years of work"}
+    (tmp_path / "taken").mkdir()
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    code, out, err = eyechart(*(word.format(world=world, csv=csv) for word in words))
+
+    assert (code, out) == (1, "")
+    assert err.startswith("eyechart: ")
+    assert err.count("\n") == 1
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} - set(files)
+    assert not {path for path in left if not path.startswith("R/")}
+    assert (tmp_path / "taken" / "thesis.tex").read_text() == "years of work"
+
+
+def test_near_names_are_suggested(eyechart: Eyechart, world: Path) -> None:
+    suggestions = {
+        ("read", "vqa", "x", "-o", "D"): "did you mean 'vqa2'?",
+        ("study", str(world), "-a", "acuracy", "-o", "R"): "did you mean 'accuracy'?",
+        ("audit", str(world), "-m", "world:seeer", "-o", "R"): "did you mean 'seer'?",
+        ("audit", "--config", "typo.yaml"): "did you mean 'model'?",
+    }
+    Path("typo.yaml").write_text("modle: x")
+
+    for words, suggestion in suggestions.items():
+        assert suggestion in eyechart(*words)[2]
+
+
+def test_a_bug_still_shows_its_traceback(eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eyechart.cli.running.read", lambda path: 1 / 0)
+    monkeypatch.setattr(sys, "argv", ["eyechart", "study", str(world), "-o", "R"])
+
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_stopping_says_how_to_go_on(eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eyechart.cli.running.read", stop)
+    code, _, err = eyechart("study", world, "-o", "R")
+
+    assert (code, err) == (1, "eyechart: stopped; run the same command again to go on\n")
+
+
+def test_square_brackets_in_data_are_not_markup(eyechart: Eyechart) -> None:
+    Path("t.csv").write_text("id,question,answer,category\n1,what?,[red]x,[bold]loud\n")
+    eyechart("read", "table", "t.csv", "-o", "D")
+    Path("a.json").write_text('{"1": "[red]x"}')
+    eyechart("audit", "D", "-m", "predictions:a.json", "--by", "category", "-o", "R")
+    result = Layout(Path("R")).results()["a"]["accuracy"]
+
+    assert result.measures.filter(pl.col("by").is_not_null())["group"].to_list() == ["[bold]loud"]
+    assert eyechart("judge", "R")[0] == 0
