@@ -183,8 +183,8 @@ def test_settings_reach_their_audit(eyechart: Eyechart, world: Path) -> None:
 
 
 def test_a_config_file_gives_options_and_the_command_line_wins(eyechart: Eyechart, world: Path) -> None:
-    config = f"data: {world}\nout: R\nmodel: [world:seer, world:blind]\nlimit: 50\nset: {{margin: 0.2}}\nscore: exact\n"
-    Path("it.yaml").write_text(config.replace("set:", "settings:"))
+    options = f"data: {world}\nout: R\nmodel: [world:seer, world:blind]\nlimit: 50\nset: {{margin: 0.2}}\n"
+    Path("it.yaml").write_text(options)
     code, _, err = eyechart("audit", "--config", "it.yaml", "--limit", "60")
     run = Layout(Path("R"))
 
@@ -285,7 +285,7 @@ def test_stopping_says_how_to_go_on(eyechart: Eyechart, world: Path, monkeypatch
     monkeypatch.setattr("eyechart.cli.running.read", stop)
     code, _, err = eyechart("study", world, "-o", "R")
 
-    assert (code, err) == (1, "eyechart: stopped; run the same command again to go on\n")
+    assert (code, err) == (130, "eyechart: stopped; run the same command again to go on\n")
 
 
 def test_square_brackets_in_data_are_not_markup(eyechart: Eyechart) -> None:

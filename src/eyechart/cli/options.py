@@ -14,15 +14,21 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the values of a YAML file the defaults of the verb, so that the command line wins."""
     if path is None:
         return None
-    known = tuple(str(parameter.name) for parameter in context.command.params if parameter.name != "_config")
+    known = {_spoken_name(parameter): str(parameter.name) for parameter in context.command.params}
     defaults = {}
     for key, value in _read_yaml(path).items():
-        name = str(key).replace("-", "_")
-        if name not in known:
-            raise unknown_name(f"option in {path}", str(key), known)
-        defaults[name] = [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
+        if key not in known:
+            raise unknown_name(f"option in {path}", str(key), tuple(known))
+        defaults[known[key]] = (
+            [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
+        )
     context.default_map = defaults
     return path
+
+
+def _spoken_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export the type
+    """Name a parameter as people type it: `batch-size`, `set`, `data`."""
+    return str(max(parameter.opts, key=len)).lstrip("-")
 
 
 def _read_yaml(path: Path) -> Mapping[Any, Any]:
