@@ -1,12 +1,11 @@
 """The command line: parse, call, print."""
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from typer.exceptions import Exit, TyperException
+from typer.exceptions import TyperException
 
 from eyechart.cli import beginning, running
 from eyechart.errors import EyechartError
@@ -60,14 +59,8 @@ def main() -> None:
         code = _fail(str(error))
     except TyperException as error:
         code = _fail(f"{error.format_message()} (see --help)")
-    except Exit as leaving:
-        code = leaving.exit_code
-        if code == STOPPED:
-            _fail("stopped; run the same command again to go on")
-    except BrokenPipeError:
-        # The reader of our output went away, as `head` does; let Python not stumble over it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    if code == STOPPED:
+        _fail("stopped; run the same command again to go on")
     sys.exit(code)
 
 
