@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyechart.cli import EXAMPLES, main
+from eyechart.cli import EXAMPLES, main, show
 from eyechart.dataset import Dataset
 from eyechart.layout import Layout
 from eyechart.readers import read
+from eyechart.run import quiet
 
 DOCS = Path(__file__).parent.parent / "docs"
 VERBS = tuple(verb.__name__ for verb in EXAMPLES)
@@ -297,3 +299,40 @@ def test_square_brackets_in_data_are_not_markup(eyechart: Eyechart) -> None:
 
     assert result.measures.filter(pl.col("by").is_not_null())["group"].to_list() == ["[bold]loud"]
     assert eyechart("judge", "R")[0] == 0
+
+
+def test_demo_speaks_json(eyechart: Eyechart) -> None:
+    told = json.loads(eyechart("demo", "--images", "20", "--json")[1])
+
+    assert {row["subject"] for row in told["summary"]} >= {"seer", "cheater"}
+
+
+def test_judging_a_model_that_never_answered_names_those_that_did(eyechart: Eyechart, world: Path) -> None:
+    eyechart("audit", world, "-m", "world:seer", "-o", "R")
+    code, _, err = eyechart("judge", "R", "-m", "sear")
+
+    assert code == 1
+    assert "found 'sear'; did you mean 'seer'?" in err
+
+
+def test_asking_before_probing_is_one_clear_line(eyechart: Eyechart, world: Path) -> None:
+    eyechart("study", world, "-o", "R")
+    code, _, err = eyechart("predict", "R", "-m", "world:seer")
+
+    assert code == 1
+    assert "expected probes in R; found none; run `eyechart probe` first" in err
+
+
+def test_people_who_watch_see_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with show.progress_bars(silent=False)("asking [it]", 3) as advance:
+        advance(3)
+
+    assert "asking [it]" in capsys.readouterr().err
+    assert show.progress_bars(silent=True) is quiet
+
+
+def test_the_package_can_be_run() -> None:
+    done = subprocess.run([sys.executable, "-m", "eyechart", "--version"], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "eyechart 0.1.0\n"

@@ -1,14 +1,22 @@
 """Every audit keeps every promise, catches the planted cheaters it is meant to catch, and clears the seer."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from random import random
 
+import polars as pl
 import pytest
 
 from eyechart.audits import AUDITS, make_audit
-from eyechart.contract import PROMISES, Case
+from eyechart.audits.accuracy import Accuracy
+from eyechart.contract import PROMISES, Case, check_audit, work_resumes_from_files
 from eyechart.dataset import Dataset
 from eyechart.models import load
+from eyechart.predictions import Predictions
+from eyechart.protocols import Engine
 from eyechart.readers import read
+from eyechart.result import Result
 from eyechart.verbs import audit
 
 # Who must be caught where; an audit without a line here fails `test_every_audit_says_whom_it_catches`.
@@ -45,3 +53,41 @@ def test_the_cheater_is_caught(name: str, cheater: str, large_world: Dataset) ->
 @pytest.mark.parametrize("name", AUDITS.names())
 def test_the_seer_is_cleared(name: str, large_world: Dataset) -> None:
     assert audit(large_world, "world:seer", [name])[name].verdict.state == "clear"
+
+
+class Leaky(Accuracy):
+    """Show the answer with the question."""
+
+    def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002
+        for condition, probes in super().probe(data, study, round):
+            yield condition, probes.join(data.examples.select("id", "answer"), on="id")
+
+
+class Forgetful(Accuracy):
+    """Lose an example of each count."""
+
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+        result = super().judge(data, study, predictions, engine)
+        return replace(result, tables={"counts": result.tables["counts"].with_columns(pl.col("n") - 1)})
+
+
+class Moody(Accuracy):
+    """Come out differently each time."""
+
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+        result = super().judge(data, study, predictions, engine)
+        return replace(result, rows=result.rows.with_columns(pl.lit(random()).alias("mood")))  # noqa: S311
+
+
+def test_an_audit_that_breaks_a_promise_is_told_so(world: Dataset) -> None:
+    """The suite itself can fail: a leaking, a forgetful and a moody audit each break what they should."""
+    for kind, message in ((Leaky, "gives away"), (Forgetful, "counted"), (Moody, "mood")):
+        with pytest.raises(AssertionError, match=message):
+            check_audit(kind(), world, load("world:seer"))
+
+
+def test_too_little_data_to_interrupt_is_said(tiny: Dataset, tmp_path: Path) -> None:
+    case = Case(make_audit("accuracy"), tiny, load("world:guesser"))
+
+    with pytest.raises(AssertionError, match="give it more than two batches"):
+        work_resumes_from_files(case, tmp_path)

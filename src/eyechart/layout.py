@@ -12,7 +12,7 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import FileFormatError
-from eyechart.files import missing, read_record, read_table
+from eyechart.files import read_record, read_table
 from eyechart.predictions import Predictions
 from eyechart.result import Result
 from eyechart.tables import COUNTS, empty
@@ -110,7 +110,8 @@ class Layout:
         """Read the answers of a model under all conditions."""
         files = sorted(self.answer_folder(model).glob("*.parquet"))
         if not files:
-            raise missing(self.answer_folder(model))
+            advice = "run `eyechart predict` first"
+            raise FileFormatError(f"answers of {model} in {self.folder}", "none", advice)
         return Predictions(model, pl.concat([read_table(path) for path in files], how="diagonal"))
 
     def stock(self, model: str) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from eyechart.audits import lacking, make_audit
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError, ModelError
-from eyechart.files import missing, read_record, replacing_folder, write_record, write_table
+from eyechart.files import read_record, replacing_folder, write_record, write_table
 from eyechart.layout import Layout, Manifest, Plan, fingerprint
 from eyechart.models.asking import AnswerLog, ask, unanswered
 from eyechart.protocols import Audit, Engine, Model, Stocked
@@ -98,7 +98,7 @@ class Run:
         """Ask a model what it has not answered yet, and count what files of answers hold and lack."""
         calls = self.calls(model)
         if not calls:
-            raise missing(self.at.folder / "probes")
+            raise FileFormatError(f"probes in {self.at.folder}", "none", "run `eyechart probe` first")
         most = self.asking.max_calls
         if most is not None and sum(calls.values()) > most:
             advice = "raise --max-calls, or take fewer examples with --limit"
@@ -147,7 +147,7 @@ class Run:
     def _studied(self) -> Iterator[tuple[Audit, Result]]:
         studies = self.at.studies()
         if not studies:
-            raise missing(self.at.folder / "studies")
+            raise FileFormatError(f"studies in {self.at.folder}", "none", "run `eyechart study` first")
         for name, study in studies.items():
             yield self._planned(self.at.plan_file(name)), study
 

@@ -51,6 +51,12 @@ def test_the_gain_is_paired_with_the_floor(tiny: Dataset) -> None:
     assert result.rows.columns == ["id", "cluster", "floor", "accuracy"]
 
 
+def test_a_run_can_be_kept(tiny: Dataset, tmp_path: Path) -> None:
+    audit(tiny, Function("red", lambda rows: ["red"] * len(rows)), ["accuracy"], to=tmp_path / "run")
+
+    assert (tmp_path / "run" / "results" / "red" / "accuracy" / "measures.parquet").is_file()
+
+
 def test_without_a_train_split_there_is_no_floor_and_all_is_judged(tiny: Dataset) -> None:
     data = replace(tiny, examples=tiny.examples.drop("split"))
     result = audit(data, Function("red", lambda rows: ["red"] * len(rows)), ["accuracy"])["accuracy"]

@@ -46,6 +46,14 @@ def test_a_broken_module_shows_its_own_error(tmp_path: Path) -> None:
         import_object(f"{tmp_path / 'broken.py'}:Thing")
 
 
+def test_a_broken_package_shows_its_own_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_package.py").write_text("import no_such_dependency")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
+        import_object("broken_package:Thing")
+
+
 def test_a_class_from_a_file_is_found_again_by_another_process(tmp_path: Path) -> None:
     (tmp_path / "loud.py").write_text("class Loud:\n    word = 'hey'\n")
     reference = reference_to(import_object(f"{tmp_path / 'loud.py'}:Loud"))

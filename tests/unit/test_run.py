@@ -182,6 +182,11 @@ def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage) 
         fresh.probe()
 
 
+def test_answers_nobody_gave_are_one_clear_error(run: Run) -> None:
+    with pytest.raises(FileFormatError, match="answers of nobody in .*; found none"):
+        run.judge("nobody")
+
+
 def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"a run in .*; found no manifest\.json there"):
         assert Layout(tmp_path).manifest

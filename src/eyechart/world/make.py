@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.dataset import Dataset, Images
+from eyechart.readers.counting import count_table, read_rows
 from eyechart.tables import EVIDENCE, OBJECT
 from eyechart.world.cast import FIRST, SECOND, Cast, draw_cast
 from eyechart.world.cells import HEIGHT, WIDTH
@@ -55,7 +56,8 @@ def make_world(settings: Settings) -> World:
     examples = _examples(settings, draft, answered.with_columns(pl.col("answer").fill_null("no")), streams)
     examples = examples.with_columns(_evidence(examples.height, found))
     images = _images(draft)
-    data = Dataset(f"world-{settings.seed}", examples, Images(images))
+    counts = count_table([read_rows(examples.height)])
+    data = Dataset(f"world-{settings.seed}", examples, Images(images), counts=counts)
     labels = images.select("image", labels=pl.col("objects").list.eval(pl.element().struct.field("label")))
     words = parse_questions(examples["question"]).select("question", "words")
     worded = examples.join(words, on="question", how="left", validate="m:1")
