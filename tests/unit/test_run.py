@@ -183,7 +183,7 @@ def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage) 
 
 
 def test_answers_nobody_gave_are_one_clear_error(run: Run) -> None:
-    with pytest.raises(FileFormatError, match="answers of nobody in .*; found none"):
+    with pytest.raises(FileFormatError, match=r"answers of nobody in .*; found none"):
         run.judge("nobody")
 
 
