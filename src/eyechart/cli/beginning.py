@@ -18,6 +18,7 @@ from eyechart.layout import Layout
 from eyechart.models import MODELS, load
 from eyechart.readers import FORMATS, reader_settings
 from eyechart.readers import read as read_data
+from eyechart.readers.description import describe
 from eyechart.reporting import report
 from eyechart.run import Run
 from eyechart.scoring import SCORES
@@ -156,8 +157,9 @@ def _list_audits(data: Dataset | None) -> Listing:
 
 
 def _list_formats(_: Dataset | None) -> Listing:
-    rows = [(name, _about(FORMATS.get(name)), ", ".join(reader_settings(name))) for name in FORMATS.names()]
-    return Listing(("format", "about", "settings"), rows)
+    told = {name: describe(FORMATS.get(name)) for name in FORMATS.names()}
+    rows = [(name, one.needs, one.sample, ", ".join(reader_settings(name))) for name, one in told.items()]
+    return Listing(("format", "needs", "looks like", "settings"), rows)
 
 
 def _list_models(_: Dataset | None) -> Listing:

@@ -17,6 +17,7 @@ from eyechart.readers.choices import AnswerKind, gather_options, name_answers, s
 from eyechart.readers.column_types import type_columns
 from eyechart.readers.columns import fill_majority
 from eyechart.readers.counting import Count, Sifted, count_table, dropped, noted, read_rows, sift
+from eyechart.readers.description import described
 from eyechart.readers.names import ALIASES, EXAMPLE_COLUMNS, rename
 from eyechart.readers.objects import pool_objects
 from eyechart.readers.pictures import gather_images
@@ -27,6 +28,11 @@ _Step = Callable[[pl.DataFrame], Sifted]
 _REQUIRED = ("id", "image", "question", "answer")
 
 
+@described(
+    needs="a table with a question a row: Parquet, JSON lines, JSON, CSV, TSV or Arrow; --map names its columns",
+    sample='{"id": "7", "image": "42", "question": "What colour is the bus?", "answer": "red"}\n'
+    '{"id": "8", "image": "42", "question": "Is it raining?", "answer": "no"}',
+)
 def read_table(
     path: Path,
     *,

@@ -16,6 +16,7 @@ from eyechart.errors import FileFormatError
 from eyechart.readers.choices import set_aside_choices
 from eyechart.readers.columns import fill_majority
 from eyechart.readers.counting import Sifted, count_table, dropped, noted, read_rows, sift
+from eyechart.readers.description import described
 from eyechart.readers.pictures import gather_images
 from eyechart.readers.source import find_sources, stem
 from eyechart.readers.vqa2_parts import Part, read_parts
@@ -31,6 +32,12 @@ _ANNOTATION: dict[str, pl.DataType | type[pl.DataType]] = {
 _OPTIONAL = ("answers", "choices", "question_type", "answer_type", "split")
 
 
+@described(
+    needs="questions and annotations as JSON, also zipped or in a folder with several splits",
+    sample='{"questions": [{"question_id": 262148000, "image_id": 262148, "question": "Where is he looking?"}]}\n'
+    '{"annotations": [{"question_id": 262148000, "multiple_choice_answer": "down", "answers": [...]}]}',
+    signs=("question_id", "image_id", "multiple_choice_answer", "answer_confidence"),
+)
 def read_vqa2(
     path: Path,
     *,

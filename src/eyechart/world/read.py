@@ -5,10 +5,15 @@ from pathlib import Path
 
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import SettingError
+from eyechart.readers.description import described
 from eyechart.world.make import make_world
 from eyechart.world.settings import KINDS, STRENGTH, Settings, Strength
 
 
+@described(
+    needs="nothing: it is made; with --set render=true its pictures are drawn too",
+    sample="what color is the banana please?  yellow\nhow many bottles are there?  2",
+)
 def read_world(
     path: str | Path | None = None,
     *,
