@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format docs benchmarks clean
+.PHONY: demo test check format fuzz docs benchmarks clean
 
 demo: $(VENV)/.run-ready
 	$(BIN)/eyechart demo
@@ -21,6 +21,9 @@ check: $(VENV)/.dev-ready
 format: $(VENV)/.dev-ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: $(VENV)/.dev-ready
+	$(BIN)/python -m pytest tests/fuzz --numprocesses auto --hypothesis-profile fuzz
 
 docs: $(VENV)/.dev-ready
 	$(BIN)/python docs/make_cli_page.py

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import settings
 
 from eyechart.dataset import Dataset, Images
 
 PROJECT = Path(__file__).parent.parent
+settings.register_profile("fuzz", max_examples=10_000)  # what `make fuzz` runs
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from eyechart.cli import EXAMPLES, main, show
 from eyechart.dataset import Dataset
 from eyechart.layout import Layout
 from eyechart.readers import read
+from eyechart.readers.predictions import read_predictions
 from eyechart.run import quiet
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -80,7 +81,7 @@ def test_demo_goes_the_whole_way(eyechart: Eyechart, tmp_path: Path) -> None:
     assert eyechart("demo", "--images", "30")[0] == 0
 
 
-@pytest.mark.parametrize("what", ["audits", "formats", "models", "scores"])
+@pytest.mark.parametrize("what", ["audits", "formats", "models", "scores", "exports"])
 def test_ls_lists_for_people_and_for_programs(eyechart: Eyechart, what: str) -> None:
     rows = json.loads(eyechart("ls", what, "--json")[1])
     code, out, _ = eyechart("ls", what)
@@ -288,6 +289,19 @@ def test_stopping_says_how_to_go_on(eyechart: Eyechart, world: Path, monkeypatch
     code, _, err = eyechart("study", world, "-o", "R")
 
     assert (code, err) == (130, "eyechart: stopped; run the same command again to go on\n")
+
+
+def test_answers_are_exported_for_other_tools(eyechart: Eyechart, world: Path) -> None:
+    eyechart("audit", world, "-m", "world:mix:seer=0.5,blind=0.5", "-o", "R")
+    written = json.loads(eyechart("export", "R", "--to", "eee", "-o", "E", "--json")[1])
+    (name,) = written
+    back = read_predictions(Path("E") / name).answers.select("id", "answer").sort("id")
+    answers = Layout(Path("R")).answers("mix:seer=0.5,blind=0.5").answers
+
+    assert written[name] == answers.height
+    assert back.equals(answers.select("id", "answer").sort("id"))
+    assert eyechart("export", "R", "--to", "eee", "-o", "E")[0] == 0
+    assert "did you mean 'eee'?" in eyechart("export", "R", "--to", "ee", "-o", "E")[2]
 
 
 def test_square_brackets_in_data_are_not_markup(eyechart: Eyechart) -> None:

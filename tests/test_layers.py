@@ -19,7 +19,7 @@ LEVELS = (
     ("world",),
     ("audits",),
     ("layout",),
-    ("run",),
+    ("run", "writers"),
     ("verbs",),
     ("reporting", "contract"),
     ("cli",),

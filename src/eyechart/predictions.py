@@ -51,13 +51,14 @@ class Predictions:
 
     def check_against(self, probes: pl.DataFrame, condition: str, *, allow_partial: bool = False) -> Self:
         """Refuse answers to other probes than these, or to too few of them."""
-        answers = self.under(condition).filter(pl.col("draw") == 0)
-        pairs = probes.join(answers, on="id", how="left", suffix="_answered", validate="1:1")
-        stale = pairs.filter(pl.col("probe") != pl.col("probe_answered"))
+        answers = self.under(condition).select("id", "probe").unique()
+        stale = answers.join(probes, on="id", validate="m:1", suffix="_asked").filter(
+            pl.col("probe") != pl.col("probe_asked")
+        )
         if stale.height:
-            found = f"{stale.height} answers to something else, first id {stale['id'][0]!r}"
+            found = f"{stale.height} answers to something else, first id {stale['id'].min()!r}"
             raise AnswerMismatchError(f"answers of {self.model} to the probes of {condition!r}", found, "ask it anew")
-        n = pairs["status"].is_not_null().sum()
+        n = probes.join(answers, on="id", how="semi").height
         if n < COVERAGE * probes.height and not allow_partial:
             expected = f"answers of {self.model} to {COVERAGE:.0%} of the {probes.height} probes of {condition!r}"
             advice = "complete them, or allow partial answers (--allow-partial)"

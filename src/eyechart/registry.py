@@ -26,7 +26,7 @@ class Registry(Generic[Entry]):
 
     def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
         self.kind = kind
-        self.group = f"eyechart.{kind}s"
+        self.group = f"eyechart.{kind.replace(' ', '_')}s"
         self._targets = dict(entries)
 
     def names(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     running.judge: "eyechart judge runs/mine",
     running.audit: "eyechart audit DATA -m predictions:answers.json --by question_type -o runs/mine",
     running.report: "eyechart report runs/mine -o report.html",
+    running.export: "eyechart export runs/mine --to eee -o exported",
 }
 
 STOPPED = 130  # what typer makes of Ctrl-C, as shells do

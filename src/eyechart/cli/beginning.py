@@ -16,12 +16,12 @@ from eyechart.errors import SettingError
 from eyechart.files import replacing_folder
 from eyechart.layout import Layout
 from eyechart.models import MODELS, load
-from eyechart.readers import FORMATS, reader_settings
+from eyechart.readers import descriptions, reader_settings
 from eyechart.readers import read as read_data
-from eyechart.readers.description import describe
 from eyechart.reporting import report
 from eyechart.run import Run
 from eyechart.scoring import SCORES
+from eyechart.writers import EXPORTS
 
 DEMO_MODELS = ("seer", "cheater", "blind", "deaf", "guesser", "mix:seer=0.7,blind=0.3")
 
@@ -46,6 +46,7 @@ class What(StrEnum):
     FORMATS = "formats"
     MODELS = "models"
     SCORES = "scores"
+    EXPORTS = "exports"
 
 
 def demo(
@@ -85,7 +86,7 @@ def ls(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """List audits, formats, models or scores, and what each needs."""
+    """List audits, formats, models, scores or exports."""
     columns, rows = LISTINGS[what](None if data is None else read_data(data))
     if json:
         show.print_json([dict(zip(columns, row, strict=True)) for row in rows])
@@ -157,8 +158,7 @@ def _list_audits(data: Dataset | None) -> Listing:
 
 
 def _list_formats(_: Dataset | None) -> Listing:
-    told = {name: describe(FORMATS.get(name)) for name in FORMATS.names()}
-    rows = [(name, one.needs, one.sample, ", ".join(reader_settings(name))) for name, one in told.items()]
+    rows = [(name, told.needs, told.sample, ", ".join(reader_settings(name))) for name, told in descriptions().items()]
     return Listing(("format", "needs", "looks like", "settings"), rows)
 
 
@@ -171,11 +171,16 @@ def _list_scores(_: Dataset | None) -> Listing:
     return Listing(("score", "about", "needs"), rows)
 
 
+def _list_exports(_: Dataset | None) -> Listing:
+    return Listing(("export", "about"), [(name, _about(EXPORTS.get(name))) for name in EXPORTS.names()])
+
+
 LISTINGS: dict[What, Callable[[Dataset | None], Listing]] = {
     What.AUDITS: _list_audits,
     What.FORMATS: _list_formats,
     What.MODELS: _list_models,
     What.SCORES: _list_scores,
+    What.EXPORTS: _list_exports,
 }
 
 

@@ -20,12 +20,15 @@ from eyechart.registry import unknown_name
 from eyechart.reporting import collect, to_json
 from eyechart.reporting import report as write_report
 from eyechart.run import Asking, Run
+from eyechart.writers import EXPORTS
 
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.", show_default=False)]
 Answered = Annotated[
     list[str] | None, typer.Option("-m", "--model", help="A model's name; default: all that answered.")
 ]
 Round = Annotated[int, typer.Option("--round", help="Which round of draws to write.", min=0)]
+ExportName = Annotated[str, typer.Option("--to", metavar="WHAT", help="See `eyechart ls exports`.", show_default=False)]
+ExportFolder = Annotated[Path, typer.Option("-o", "--out", help="The folder to write into.", show_default=False)]
 Page = Annotated[Path | None, typer.Option("-o", "--out", help="Where to write the page. Default: into the run.")]
 
 
@@ -155,6 +158,25 @@ def report(
         typer.echo(to_json(collect(Layout(run))), nl=False)
     else:
         typer.echo(f"report: {write_report(run, out or run / 'report.html')}")
+
+
+def export(
+    run: options.RunFolder,
+    *,
+    to: ExportName,
+    out: ExportFolder,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Write what a run holds for other tools.
+
+    `eyechart ls exports` lists what can be written.
+    """
+    written = EXPORTS.get(to)(Layout(run), out)
+    if json:
+        show.print_json(written)
+    else:
+        show.print_table(f"written into {out}", ("file", "entries"), list(written.items()))
 
 
 def command() -> str:

@@ -1,16 +1,21 @@
 """A model known only by the answers it left in files, one file for each condition."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from eyechart.dataset import Images
 from eyechart.errors import ModelError
 from eyechart.probes import OWN
-from eyechart.readers.predictions import COLUMNS, PredictionFile, read_predictions
+from eyechart.readers.logs.table import COLUMNS
+from eyechart.readers.predictions import PredictionFile, read_predictions
+from eyechart.settings import fit_settings
+
+_SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool}  # of a log, beside its path and columns
 
 
 @dataclass(frozen=True)
@@ -20,13 +25,18 @@ class PredictionFiles:
     name: str
     paths: Mapping[str, Path]
     columns: Mapping[str, str] = field(default_factory=dict)  # our name -> theirs
+    format: str = "auto"
+    scorer: str | None = None
+    unfinished: bool = False
 
     @cached_property
     def files(self) -> dict[str, PredictionFile]:
         """Read the files when the first answer is asked for; a file with a column `condition` holds several."""
         found: dict[str, PredictionFile] = {}
         for condition, path in self.paths.items():
-            answers, counts = read_predictions(path, dict(self.columns))
+            answers, counts = read_predictions(
+                path, dict(self.columns), format=self.format, scorer=self.scorer, unfinished=self.unfinished
+            )
             if "condition" not in answers.columns:
                 found[condition] = PredictionFile(answers, counts)
                 continue
@@ -42,7 +52,7 @@ class PredictionFiles:
         """Count what the file holds: read and dropped rows, ids that were asked and are missing, ids nobody asked."""
         answers = self._answers(probes)
         condition = str(probes["condition"][0])
-        extra = answers.join(probes, on="id", how="anti").height
+        extra = answers.join(probes, on="id", how="anti")["id"].n_unique()
         missing = probes.join(answers, on="id", how="anti").height
         found = pl.DataFrame(
             {
@@ -64,20 +74,37 @@ class PredictionFiles:
 
 
 def open_predictions(spec: str) -> PredictionFiles:
-    """Open `answers.json`, or `plain=all.json,evidence=part.json`; `it.csv,id=qid,answer=said` names the columns."""
-    paths: dict[str, Path] = {}
-    columns: dict[str, str] = {}
+    """Open `answers.json`, or `plain=all.json,evidence=part.json`.
+
+    `it.csv,id=qid,answer=said` names the columns, `log.eval,format=inspect,scorer=match,unfinished=yes` the settings.
+    """
+    parts = _divide(spec)
+    for path in parts.paths.values():
+        if not path.exists():
+            raise ModelError(f"a predictions file at {path}", "none", "check the path after 'predictions:'")
+    if not parts.paths:
+        raise ModelError("a predictions file", f"none in {spec!r}", "name the file before its columns and settings")
+    settings: dict[str, Any] = fit_settings("predictions", _SETTINGS, parts.settings)
+    name = next(iter(parts.paths.values())).name.partition(".")[0]
+    return replace(PredictionFiles(name, parts.paths, parts.columns), **settings)
+
+
+class _Parts(NamedTuple):
+    paths: dict[str, Path]
+    columns: dict[str, str]
+    settings: dict[str, str]
+
+
+def _divide(spec: str) -> _Parts:
+    found = _Parts({}, {}, {})
     for part in [spec] if Path(spec).exists() else spec.split(","):
         name, equals, value = part.partition("=")
         if not equals or Path(part).exists():
-            paths[OWN] = Path(part)
+            found.paths[OWN] = Path(part)
         elif name in COLUMNS:
-            columns[name] = value
+            found.columns[name] = value
+        elif name in _SETTINGS:
+            found.settings[name] = value
         else:
-            paths[name] = Path(value)
-    for path in paths.values():
-        if not path.exists():
-            raise ModelError(f"a predictions file at {path}", "none", "check the path after 'predictions:'")
-    if not paths:
-        raise ModelError("a predictions file", f"only columns in {spec!r}", "name the file before them")
-    return PredictionFiles(next(iter(paths.values())).name.partition(".")[0], paths, columns)
+            found.paths[name] = Path(value)
+    return found

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from eyechart.dataset import Dataset
-from eyechart.errors import SettingError
+from eyechart.errors import EyechartError, FileFormatError, SettingError, UnknownNameError
 from eyechart.files import missing
+from eyechart.readers.description import Description, describe
+from eyechart.readers.guessing import guess_format
 from eyechart.readers.settings import check_settings, needs_path, settings_of
 from eyechart.registry import Registry
 
@@ -22,6 +24,16 @@ FORMATS: Registry[Reader] = Registry(
     {
         "vqa2": "eyechart.readers.vqa2:read_vqa2",
         "table": "eyechart.readers.table:read_table",
+        "gqa": "eyechart.readers.gqa:read_gqa",
+        "visual7w": "eyechart.readers.visual7w:read_visual7w",
+        "cocoqa": "eyechart.readers.cocoqa:read_cocoqa",
+        "scienceqa": "eyechart.readers.scienceqa:read_scienceqa",
+        "aokvqa": "eyechart.readers.aokvqa:read_aokvqa",
+        "socialiq": "eyechart.readers.socialiq:read_socialiq",
+        "visdial": "eyechart.readers.visdial:read_visdial",
+        "nextqa": "eyechart.readers.nextqa:read_nextqa",
+        "pope": "eyechart.readers.pope:read_pope",
+        "vlmeval": "eyechart.readers.vlmeval:read_vlmeval",
         "world": "eyechart.world:read_world",
     },
 )
@@ -34,11 +46,27 @@ def read(source: str | Path, path: str | Path | None = None, /, **settings: obje
     """
     if path is None and _is_path(source):
         return _read_path(Path(source), settings)
-    name = str(source)
-    reader = FORMATS.get(name)
-    if path is None and needs_path(reader):
-        raise SettingError(f"a path to read as {name!r}", "none", f"give one: read({name!r}, path)")
-    return reader(None if path is None else Path(path), **check_settings(reader, name, settings))
+    name, place = str(source), None if path is None else Path(path)
+    try:
+        reader = FORMATS.get(name)
+        if place is None and needs_path(reader):
+            raise SettingError(f"a path to read as {name!r}", "none", f"give one: read({name!r}, path)")
+        return reader(place, **check_settings(reader, name, settings))
+    except (FileFormatError, UnknownNameError) as error:
+        raise _with_guess(error, name, place) from None
+
+
+def descriptions() -> dict[str, Description]:
+    """Describe every format."""
+    return {name: describe(FORMATS.get(name)) for name in FORMATS.names()}
+
+
+def _with_guess(error: EyechartError, name: str, path: Path | None) -> EyechartError:
+    """Add to an error which format the file looks like, where that is another one."""
+    likely = None if path is None else guess_format(path, descriptions())
+    if likely in (None, name):
+        return error
+    return type(error)(error.expected, error.found, f"{error.advice}; it looks like format {likely!r}")
 
 
 def reader_settings(name: str) -> dict[str, inspect.Parameter]:

@@ -1,5 +1,7 @@
 """Bring multiple choice into one form: the options as a list of text, the answer as the text of one of them."""
 
+from collections.abc import Sequence
+from itertools import takewhile
 from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
@@ -19,21 +21,23 @@ class Chosen(NamedTuple):
     counts: list[Count]
 
 
-def gather_options(table: pl.DataFrame, place: str) -> pl.DataFrame:
-    """Put columns A, B, C, ... together as `choices`, where there is no such column yet."""
-    letters = [letter for letter in ascii_uppercase if letter in table.columns]
-    letters = [letter for at, letter in enumerate(letters) if letter == ascii_uppercase[at]]
-    if "choices" in table.columns or len(letters) < 2:
+def gather_options(table: pl.DataFrame, place: str, names: Sequence[str] = ascii_uppercase) -> pl.DataFrame:
+    """Put columns A, B, C, ... up to the first missing together as `choices`, where there is no such column yet."""
+    found = list(takewhile(table.columns.__contains__, names))
+    if "choices" in table.columns or len(found) < 2:
         return table
-    options = [as_text(table[letter], place) for letter in letters]
+    options = [as_text(table[name], place) for name in found]
     # A question with fewer options than others has nulls or empty cells after its last.
     filled = [option.set(option.str.strip_chars() == "", None) for option in options]
-    return table.with_columns(pl.concat_list(filled).alias("choices")).drop(letters)
+    return table.with_columns(pl.concat_list(filled).alias("choices")).drop(found)
 
 
-def name_answers(table: pl.DataFrame, answer_is: AnswerKind) -> Chosen:
-    """Replace letters (A is the first) and indices (0 is the first) by the option's text, and drop what fits none."""
-    kinds = tuple(_MEANINGS) if answer_is == "auto" else (answer_is,)
+def name_answers(table: pl.DataFrame, answer_is: AnswerKind, *further: AnswerKind) -> Chosen:
+    """Replace letters (A is the first) and indices (0 is the first) by the option's text, and drop what fits none.
+
+    With further kinds, each row is read as the first that fits.
+    """
+    kinds = tuple(_MEANINGS) if answer_is == "auto" else (answer_is, *further)
     readings = table.select(_MEANINGS[kind].alias(kind) for kind in kinds)
     meant = readings.select(pl.coalesce(kinds)).to_series()
     asked = table["choices"].is_not_null() & table["answer"].is_not_null()
@@ -41,7 +45,8 @@ def name_answers(table: pl.DataFrame, answer_is: AnswerKind) -> Chosen:
         pl.when(asked).then(meant).otherwise("answer").alias("answer"),
         pl.col("choices").list.drop_nulls(),
     )
-    reason = f"row whose answer is not among its choices (read as {answer_is})"
+    read_as = " or ".join((answer_is, *further))
+    reason = f"row whose answer is not among its choices (read as {read_as})"
     kept, counts = sift(named, {reason: pl.lit(asked & meant.is_null())})
     return Chosen(kept, [*counts, *_note_readings(readings, meant)])
 
@@ -59,6 +64,20 @@ def set_aside_choices(table: pl.DataFrame) -> Chosen:
     stray = pl.col("answer").is_not_null() & ~pl.col("choices").list.contains(pl.col("answer"))
     note = noted("choices left out: the answer is not among them", int(table.select(stray.sum()).item()))
     return Chosen(table.with_columns(pl.when(~stray).then("choices").alias("choices")), [note])
+
+
+def name_by_index(table: pl.DataFrame) -> Chosen:
+    """Replace the answers of a format that gives indices, from 0, by the option's text; an index of nothing goes."""
+    lost = pl.col("choices").is_null() & pl.col("answer").is_not_null()
+    note = noted("answer given as an index, but no choices: left out", int(table.select(lost.sum()).item()))
+    named = name_answers(table.with_columns(pl.when(~lost).then("answer").alias("answer")), "index")
+    return Chosen(named.table, [note, *(count for count in named.counts if count.status == "dropped")])
+
+
+def note_repeated_options(table: pl.DataFrame) -> Count:
+    """Count the rows that offer the same option twice."""
+    options = pl.col("choices").list
+    return noted("row with the same option twice", int(table.select((options.n_unique() < options.len()).sum()).item()))
 
 
 def _option(at: pl.Expr) -> pl.Expr:

@@ -14,6 +14,8 @@ from polars.exceptions import PanicException, PolarsError
 from eyechart.errors import FileFormatError
 from eyechart.readers.source import Source, decode_json
 
+LINES = (".jsonl", ".ndjson")
+
 
 class Records(NamedTuple):
     """The rows of a file, and how many of its entries were no records."""
@@ -24,10 +26,12 @@ class Records(NamedTuple):
 
 def read_records(source: Source) -> Records:
     """Read a file by its suffix."""
-    data = source.read()
-    if not data.strip():
-        raise FileFormatError(f"rows in {source.name}", "an empty file", "make or download it anew")
     try:
+        if source.suffix in LINES:
+            return _read_blocks(source)
+        data = source.read()
+        if not data.strip():
+            raise _no_rows(source)
         return TABLE_FORMATS[source.suffix](source, data)
     except (PolarsError, PanicException, OSError) as error:  # a flipped bit can make the Parquet reader panic
         found = f"something else ({_first_line(error)})"
@@ -57,6 +61,14 @@ def tabulate(entries: list[object]) -> Records:
         names = dict.fromkeys(name for record in records for name in record)
         table = pl.DataFrame([_make_column(name, [record.get(name) for record in records]) for name in names])
     return Records(table, len(entries) - len(records))
+
+
+def read_entries(source: Source) -> list[object]:
+    """Decode a file of JSON or of JSON lines into its entries, whether they are records or not."""
+    data = source.read()
+    if source.suffix == ".json" and not holds_lines(data):
+        return entries_of(source, decode_json(source, data))
+    return _decode_lines(source, data)
 
 
 def entries_of(source: Source, content: object) -> list[object]:
@@ -101,12 +113,12 @@ def _parse_lines(data: bytes) -> pl.DataFrame:
 
 
 def _read_json(source: Source, data: bytes) -> Records:
-    if _holds_lines(data):
+    if holds_lines(data):
         return _read_lines(source, data)
     return tabulate(entries_of(source, decode_json(source, data)))
 
 
-def _holds_lines(data: bytes) -> bool:
+def holds_lines(data: bytes) -> bool:
     """Say whether a file is JSON lines under the name of JSON: its first line is a record, and more follow."""
     first, _, rest = data.strip().partition(b"\n")
     try:
@@ -115,13 +127,41 @@ def _holds_lines(data: bytes) -> bool:
         return False
 
 
-def _read_lines(source: Source, data: bytes) -> Records:
+def _no_rows(source: Source) -> FileFormatError:
+    return FileFormatError(f"rows in {source.name}", "an empty file", "make or download it anew")
+
+
+def _read_blocks(source: Source) -> Records:
+    """Read JSON lines block by block: only the table is ever whole in memory."""
+    parts, line = [], 1
+    for block in source.blocks():
+        parts.append(_read_lines(source, block, line))
+        line += block.count(b"\n") + 1
+    whole = stack(parts, [source]) if parts else Records(pl.DataFrame())
+    if whole.table.is_empty() and not whole.strays:
+        raise _no_rows(source)
+    return whole
+
+
+def _read_lines(source: Source, data: bytes, first: int = 1) -> Records:
     try:
-        return Records(_parse_lines(data))
+        table = _parse_lines(data)
     except PolarsError:
-        lines = enumerate(data.split(b"\n"), start=1)
-        named = ((source._replace(name=f"line {at} of {source.name}"), line) for at, line in lines if line.strip())
-        return tabulate([decode_json(place, line) for place, line in named])
+        return tabulate(_decode_lines(source, data, first))
+    return Records(table, _lines(data, table.height) - table.height)
+
+
+def _lines(data: bytes, expected: int) -> int:
+    """Count the lines that hold something: Polars passes over an empty record without a word."""
+    if data.count(b"\n") + (not data.endswith(b"\n")) == expected:  # quick, and true of nearly every file
+        return expected
+    return sum(bool(line.strip()) for line in data.split(b"\n"))
+
+
+def _decode_lines(source: Source, data: bytes, first: int = 1) -> list[object]:
+    lines = enumerate(data.split(b"\n"), start=first)
+    named = ((source._replace(name=f"line {at} of {source.name}"), line) for at, line in lines if line.strip())
+    return [decode_json(place, line) for place, line in named]
 
 
 def _read_separated(separator: str) -> Callable[[Source, bytes], Records]:
@@ -138,8 +178,7 @@ def _read_arrow(_: Source, data: bytes) -> Records:
 TABLE_FORMATS: dict[str, Callable[[Source, bytes], Records]] = {
     ".parquet": lambda _, data: Records(pl.read_parquet(io.BytesIO(data))),
     ".json": _read_json,
-    ".jsonl": _read_lines,
-    ".ndjson": _read_lines,
+    **dict.fromkeys(LINES, _read_lines),
     ".csv": _read_separated(","),
     ".tsv": _read_separated("\t"),
     ".arrow": _read_arrow,

@@ -3,12 +3,14 @@
 A source has a name to show in errors and is read only when asked for. Nothing is ever unpickled.
 """
 
+import gc
 import gzip
 import lzma
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -18,6 +20,7 @@ import orjson
 from eyechart.errors import FileFormatError
 from eyechart.files import missing
 
+BLOCK = 64_000_000  # bytes of lines that are parsed at once
 PICKLES = (".pkl", ".pickle")
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -29,6 +32,24 @@ class Source(NamedTuple):
     name: str
     suffix: str
     open: Callable[[], bytes]
+    path: Path | None = None  # of a file that lies bare on the disk
+
+    def blocks(self, size: int = BLOCK) -> Iterator[bytes]:
+        """Yield the content in parts of whole lines, so that a file larger than memory can be read."""
+        if self.path is None:
+            yield self.read()
+            return
+        rest = b""
+        try:
+            with gzip.open(self.path) if self.name.lower().endswith(".gz") else self.path.open("rb") as file:
+                while part := file.read(size):
+                    whole, newline, rest = (rest + part).rpartition(b"\n")
+                    if newline:
+                        yield whole.removeprefix(_BYTE_ORDER_MARK)
+        except _BROKEN as error:
+            raise _unreadable(self.name, error) from None
+        if rest:
+            yield rest.removeprefix(_BYTE_ORDER_MARK)
 
     def read(self) -> bytes:
         """Return the content, uncompressed and without a byte order mark."""
@@ -62,11 +83,24 @@ def decode_json(source: Source, data: bytes) -> object:
     if not data.strip():
         raise FileFormatError(f"JSON in {source.name}", "an empty file", "make or download it anew")
     try:
-        return orjson.loads(data)
+        with without_collection():
+            return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         found = f"broken JSON ({error.msg} at line {error.lineno}, column {error.colno})"
         advice = "make or download it anew (NaN and Infinity are no JSON: write null)"
         raise FileFormatError(f"JSON in {source.name}", found, advice) from None
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Keep the garbage collector still: it would search millions of fresh values, none of them garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def stem(path: Path) -> str:
@@ -90,7 +124,7 @@ def _walk(path: Path) -> Iterator[Source]:
             continue
         archive = _archive_suffix(file.name)
         if archive is None:
-            yield Source(str(file), _content_suffix(file.name), file.read_bytes)
+            yield Source(str(file), _content_suffix(file.name), file.read_bytes, file)
         else:
             yield from _members(file, archive)
 

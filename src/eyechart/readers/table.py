@@ -16,12 +16,13 @@ from eyechart.errors import SettingError
 from eyechart.readers.choices import AnswerKind, gather_options, name_answers, set_aside_choices
 from eyechart.readers.column_types import type_columns
 from eyechart.readers.columns import fill_majority
-from eyechart.readers.counting import Count, Sifted, count_table, dropped, noted, read_rows, sift
+from eyechart.readers.counting import Count, Sifted, count_table, dropped, noted, read_rows
 from eyechart.readers.description import described
 from eyechart.readers.names import ALIASES, EXAMPLE_COLUMNS, rename
 from eyechart.readers.objects import pool_objects
 from eyechart.readers.pictures import gather_images
 from eyechart.readers.records import TABLE_FORMATS, read_records, stack
+from eyechart.readers.rows import drop_damaged, drop_repeated, note_gaps
 from eyechart.readers.source import find_sources, stem
 
 _Step = Callable[[pl.DataFrame], Sifted]
@@ -55,9 +56,9 @@ def read_table(
         lambda table: Sifted(*rename(table, EXAMPLE_COLUMNS, ALIASES, map)),
         partial(_complete, place=str(path)),
         partial(type_columns, place=str(path)),
-        _drop_damaged,
+        drop_damaged,
         partial(_settle_answers, answer_is=answer_is),
-        lambda table: sift(table, {"row with an id seen before": ~pl.col("id").is_first_distinct()}),
+        drop_repeated,
     ]
     examples, fates = _follow(records.table, steps)
     if split is not None:
@@ -65,7 +66,7 @@ def read_table(
     pictured, notes = _move_to_images(examples)
     illustrated = gather_images(pictured, images, detections, path.parent)
     counts = [read_rows(examples.height), dropped("entry that is no record", records.strays), *fates, *notes]
-    counts += [*illustrated.notes, *_note_gaps(examples)]
+    counts += [*illustrated.notes, *note_gaps(examples)]
     tidy = examples.drop("path", "objects", strict=False)
     return Dataset(stem(path), tidy, illustrated.images, counts=count_table(counts))
 
@@ -103,11 +104,6 @@ def _complete(table: pl.DataFrame, place: str) -> Sifted:
     return Sifted(options.select(*_REQUIRED, pl.exclude(_REQUIRED)), notes)
 
 
-def _drop_damaged(table: pl.DataFrame) -> Sifted:
-    blank = pl.col("question").is_null() | (pl.col("question").str.strip_chars() == "")
-    return sift(table, {"row without an id": pl.col("id").is_null(), "row without a question": blank})
-
-
 def _settle_answers(table: pl.DataFrame, answer_is: AnswerKind) -> Sifted:
     if "choices" in table.columns:
         named = name_answers(table, answer_is)
@@ -134,7 +130,3 @@ def _move_to_images(examples: pl.DataFrame) -> Sifted:
 
 def _add(table: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     return table.join(more, on="image", how="left", validate="1:1", maintain_order="left")
-
-
-def _note_gaps(examples: pl.DataFrame) -> list[Count]:
-    return [noted(f"row without an {name}", examples[name].null_count()) for name in ("image", "answer")]

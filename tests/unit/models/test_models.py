@@ -8,9 +8,12 @@ import polars as pl
 import pytest
 
 from eyechart.dataset import Dataset, Images
-from eyechart.errors import ModelError, SettingError, UnknownNameError
+from eyechart.engines.local import Local
+from eyechart.errors import FileFormatError, ModelError, SettingError, UnknownNameError
 from eyechart.models import load
+from eyechart.models.asking import ask
 from eyechart.models.function import Function
+from eyechart.predictions import Predictions
 from eyechart.probes import Prober, fill
 
 SCRIPT = """
@@ -160,3 +163,45 @@ def test_columns_can_be_named(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path
 def test_predictions_that_are_not_there_are_one_clear_error(spec: str) -> None:
     with pytest.raises(ModelError):
         load(spec)
+
+
+def test_three_files_of_gqa_are_three_conditions(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
+    for name in ("all", "rel", "irrel"):
+        answers = [{"questionId": key, "prediction": name} for key in asked["id"]]
+        (tmp_path / f"{name}.json").write_text(json.dumps(answers))
+    paths = {"plain": "all", "evidence": "rel", "rest": "irrel"}
+    model = load("predictions:" + ",".join(f"{condition}={tmp_path}/{name}.json" for condition, name in paths.items()))
+
+    for condition, name in paths.items():
+        shown = fill(asked, tiny).with_columns(condition=pl.lit(condition))
+        assert set(model.answer(shown, tiny.images)["answer"]) == {name}
+
+
+def log(folder: Path, status: str = "success") -> Path:
+    scores = {"match": {"value": "C", "answer": "a"}, "judge": {"value": "C", "answer": "b"}}
+    samples = [{"id": f"0{n}", "epoch": epoch, "output": {}, "scores": scores} for n in range(8) for epoch in (1, 2)]
+    path = folder / "log.json"
+    path.write_text(json.dumps({"version": 2, "status": status, "eval": {}, "samples": samples}))
+    return path
+
+
+def test_a_log_is_a_model_with_its_settings(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
+    path = log(tmp_path, "cancelled")
+    model = load(f"predictions:{path},format=inspect,scorer=judge,unfinished=yes")
+
+    assert set(model.answer(fill(asked, tiny), tiny.images)["answer"]) == {"b"}
+    with pytest.raises(FileFormatError, match="unfinished=yes"):
+        load(f"predictions:{path}").answer(fill(asked, tiny), tiny.images)
+
+
+def test_draws_of_a_log_reach_the_answers_table(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
+    model = load(f"predictions:{log(tmp_path)}")
+    (answers,) = ask(model, asked, tiny, Local(), batch=100)
+
+    assert Predictions("log", answers).answers["draw"].to_list() == [0, 1] * 8
+    assert model.stock(asked.head(3)).filter(status="extra")["n"].to_list() == [5]
+
+
+def test_a_setting_out_of_form_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="unfinished to be bool"):
+        load(f"predictions:{log(tmp_path)},unfinished=perhaps")

@@ -90,3 +90,23 @@ def test_options_without_the_answer_are_set_aside_and_noted() -> None:
 
     assert chosen.table["choices"].to_list() == [["a", "b"], None, ["a"], None]
     assert [count.n for count in chosen.counts] == [1]
+
+
+def test_options_may_have_other_names_and_end_at_the_first_missing() -> None:
+    table = pl.DataFrame({"a0": ["x"], "a1": [None], "a3": ["y"]}, schema_overrides={"a1": pl.String})
+
+    found = gather_options(table, "here", ("a0", "a1", "a2", "a3"))
+
+    assert found.to_dicts() == [{"a3": "y", "choices": ["x", None]}]
+
+
+def test_with_several_kinds_each_row_is_read_as_the_first_that_fits() -> None:
+    table = pl.DataFrame({"answer": ["A", "B", "z", "D"], "choices": [["B", "A", "z"]] * 4})
+
+    by_letter, by_text = name_answers(table, "letter", "text"), name_answers(table, "text", "letter")
+
+    assert by_letter.table["answer"].to_list() == ["B", "A", "z"]
+    assert by_text.table["answer"].to_list() == ["A", "B", "z"]
+    assert [(count.reason, count.n) for count in by_letter.counts if count.status == "dropped"] == [
+        ("row whose answer is not among its choices (read as letter or text)", 1)
+    ]

@@ -1,5 +1,7 @@
 """Opening files: whatever is wrong with one is said in one clear line."""
 
+import contextlib
+import gc
 import gzip
 import io
 import tarfile
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import FileFormatError
-from eyechart.readers.source import decode_json, find_sources, stem
+from eyechart.readers.source import Source, decode_json, find_sources, stem
 
 
 def packed(kind: str, folder: Path, content: bytes) -> Path:
@@ -138,3 +140,17 @@ def test_broken_json_is_named_with_its_place(content: bytes, found: str, tmp_pat
 
 def test_a_dataset_is_named_after_its_file_or_folder() -> None:
     assert [stem(Path(name)) for name in ("a/b.json.gz", "a/c", ".")] == ["b", "c", Path.cwd().name]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("content", [b"[1]", b"[1"])
+def test_the_garbage_collector_is_left_as_it_was(enabled: bool, content: bytes) -> None:  # noqa: FBT001 - a case
+    """A collector that is off stays off, one that is on comes back on, also after an error."""
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with contextlib.suppress(FileFormatError):
+            decode_json(Source("x", ".json", bytes), content)
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -79,7 +79,7 @@ def read_files(name: str, files: dict[str, object]) -> Dataset | None:
 
 
 @given(QUESTIONS, ANNOTATIONS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 def test_every_question_is_read_or_dropped_and_every_annotation_joined_or_dropped(
     questions: list[Any], annotations: list[Any]
 ) -> None:
@@ -98,7 +98,7 @@ def test_every_question_is_read_or_dropped_and_every_annotation_joined_or_droppe
 
 
 @given(ROWS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 def test_every_row_of_a_table_is_read_or_dropped(rows: list[Any]) -> None:
     rows = [{"id": 0, "question": "a?"}, *rows]
 
@@ -110,13 +110,13 @@ def test_every_row_of_a_table_is_read_or_dropped(rows: list[Any]) -> None:
 
 
 @given(records({"id": KEYS, "question": WORDS, "answer": WORDS}, wild=False))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 def test_rows_that_are_only_incomplete_never_stop_the_reading(rows: list[Any]) -> None:
     assert read_files("table", {"rows.json": [{"id": 0, "question": "a?"}, *rows]}) is not None
 
 
 @given(both({"id": KEYS, "answer": WORDS | LISTS, "condition": st.sampled_from(["plain", "rest"])}))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None)
 def test_every_prediction_is_read_or_dropped(rows: list[Any]) -> None:
     rows = [{"id": 0, "answer": "yes", "condition": "plain"}, *rows]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,28 @@
+"""Leave out rows that can be no example, and columns that say nothing."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from eyechart.readers.counting import Count, Sifted, noted, sift
+
+
+def drop_damaged(table: pl.DataFrame) -> Sifted:
+    """Drop rows without an id or without a question."""
+    blank = pl.col("question").is_null() | (pl.col("question").str.strip_chars() == "")
+    return sift(table, {"row without an id": pl.col("id").is_null(), "row without a question": blank})
+
+
+def drop_repeated(table: pl.DataFrame) -> Sifted:
+    """Keep the first row of each id."""
+    return sift(table, {"row with an id seen before": ~pl.col("id").is_first_distinct()})
+
+
+def drop_silent(table: pl.DataFrame, optional: Iterable[str]) -> pl.DataFrame:
+    """Leave out those of the optional columns that are null in every row."""
+    return table.drop(name for name in optional if table[name].is_null().all())
+
+
+def note_gaps(table: pl.DataFrame) -> list[Count]:
+    """Count the rows without an image and those without an answer."""
+    return [noted(f"row without an {name}", table[name].null_count()) for name in ("image", "answer")]

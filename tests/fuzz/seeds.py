@@ -1,0 +1,233 @@
+"""Small sound files of each format, to be damaged."""
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fuzz.damage import dumps
+
+Content = Any  # what JSON can hold
+
+
+class Seed(NamedTuple):
+    """The content of a few files, how it is written, and how many rows it should give or lose.
+
+    `rows` counts the records of a (perhaps damaged) content, or gives None where it has no list of records any more.
+    """
+
+    content: Content
+    write: Callable[[Content], dict[str, bytes]]
+    rows: Callable[[Content], int | None]
+    lost: str = ""  # how the reasons begin that count such records, where the reader counts others too
+
+
+def as_json(content: Content) -> dict[str, bytes]:
+    """Write each entry of the content as a JSON file of that name."""
+    if not isinstance(content, dict):
+        return {"file.json": dumps(content)}
+    return {f"{name}.json": dumps(part) for name, part in content.items()}
+
+
+def as_lines(content: Content) -> dict[str, bytes]:
+    """Write a list as JSON lines."""
+    rows = content if isinstance(content, list) else [content]
+    return {"file.jsonl": b"\n".join(map(dumps, rows))}
+
+
+def as_separated(separator: str, suffix: str) -> Callable[[Content], dict[str, bytes]]:
+    """Write a list of records as CSV or TSV."""
+
+    def write(content: Content) -> dict[str, bytes]:
+        rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
+        out = io.StringIO()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(out, names, delimiter=separator)
+        writer.writeheader()
+        writer.writerows(rows)
+        return {f"file.{suffix}": out.getvalue().encode("utf-8", errors="replace")}
+
+    return write
+
+
+def length(content: Content) -> int | None:
+    """Count the entries of a list."""
+    return len(content) if isinstance(content, list) else None
+
+
+def length_at(*keys: Any) -> Callable[[Content], int | None]:  # noqa: ANN401 - keys of JSON
+    """Count the entries of a list further inside."""
+
+    def count(content: Content) -> int | None:
+        for key in keys:
+            if not isinstance(content, dict) or key not in content:
+                return None
+            content = content[key]
+        return length(content)
+
+    return count
+
+
+def unknown(_: Content) -> None:
+    """Claim nothing about the number of rows: a record may be split or merged on the way."""
+
+
+QUESTIONS = [{"question_id": 10 + n, "image_id": n // 2, "question": f"what is {n}?"} for n in range(4)]
+ANNOTATIONS = [
+    {
+        "question_id": 10 + n,
+        "image_id": n // 2,
+        "question_type": "what is",
+        "answer_type": "other",
+        "multiple_choice_answer": "cat",
+        "answers": [{"answer": word, "answer_confidence": "yes", "answer_id": 1} for word in ("cat", "dog")],
+    }
+    for n in range(4)
+]
+ROWS = [
+    {
+        "question_id": f"0{n}",
+        "image_id": n,
+        "prompt": f"what is {n}?",
+        "answer": "cat",
+        "answers": ["cat", "dog"],
+        "choices": ["cat", "dog"],
+        "objects": [{"label": "cat", "box": [0, 0, 5, 5], "score": 0.9}],
+    }
+    for n in range(4)
+]
+FLAT_ROWS = [
+    {"id": f"0{n}", "image": "a", "question": f"what is {n}?", "A": "cat", "B": "dog", "answer": "B"} for n in range(4)
+]
+
+SOCIAL = [
+    {
+        "qid": f"q{n}",
+        "q": "why?",
+        "vid_name": "v",
+        "a0": "x",
+        "a1": "y",
+        "a2": "z",
+        "a3": "w",
+        "answer_idx": 1,
+        "ts": "0-9",
+    }
+    for n in range(3)
+]
+POPE = [
+    {"question_id": n, "image": "COCO_val2014_000000000042.jpg", "text": "Is there a cat?", "label": "yes"}
+    for n in range(3)
+]
+ROUND = {"question": 0, "answer": 1, "answer_options": [0, 1], "gt_index": 1}
+VISDIAL = {
+    "version": "1.0",
+    "split": "val",
+    "data": {
+        "questions": ["is it red", "why"],
+        "answers": ["yes", "no"],
+        "dialogs": [{"image_id": n, "caption": "a cat", "dialog": [ROUND, ROUND]} for n in (5, 6)],
+    },
+}
+NEXTQA = [
+    {"video": "v", "frame_count": 9, "width": 4, "height": 3, "question": "why?", "answer": 1, "qid": n, "type": "CW"}
+    | {f"a{at}": f"answer {at}" for at in range(5)}
+    for n in range(3)
+]
+VLMEVAL = [
+    {"index": n, "question": "which?", "A": "cat", "B": "dog", "answer": "B", "category": "x", "image_path": "a.jpg"}
+    for n in range(3)
+]
+
+
+GQA = {
+    f"0{n}": {
+        "question": "what is it?",
+        "answer": "cat",
+        "imageId": "n1",
+        "isBalanced": True,
+        "types": {"structural": "query", "semantic": "rel", "detailed": "relS"},
+        "groups": {"local": "a", "global": None},
+        "annotations": {"question": {"0": "1"}, "answer": {"0:2": "2"}, "fullAnswer": {}},
+        "entailed": ["02"],
+    }
+    for n in range(3)
+}
+VISUAL7W = {
+    "dataset": "visual7w-telling",
+    "images": [
+        {
+            "image_id": n,
+            "filename": f"v7w_{n}.jpg",
+            "split": "val",
+            "qa_pairs": [
+                {
+                    "qa_id": 10 + n,
+                    "question": "What?",
+                    "answer": "A cat.",
+                    "multiple_choices": ["A dog.", "A cow."],
+                    "type": "what",
+                }
+            ],
+        }
+        for n in range(3)
+    ],
+}
+SCIENCEQA = {
+    f"{n}": {"question": "which?", "choices": ["a", "b"], "answer": 1, "hint": "look", "image": None, "split": "train"}
+    for n in range(3)
+}
+AOKVQA = [
+    {
+        "question_id": f"q{n}",
+        "image_id": 7,
+        "question": "which?",
+        "choices": ["a", "b"],
+        "correct_choice_idx": 1,
+        "direct_answers": ["a", "b", "b"],
+        "split": "val",
+    }
+    for n in range(3)
+]
+COCOQA = [{"questions": "what is it", "answers": "cat", "img_ids": "7", "types": "0"} for _ in range(3)]
+
+
+def as_columns(content: Content) -> dict[str, bytes]:
+    """Write each field of a list of records into a text file of its own, line by line."""
+    rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
+    names = ("questions", "answers", "img_ids", "types")
+    lines = {name: [str(row[name]) for row in rows if name in row] for name in names}
+    return {f"{name}.txt": "\n".join(texts).encode("utf-8", errors="replace") for name, texts in lines.items()}
+
+
+def entries(key: str) -> Callable[[Content], int | None]:
+    """Count the entries of an object."""
+    return lambda content: len(content[key]) if isinstance(content.get(key), dict) else None
+
+
+DATASETS: dict[str, list[Seed]] = {
+    "vqa2": [
+        Seed(
+            {"ques": {"questions": QUESTIONS}, "ans": {"annotations": ANNOTATIONS}},
+            as_json,
+            length_at("ques", "questions"),
+            "question",
+        ),
+        Seed({"Val-Ques": QUESTIONS, "Val-Ans": ANNOTATIONS}, as_json, length_at("Val-Ques"), "question"),
+    ],
+    "table": [
+        Seed(ROWS, as_lines, length, ""),
+        Seed({"file": ROWS}, as_json, length_at("file"), ""),
+        Seed(FLAT_ROWS, as_separated(",", "csv"), unknown),
+        Seed(FLAT_ROWS, as_separated("\t", "tsv"), unknown),
+    ],
+    "socialiq": [Seed(SOCIAL, as_lines, length)],
+    "pope": [Seed(POPE, as_lines, length)],
+    "visdial": [Seed({"visdial": VISDIAL}, as_json, unknown)],
+    "nextqa": [Seed(NEXTQA, as_separated(",", "csv"), unknown)],
+    "vlmeval": [Seed(VLMEVAL, as_separated("\t", "tsv"), unknown)],
+    "gqa": [Seed({"val_questions": GQA}, as_json, entries("val_questions"))],
+    "visual7w": [Seed({"dataset_v7w_telling": VISUAL7W}, as_json, unknown)],
+    "cocoqa": [Seed(COCOQA, as_columns, unknown)],
+    "scienceqa": [Seed({"problems": SCIENCEQA}, as_json, entries("problems"))],
+    "aokvqa": [Seed(AOKVQA, lambda content: {"file.json": dumps(content)}, length)],
+}
