@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -12,7 +13,7 @@ from eyechart.audits import AUDITS, lacking, make_audit, runnable, setting_names
 from eyechart.cli import options, show
 from eyechart.cli.running import command
 from eyechart.dataset import Dataset
-from eyechart.errors import SettingError
+from eyechart.errors import SettingError, UnknownNameError
 from eyechart.files import replacing_folder
 from eyechart.layout import Layout
 from eyechart.models import MODELS, load
@@ -114,8 +115,8 @@ def read(
     given: dict[str, object] = dict(options.pairs(settings or []))
     if map or more:
         given["map"] = options.pairs([*(map or []), *more])
-    if "seed" in reader_settings(format):
-        given.setdefault("seed", seed)
+    with suppress(UnknownNameError):  # reading says it better, after a look at the file
+        given = ({"seed": seed} if "seed" in reader_settings(format) else {}) | given
     with replacing_folder(out) as draft:
         # A format that draws its own pictures leaves them in the dataset's folder.
         place = draft / "pictures" if path is None and "render" in given else path

@@ -7,10 +7,14 @@ import polars as pl
 from eyechart.readers.counting import Count, Sifted, noted, sift
 
 
+def blank(column: str) -> pl.Expr:
+    """Say of each text whether it is missing or holds nothing but space."""
+    return ~pl.col(column).str.contains(r"\S").fill_null(value=False)  # stripping would copy the whole column
+
+
 def drop_damaged(table: pl.DataFrame) -> Sifted:
     """Drop rows without an id or without a question."""
-    blank = pl.col("question").is_null() | (pl.col("question").str.strip_chars() == "")
-    return sift(table, {"row without an id": pl.col("id").is_null(), "row without a question": blank})
+    return sift(table, {"row without an id": pl.col("id").is_null(), "row without a question": blank("question")})
 
 
 def drop_repeated(table: pl.DataFrame) -> Sifted:

@@ -17,7 +17,7 @@ from eyechart.readers.description import described
 from eyechart.readers.fields import Field, lay_out
 from eyechart.readers.pictures import gather_images
 from eyechart.readers.records import read_entries
-from eyechart.readers.rows import drop_silent
+from eyechart.readers.rows import blank, drop_silent
 from eyechart.readers.source import find_sources, stem
 from eyechart.readers.visdial_parts import read_part
 
@@ -70,11 +70,10 @@ def read_visdial(
 
 
 def _keep_sound(rounds: pl.DataFrame, split: str | None) -> Sifted:
-    blank = pl.col("question").is_null() | (pl.col("question").str.strip_chars() == "")
     reasons = {
         "round that is no record": ~pl.col("whole"),
         "round without an image": pl.col("image").is_null(),
-        "round without a question": blank,
+        "round without a question": blank("question"),
     }
     sound, damaged = sift(rounds.with_columns(id=pl.format("{}-{}", "image", "round")), reasons)
     once, again = sift(sound, {"round with an id seen before": ~pl.col("id").is_first_distinct()})

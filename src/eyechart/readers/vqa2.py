@@ -18,6 +18,7 @@ from eyechart.readers.columns import fill_majority
 from eyechart.readers.counting import Sifted, count_table, dropped, noted, read_rows, sift
 from eyechart.readers.description import described
 from eyechart.readers.pictures import gather_images
+from eyechart.readers.rows import blank
 from eyechart.readers.source import find_sources, stem
 from eyechart.readers.vqa2_parts import Part, read_parts
 
@@ -69,8 +70,7 @@ def _merge_questions(parts: list[Part], split: str | None, path: Path) -> Sifted
     tables = [
         part.table.with_columns(split=pl.lit(split or part.split, pl.String)).select(*_QUESTION) for part in parts
     ]
-    blank = pl.col("question").is_null() | (pl.col("question").str.strip_chars() == "")
-    reasons = {"question without an id": pl.col("id").is_null(), "question without text": blank}
+    reasons = {"question without an id": pl.col("id").is_null(), "question without text": blank("question")}
     return _keep_first(pl.concat(tables), "question", reasons, sum(part.strays for part in parts))
 
 
