@@ -32,7 +32,7 @@ _WORDS_HELP = "The file, folder or archive to read; none for a format that makes
 
 DemoOut = Annotated[Path, typer.Option("-o", "--out", help="The folder for the world, the run and the report.")]
 Pictures = Annotated[int, typer.Option(help="How many pictures to make.", min=20)]
-For = Annotated[str | None, typer.Option("--for", metavar="DATA", help="Say which audits these data allow.")]
+For = Annotated[Path | None, typer.Option("--for", metavar="DATA", help="Say which audits these data allow.")]
 Format = Annotated[str, typer.Argument(metavar="FORMAT", help="See `eyechart ls formats`.", show_default=False)]
 Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS_HELP, show_default=False)]
 ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help="The folder to write.", show_default=False)]

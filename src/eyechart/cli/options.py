@@ -66,7 +66,7 @@ BatchSize = Annotated[int, typer.Option(help="Probes handed to the model at once
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask anew what the model has answered already.")]
 AllowPartial = Annotated[bool, typer.Option("--allow-partial", help=_PARTIAL_HELP)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
-DataPath = Annotated[str, typer.Argument(metavar="DATA", help=_DATA_HELP, show_default=False)]
+DataPath = Annotated[Path, typer.Argument(metavar="DATA", help=_DATA_HELP, show_default=False)]
 
 
 def pairs(words: Iterable[str]) -> dict[str, str]:

@@ -75,11 +75,13 @@ def reader_settings(name: str) -> dict[str, inspect.Parameter]:
 
 
 def _is_path(source: str | Path) -> bool:
-    if isinstance(source, Path) or source not in FORMATS.names():
-        path = Path(source)
-        # A name with a colon refers to a reader, unless there is such a file.
-        return path.exists() or (":" not in path.name and bool(path.suffix or path.name != str(source)))
-    return False
+    if isinstance(source, Path):
+        return True
+    if source in FORMATS.names():
+        return False
+    path = Path(source)
+    # A name with a colon refers to a reader, unless there is such a file.
+    return path.exists() or (":" not in path.name and bool(path.suffix or path.name != source))
 
 
 def _read_path(path: Path, settings: dict[str, object]) -> Dataset:

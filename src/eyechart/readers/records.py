@@ -175,6 +175,17 @@ def _read_arrow(_: Source, data: bytes) -> Records:
     return Records(reader(io.BytesIO(data)))
 
 
+def _read_workbook(source: Source, data: bytes) -> Records:
+    """Read the first sheet; every cell stays text, so that 007 does not become 7."""
+    from fastexcel import FastExcelError
+
+    try:
+        return Records(pl.read_excel(io.BytesIO(data), engine="calamine", read_options={"dtypes": "string"}))
+    except FastExcelError as error:
+        found = f"something else ({_first_line(error)})"
+        raise FileFormatError(f"a workbook in {source.name}", found, "save it anew as .xlsx") from None
+
+
 TABLE_FORMATS: dict[str, Callable[[Source, bytes], Records]] = {
     ".parquet": lambda _, data: Records(pl.read_parquet(io.BytesIO(data))),
     ".json": _read_json,
@@ -184,4 +195,5 @@ TABLE_FORMATS: dict[str, Callable[[Source, bytes], Records]] = {
     ".arrow": _read_arrow,
     ".feather": _read_arrow,
     ".ipc": _read_arrow,
+    ".xlsx": _read_workbook,
 }

@@ -1,4 +1,4 @@
-"""Read any table: Parquet, JSON, JSON lines, CSV, TSV or Arrow, with one question a row.
+"""Read any table: Parquet, JSON, JSON lines, CSV, TSV, Arrow or xlsx, with one question a row.
 
 Columns are found under our names, under the usual other ones (`names.ALIASES`) or where a map says. Text that holds a
 list is taken as that list; columns A, B, C, ... as the options. Without an id the row's number is its id, from 0.
@@ -30,7 +30,7 @@ _REQUIRED = ("id", "image", "question", "answer")
 
 
 @described(
-    needs="a table with a question a row: Parquet, JSON lines, JSON, CSV, TSV or Arrow; --map names its columns",
+    needs="a table with a question a row: Parquet, JSON lines, JSON, CSV, TSV, Arrow or xlsx; --map names its columns",
     sample='{"id": "7", "image": "42", "question": "What colour is the bus?", "answer": "red"}\n'
     '{"id": "8", "image": "42", "question": "Is it raining?", "answer": "no"}',
 )

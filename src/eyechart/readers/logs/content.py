@@ -1,6 +1,5 @@
 """A file of answers, decoded once however many ask for it, and the names by which its format is known."""
 
-import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,15 +7,13 @@ from functools import cached_property
 from itertools import islice
 
 import orjson
-import polars as pl
-from polars.exceptions import PolarsError
 
 from eyechart.errors import FileFormatError
 from eyechart.readers.records import TABLE_FORMATS, Records, entries_of, holds_lines, read_records, tabulate
 from eyechart.readers.source import Source, decode_json
 
 LINES = (".jsonl", ".ndjson")
-ANSWER_SUFFIXES = (*TABLE_FORMATS, ".xlsx", ".eval")
+ANSWER_SUFFIXES = (*TABLE_FORMATS, ".eval")
 SEEN = 100  # records that are looked at to know a format by
 
 
@@ -57,8 +54,6 @@ class Content:
     @cached_property
     def table(self) -> Records:
         """Read the file as a table."""
-        if self.source.suffix == ".xlsx":
-            return Records(_read_sheet(self.source, self.data))
         if self.source.suffix not in TABLE_FORMATS:
             advice = "leave out the map and the format: the file is known by its content"
             raise FileFormatError(f"a table in {self.source.name}", f"a {self.source.suffix} file", advice)
@@ -107,14 +102,3 @@ def _first_entries(whole: object) -> list[object]:
 
 def _field_names(entries: Iterable[object]) -> frozenset[str]:
     return frozenset(name for entry in entries if isinstance(entry, dict) for name in entry)
-
-
-def _read_sheet(source: Source, data: bytes) -> pl.DataFrame:
-    """Read the first sheet of a workbook; every cell stays text, so that 007 does not become 7."""
-    from fastexcel import FastExcelError
-
-    try:
-        return pl.read_excel(io.BytesIO(data), engine="calamine", read_options={"dtypes": "string"})
-    except (FastExcelError, PolarsError) as error:
-        found = f"something else ({str(error).partition(chr(10))[0]})"
-        raise FileFormatError(f"a workbook in {source.name}", found, "save it anew as .xlsx") from None
