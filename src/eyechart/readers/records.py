@@ -148,7 +148,8 @@ def _read_lines(source: Source, data: bytes, first: int = 1) -> Records:
         table = _parse_lines(data)
     except PolarsError:
         return tabulate(_decode_lines(source, data, first))
-    return Records(table, _lines(data, table.height) - table.height)
+    rows = table if table.width else table.clear()  # of empty records Polars makes rows without a column
+    return Records(rows, _lines(data, rows.height) - rows.height)
 
 
 def _lines(data: bytes, expected: int) -> int:

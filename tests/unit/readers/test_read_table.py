@@ -320,3 +320,14 @@ def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
 
     with pytest.raises(FileFormatError, match=r"line 3 of .*x\.jsonl"):
         read_table(tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize(
+    "lines", ["{}", '{"question": "why?", "answer": "so"}\n{}', '{}\n{"question": "why?", "answer": "so"}']
+)
+def test_an_empty_record_among_json_lines_is_counted(tmp_path: Path, lines: str) -> None:
+    (tmp_path / "it.jsonl").write_text(f'{{"question": "what?", "answer": "that"}}\n{lines}')
+    data = read_table(tmp_path / "it.jsonl")
+
+    assert data.examples.height == lines.count("why") + 1
+    assert data.counts.filter(pl.col("status") == "dropped")["n"].sum() == 1
