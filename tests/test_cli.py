@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from eyechart.audits import AUDITS
 from eyechart.cli import EXAMPLES, main, show
 from eyechart.dataset import Dataset
 from eyechart.layout import Layout
@@ -92,9 +93,9 @@ def test_ls_lists_for_people_and_for_programs(eyechart: Eyechart, what: str) -> 
 
 
 def test_ls_says_which_audits_the_data_allow(eyechart: Eyechart, world: Path) -> None:
-    (row,) = json.loads(eyechart("ls", "audits", "--for", world, "--json")[1])
+    rows = json.loads(eyechart("ls", "audits", "--for", world, "--json")[1])
 
-    assert row["can run"] == "yes"
+    assert {row["audit"]: row["can run"] for row in rows} == dict.fromkeys(AUDITS.names(), "yes")
 
 
 def test_read_counts_what_it_read(eyechart: Eyechart, csv: Path) -> None:
@@ -146,12 +147,12 @@ def test_the_steps_one_by_one_are_the_audit(eyechart: Eyechart, world: Path) -> 
 
 
 def test_every_verb_over_a_run_speaks_json(eyechart: Eyechart, world: Path) -> None:
-    study = json.loads(eyechart("study", world, "-o", "R", "--json")[1])
+    study = json.loads(eyechart("study", world, "-a", "accuracy", "-o", "R", "--json")[1])
     probes = json.loads(eyechart("probe", "R", "--json")[1])
     calls = json.loads(eyechart("predict", "R", "-m", "world:seer", "--dry-run", "--json")[1])
     answers = json.loads(eyechart("predict", "R", "-m", "world:seer", "--json")[1])
     judged = json.loads(eyechart("judge", "R", "--json")[1])
-    audited = json.loads(eyechart("audit", world, "-o", "R", "-m", "world:seer", "--json")[1])
+    audited = json.loads(eyechart("audit", world, "-a", "accuracy", "-o", "R", "-m", "world:seer", "--json")[1])
     report = json.loads(eyechart("report", "R", "--json")[1])
 
     assert probes == calls == answers
@@ -226,7 +227,7 @@ MISTAKES = {
     "data that are none": ("ls", "audits", "--for", "nowhere"),
     "unknown audit": ("study", "{world}", "-a", "acuracy", "-o", "R"),
     "unknown setting": ("study", "{world}", "-o", "R", "--set", "marjin=1"),
-    "setting of another audit": ("study", "{world}", "-o", "R", "--set", "rules.by=x"),
+    "setting of another audit": ("study", "{world}", "-o", "R", "--set", "colours.by=x"),
     "unknown column to group by": ("audit", "{world}", "-m", "world:seer", "-o", "R", "--by", "colour"),
     "unknown score": ("study", "{world}", "-o", "R", "--score", "bleu"),
     "unknown kind of model": ("audit", "{world}", "-m", "hff:x", "-o", "R"),

@@ -9,7 +9,13 @@ from eyechart.protocols import Audit
 from eyechart.registry import Registry
 from eyechart.settings import fit_settings
 
-AUDITS: Registry[type[Audit]] = Registry("audit", {"accuracy": "eyechart.audits.accuracy:Accuracy"})
+AUDITS: Registry[type[Audit]] = Registry(
+    "audit",
+    {
+        "accuracy": "eyechart.audits.accuracy:Accuracy",
+        "rules": "eyechart.audits.rules:RulesAudit",
+    },
+)
 
 
 def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:

@@ -1,0 +1,162 @@
+"""Test whether rules hold on data they were not mined on, beyond what their answer and their parts explain.
+
+On the held-out images of a rule X -> a (n of them, k with the answer), two one-sided tests:
+
+    base     P(Bin(n, b) >= k), with b the share of a among all held-out examples
+    part     for every X less one item: Fisher's exact test of (k, n) against the examples that have those items and
+             lack the one left out; of a single item that is all examples without it
+
+p is the largest of them, so that a rule must beat all; q is Benjamini-Hochberg over all mined rules. A rule is
+confirmed where q is at most the level; else it is refuted, unless it was untestable: with so few matches a rule as
+confident as on train would have passed the first test at the level less than half of the time.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+import scipy
+
+from eyechart.audits.rules.counting import NONE, Counts, Index, Queries, count
+from eyechart.mining.transactions import Int32s
+from eyechart.statistics import adjust, wilson
+from eyechart.statistics.rows import Bools, Floats, Ints
+
+LEVEL = 0.05
+STATES = ("confirmed", "untestable", "refuted")
+POWER = 0.5  # of a test that is worth the name
+SMALL = 1e-12  # a term that no longer moves its sum
+
+
+class Tested(NamedTuple):
+    """The held-out figures of rules, in their order."""
+
+    counts: Counts
+    p: Floats
+    power: Floats
+
+
+def confirm(queries: Queries, confidences: Floats, index: Index, threads: int = 1) -> pl.DataFrame:
+    """Test rules on the examples of an index; one row for each, in their order."""
+    counts = count(queries, index, threads)
+    base = base_rates(queries.answers, index)
+    p = binomial_tail(counts.hits, counts.images, base)
+    passed = np.flatnonzero(p <= LEVEL)
+    p[passed] = np.maximum(p[passed], worst_part(queries, passed, counts, index, threads))
+    return lay_out(Tested(counts, p, power(counts.images, base, confidences)))
+
+
+def base_rates(answers: Int32s, index: Index) -> Floats:
+    """Look up how frequent each answer is among the held-out examples."""
+    known = index.answers[index.answers >= 0]
+    shares = np.bincount(known, minlength=int(answers.max(initial=-1)) + 1) / max(len(index.answers), 1)
+    return np.asarray(shares[answers], dtype=np.float64)
+
+
+def binomial_tail(hits: Ints, n: Ints, base: Floats) -> Floats:
+    """Find P(Bin(n, base) >= hits) as a regularised incomplete beta function."""
+    k = np.maximum(hits, 1)
+    tail = scipy.special.betainc(k, np.maximum(n - k + 1, 1), base)
+    return np.where(hits > 0, tail, 1.0)
+
+
+def power(n: Ints, base: Floats, confidences: Floats) -> Floats:
+    """Find the chance that a rule of this confidence passes the first test with n images."""
+    critical = _critical(n, base)
+    return np.where(critical <= n, binomial_tail(np.minimum(critical, n), n, confidences), 0.0)
+
+
+def _critical(n: Ints, base: Floats) -> Ints:
+    """Find the fewest hits that pass, by bisection: the tail falls as hits rise; n + 1 where none do."""
+    low, high = np.zeros_like(n), n + 1  # `low` does not pass, `high` does or cannot be reached
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        passes = binomial_tail(middle, n, base) <= LEVEL
+        low, high = np.where(passes, low, middle), np.where(passes, middle, high)
+    return high
+
+
+def worst_part(queries: Queries, chosen: Ints, counts: Counts, index: Index, threads: int) -> Floats:
+    """Compare rules with each of their parts, and give the largest p; one that has failed is not asked again."""
+    worst = np.zeros(len(chosen))
+    for column in range(queries.items.shape[1]):
+        open_ = np.flatnonzero((worst <= LEVEL) & (queries.items[chosen, column] >= 0))
+        rules = chosen[open_]
+        rest = count(without(queries, rules, column), index, threads)
+        found = fisher_tail(Counts(counts.images[rules], counts.hits[rules]), rest)
+        worst[open_] = np.maximum(worst[open_], found)
+    return worst
+
+
+def without(queries: Queries, rules: Ints, column: int) -> Queries:
+    """Leave out one item of some rules, and ask for the examples that lack it."""
+    items = queries.items[rules]
+    lacking = items[:, column].copy()
+    items[:, column] = NONE
+    return Queries(items, lacking, queries.answers[rules])
+
+
+def fisher_tail(inside: Counts, outside: Counts) -> Floats:
+    """Find the one-sided p of Fisher's exact test that hits are denser inside; 1 where they are not."""
+    total, hits = inside.images + outside.images, inside.hits + outside.hits
+    denser = np.flatnonzero(inside.hits * total > inside.images * hits)
+    p = np.ones(len(total))
+    urn = Urn(*(column[denser].astype(np.float64) for column in (total, hits, inside.images)))
+    p[denser] = np.minimum(_tail_above_mean(urn, inside.hits[denser].astype(np.float64)), 1.0)
+    return p
+
+
+class Urn(NamedTuple):
+    """Balls, those that hit, and how many are drawn."""
+
+    balls: Floats
+    good: Floats
+    drawn: Floats
+
+
+def _tail_above_mean(urn: Urn, k: Floats) -> Floats:
+    """Sum the hypergeometric P(H = k), P(H = k + 1), ...; above the mean each term is smaller than the one before."""
+    term = np.exp(
+        _log_choose(urn.good, k) + _log_choose(urn.balls - urn.good, urn.drawn - k) - _log_choose(urn.balls, urn.drawn)
+    )
+    total = term.copy()
+    rows = np.arange(len(k))
+    while rows.size:
+        balls, good, drawn = (column[rows] for column in urn)
+        term = term * ((good - k) * (drawn - k) / ((k + 1) * (balls - good - drawn + k + 1)))
+        total[rows] += term
+        alive = term > total[rows] * SMALL
+        rows, term, k = rows[alive], term[alive], k[alive] + 1
+    return total
+
+
+def _log_choose(n: Floats, k: Floats) -> Floats:
+    log_gamma = scipy.special.gammaln
+    return np.asarray(log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1))
+
+
+def lay_out(tested: Tested) -> pl.DataFrame:
+    """Write the figures as a table."""
+    images, hits = tested.counts
+    q = adjust(tested.p)
+    low, high = wilson(hits, images)
+    with np.errstate(invalid="ignore"):
+        confidence = hits / images
+    columns = {
+        "held_out_support": images,
+        "held_out_joint": hits,
+        "held_out_confidence": confidence,
+        "low": np.where(images > 0, low, np.nan),
+        "high": np.where(images > 0, high, np.nan),
+        "p": tested.p,
+        "q": q,
+        "power": tested.power,
+        "state": states(q, tested.power),
+    }
+    return pl.DataFrame(columns).with_columns(pl.col("held_out_confidence", "low", "high").fill_nan(None))
+
+
+def states(q: Floats, powers: Floats) -> pl.Series:
+    """Name what became of each rule."""
+    confirmed: Bools = q <= LEVEL
+    return pl.Series(STATES).gather(np.select([confirmed, powers < POWER], [0, 1], 2))

@@ -1,0 +1,159 @@
+"""The figures of the paper, as tables and views."""
+
+import numpy as np
+import polars as pl
+
+from eyechart.result import Measure, View
+
+BINS = 20  # of confidences
+MOST_ANSWERS = 30
+
+
+def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Make the tables that are drawn; `examples` are the judged ones."""
+    labelled = examples.join(rows.select("id", pl.col("kind").alias("subset")), on="id", validate="1:1")
+    tables = {"kinds": kinds_table(rules), "confidences": confidences_table(rules), "answers": answers_table(labelled)}
+    for column in ("question_type", "answer_type"):
+        if column in labelled.columns and labelled[column].is_not_null().any():
+            tables[f"{column}s"] = types_table(labelled, column)
+    return tables
+
+
+def kinds_table(rules: pl.DataFrame) -> pl.DataFrame:
+    """Count rules by kind and by what became of them."""
+    state = pl.col("state")
+    counted = rules.group_by("kind").agg(
+        pl.len().cast(pl.Int64).alias("rules"),
+        pl.col("kept").sum().cast(pl.Int64),
+        *((state == name).sum().cast(pl.Int64).alias(name) for name in ("confirmed", "refuted", "untestable")),
+    )
+    return counted.sort("rules", "kind", descending=[True, False])
+
+
+def confidences_table(rules: pl.DataFrame) -> pl.DataFrame:
+    """Count rules by confidence on train and on held-out images (Fig. 5)."""
+    mined = rules.filter(pl.col("kind") != "prior")
+    edges = np.arange(BINS + 1) / BINS  # so that 0.3 is the very number that 3/10 is
+    parts = []
+    for part, column in (("train", "confidence"), ("held out", "held_out_confidence")):
+        n, _ = np.histogram(mined[column].drop_nulls().to_numpy(), edges)
+        parts.append(
+            pl.DataFrame({"from": edges[:-1], "to": edges[1:], "n": n.astype(np.int64)}).with_columns(
+                pl.lit(part).alias("part")
+            )
+        )
+    return pl.concat(parts).filter(pl.col("n") > 0)
+
+
+def answers_table(labelled: pl.DataFrame) -> pl.DataFrame:
+    """Count the most frequent answers in each subset (Fig. 6)."""
+    top = labelled["answer"].value_counts(name="total").sort("total", "answer", descending=[True, False])
+    return (
+        _counted(labelled, "answer")
+        .join(top.head(MOST_ANSWERS), on="answer", how="inner")
+        .sort("total", "answer", "subset", descending=[True, False, False])
+        .drop("total")
+    )
+
+
+def types_table(labelled: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Count the types of questions or answers in each subset (Fig. 7, 8)."""
+    named = labelled.with_columns(pl.col(column).fill_null("(none)"))
+    total = pl.col("n").sum().over(column)
+    return _counted(named, column).sort(total, column, "subset", descending=[True, False, False])
+
+
+def _counted(labelled: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Count values by subset, with the share of the subset."""
+    counted = labelled.group_by(column, "subset").agg(pl.len().cast(pl.Int64).alias("n"))
+    return counted.with_columns((pl.col("n") / pl.col("n").sum().over("subset")).alias("share"))
+
+
+def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
+    """Draw the tables that have rows."""
+    return tuple(view for view in VIEWS if view.table in tables and tables[view.table].height)
+
+
+VIEWS = (
+    View(
+        "table",
+        "kinds",
+        "Rules by kind",
+        "Words, objects, or both; kept are those that are the best correct rule of some train example.",
+    ),
+    View(
+        "histogram",
+        "confidences",
+        "Confidence of the rules on train and on held-out images",
+        "Rules were chosen on train, so the held-out bars show how much of their confidence was luck.",
+        {"x": "from", "to": "to", "n": "n", "color": "part"},
+    ),
+    View(
+        "bars",
+        "answers",
+        "The most frequent answers in each subset",
+        "Answers that are long among the counterexamples are those that rules do not give.",
+        {"x": "share", "y": "answer", "color": "subset", "n": "n"},
+    ),
+    View(
+        "bars",
+        "question_types",
+        "Question types in each subset",
+        "A type that is mostly easy is one that rules answer.",
+        {"x": "share", "y": "question_type", "color": "subset", "n": "n"},
+    ),
+    View(
+        "bars",
+        "answer_types",
+        "Answer types in each subset",
+        "Yes/no questions are mostly easy: with two answers some rule is right.",
+        {"x": "share", "y": "answer_type", "color": "subset", "n": "n"},
+    ),
+    View(
+        "matrix",
+        "surface",
+        "Accuracy of the shortcut classifier by support and confidence",
+        "The highest is chosen; it was seen on the judged examples, so its height is a little flattered.",
+        {"x": "min_confidence", "y": "min_support", "color": "vote"},
+    ),
+    View(
+        "table",
+        "shown",
+        "Examples with all the rules they meet",
+        "Many short rules lead to the same answer; a counterexample is led astray by all of them.",
+    ),
+)
+
+
+def judge_views(measures: list[Measure], tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
+    """Draw accuracies, what rules are followed, and the table of them, where there are any."""
+    grouped = {measure.by for measure in measures}
+    drawn = [view for view in BY_KIND if view.where["by"] in grouped]
+    if tables["exploited"].height:
+        drawn.append(EXPLOITED)
+    return (*drawn, *(_accuracy_by(f"Accuracy by {name}", name) for name in by))
+
+
+def _accuracy_by(title: str, column: str) -> View:
+    reading = "A bar is an accuracy; whiskers are 95 % intervals."
+    return View("bars", "measures", title, reading, BARS, {"by": column, "name": "accuracy"})
+
+
+BARS = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
+BY_KIND = (
+    _accuracy_by("Accuracy by kind of example", "kind"),
+    View(
+        "bars",
+        "measures",
+        "Rules followed where they are wrong, by kind of rule",
+        "How much oftener than elsewhere the model says what the rules say; whiskers are 95 % intervals.",
+        BARS,
+        {"by": "rule kind"},
+    ),
+)
+EXPLOITED = View(
+    "table",
+    "exploited",
+    "The most exploited rules",
+    "Rules the model surely follows where they are wrong come first; control is its rate of that answer elsewhere.",
+)

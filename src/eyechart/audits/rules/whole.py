@@ -1,0 +1,95 @@
+"""Put a study together: parts, numbers, rules, labels, measures and tables."""
+
+from pathlib import Path
+
+import polars as pl
+
+from eyechart.audits.rules.audit import RulesAudit
+from eyechart.audits.rules.mined import Search, tell
+from eyechart.audits.rules.parts import Parts, count_parts, divide
+from eyechart.audits.rules.published import label_by_ids, no_rules_table
+from eyechart.audits.rules.shown import shown_table
+from eyechart.audits.rules.study import COUNTEREXAMPLE, EASY, Studied, measure_study, number_parts, study_rules
+from eyechart.audits.rules.sweep import chosen, sweep
+from eyechart.audits.rules.views import answers_table, study_tables, study_views
+from eyechart.dataset import Dataset
+from eyechart.mining.jit import announced
+from eyechart.result import Measure, Result, Verdict, measures_table
+from eyechart.scoring import chosen_score
+
+
+def study_by_rules(audit: RulesAudit, data: Dataset) -> Result:
+    """Mine on train and label what is judged."""
+    parts = divide(data, audit.seed)
+    how = chosen_score(audit.score, parts.judged.examples)
+    numbered = number_parts(parts, audit.answers, normalized=audit.correct == "normalized")
+    search = search_of(audit)
+    surface = sweep(parts.judged, numbered, search, how) if audit.select else None
+    search = search if surface is None else chosen(search, surface)
+    with announced(tell):
+        found = study_rules(parts, numbered, search, how)
+    labelled = parts.judged.examples.with_columns(found.rows["kind"], found.rows["matches"])
+    tables = study_tables(parts.judged.examples, found.rows, found.rules)
+    tables["shown"] = shown_table(labelled, found.rules, found.mined, numbered.judged)
+    if surface is not None:
+        tables["surface"] = surface
+    measures = list(measure_study(found.rows, found.rules, how)) if found.rows.height else []
+    return Result(
+        audit=audit.name,
+        subject=data.name,
+        settings=audit.settings(),
+        measures=measures_table(measures),
+        rows=found.rows,
+        tables={
+            "counts": count_parts(parts, numbered.learn.n),
+            "notes": _notes(parts, found, search),
+            "rules": found.rules,
+            **tables,
+        },
+        views=study_views(tables),
+        verdict=Verdict("none", f"{COUNTEREXAMPLE} share", _say(found, measures, parts)),
+    )
+
+
+def study_by_ids(audit: RulesAudit, data: Dataset, file: Path) -> Result:
+    """Label what is judged by published lists."""
+    parts = divide(data, audit.seed)
+    rows = label_by_ids(parts.judged.examples, file)
+    n = int((rows["kind"] == COUNTEREXAMPLE).sum())
+    labelled = parts.judged.examples.with_columns(rows["kind"].alias("subset"))
+    tables = {"answers": answers_table(labelled)}
+    sentence = f"{n} of the {rows.height} judged examples are on the published list of counterexamples."
+    return Result(
+        audit=audit.name,
+        subject=data.name,
+        settings=audit.settings(),
+        measures=measures_table([]),
+        rows=rows,
+        tables={
+            "counts": count_parts(parts, parts.learn.examples.height).filter(pl.col("status") != "mined"),
+            "rules": no_rules_table(),
+            **tables,
+        },
+        views=study_views(tables),
+        verdict=Verdict("none", "gap", sentence),
+    )
+
+
+def search_of(audit: RulesAudit) -> Search:
+    """Select the settings of the miner."""
+    return Search(*(getattr(audit, name) for name in Search._fields))
+
+
+def _notes(parts: Parts, found: Studied, search: Search) -> pl.DataFrame:
+    used = f"min_support {search.min_support:g}, min_confidence {search.min_confidence:g}"
+    return pl.DataFrame({"note": [*parts.notes, *found.notes, used]}, schema={"note": pl.String})
+
+
+def _say(found: Studied, measures: list[Measure], parts: Parts) -> str:
+    """Say what was found, and what a reader should know about the data."""
+    shares = {measure.name: f"{measure.value:.1%}" for measure in measures}
+    confirmed = int((found.rules["state"] == "confirmed").sum())
+    said = f"{found.mined.n:,} rules, {confirmed:,} confirmed on held-out images"
+    if shares:
+        said += f"; {shares[f'{EASY} share']} of the examples easy, {shares[f'{COUNTEREXAMPLE} share']} counterexamples"
+    return "; ".join([said, *found.notes, *parts.notes]) + "."

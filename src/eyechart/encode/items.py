@@ -1,0 +1,112 @@
+"""Examples as sets of numbered items: the words of the question, the objects of the image, and the answer as a class.
+
+Vocabularies are sorted, so that a number means the same on every machine: words by text, then objects by label, and
+answers by falling train count, then text. Only what train has is numbered: no rule can speak of anything else.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.encode.words import question_words
+from eyechart.mining import Accepted, Transactions
+from eyechart.text import clean_answer, normalize_answer
+
+VISUAL = "V_"  # before a label; a word is in lower case, so the two never meet
+SURE = 0.5  # the least score of an object that is taken for seen; one without a score is
+
+
+class Vocabulary(NamedTuple):
+    """What the numbers of items and answers stand for; the first `n_words` items are words."""
+
+    items: pl.Series
+    n_words: int
+    answers: pl.Series
+
+
+def learn_vocabulary(learn: Dataset, n_answers: int) -> Vocabulary:
+    """List the words and objects of train, and its most frequent answers; at the boundary the text decides."""
+    words = _distinct(_words(learn.examples))
+    objects = _distinct(_objects(learn))
+    counts = learn.examples["answer"].drop_nulls().value_counts(name="n")
+    answers = counts.sort("n", "answer", descending=[True, False]).head(n_answers)["answer"]
+    return Vocabulary(pl.concat([words, objects]), len(words), answers)
+
+
+def numbered_answers(examples: pl.DataFrame, vocabulary: Vocabulary) -> pl.Series:
+    """Give each reference answer its number; -1 is one outside the vocabulary."""
+    return number(examples["answer"], vocabulary.answers).fill_null(-1).alias("number")
+
+
+def make_transactions(data: Dataset, vocabulary: Vocabulary) -> Transactions:
+    """Lay out the items and the answer of each example, in the order of the examples; repeats are kept."""
+    long = pl.concat([_words(data.examples), _objects(data)])
+    items = (
+        long.with_columns(number(long["text"], vocabulary.items).alias("item")).drop_nulls("item").sort("row", "item")
+    )
+    starts = _starts(items["row"], data.examples.height)
+    answers = numbered_answers(data.examples, vocabulary).to_numpy().astype(np.int32)
+    return Transactions(
+        starts, items["item"].to_numpy().astype(np.int32), answers, len(vocabulary.items), len(vocabulary.answers)
+    )
+
+
+def make_accepted(examples: pl.DataFrame, vocabulary: Vocabulary, *, normalized: bool) -> Accepted:
+    """List the answers that any of the people gave (or the reference, where there are no people), raw or normalised."""
+    given = human_answers(examples)
+    long = pl.DataFrame({"row": np.arange(examples.height), "text": given}).explode(
+        "text", empty_as_null=False, keep_nulls=False
+    )
+    known = pl.DataFrame({"text": vocabulary.answers, "number": np.arange(len(vocabulary.answers))})
+    if normalized:
+        long, known = (_normal(table) for table in (long, known))
+    found = long.unique().join(known, on="text", how="inner").select("row", "number").unique().sort("row", "number")
+    return Accepted(_starts(found["row"], examples.height), found["number"].to_numpy().astype(np.int32))
+
+
+def human_answers(examples: pl.DataFrame) -> pl.Series:
+    """List the answers of the people, else the reference alone."""
+    reference = pl.concat_list("answer").list.drop_nulls()
+    if "answers" not in examples.columns:
+        return examples.select(reference.alias("answers")).to_series()
+    several = pl.when(pl.col("answers").list.len() > 0).then(pl.col("answers").list.drop_nulls())
+    return examples.select(pl.coalesce(several, reference).alias("answers")).to_series()
+
+
+def number(texts: pl.Series, known: pl.Series) -> pl.Series:
+    """Give each text its place in a list of distinct texts; null where it is not there."""
+    table = pl.DataFrame({"text": known.cast(pl.String), "number": np.arange(len(known), dtype=np.int32)})
+    asked = texts.cast(pl.String).to_frame("text")
+    return asked.join(table, on="text", how="left", validate="m:1", maintain_order="left")["number"]
+
+
+def _words(examples: pl.DataFrame) -> pl.DataFrame:
+    listed = examples.select(pl.int_range(pl.len()).alias("row"), question_words(pl.col("question")).alias("text"))
+    return listed.explode("text", empty_as_null=False, keep_nulls=False)
+
+
+def _objects(data: Dataset) -> pl.DataFrame:
+    """List the labels seen in the image of each example, as often as they are."""
+    rows = data.examples.select(pl.int_range(pl.len()).alias("row"), "image")
+    if "objects" not in data.images.table.columns:
+        return rows.clear().select("row", pl.lit("").alias("text"))
+    used = data.images.table.select("image", "objects").join(rows.select("image").unique(), on="image", how="semi")
+    seen = used.explode("objects", empty_as_null=False, keep_nulls=False).unnest("objects")
+    sure = seen.filter(pl.col("label").is_not_null() & (pl.col("score").is_null() | (pl.col("score") >= SURE)))
+    labels = sure.select("image", (pl.lit(VISUAL) + pl.col("label")).alias("text"))
+    return rows.join(labels, on="image", how="inner").select("row", "text")
+
+
+def _distinct(long: pl.DataFrame) -> pl.Series:
+    return long["text"].unique().sort()
+
+
+def _starts(rows: pl.Series, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    sizes = np.bincount(rows.to_numpy(), minlength=n)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def _normal(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(normalize_answer(clean_answer(pl.col("text"))))

@@ -1,0 +1,21 @@
+"""Mine rules that tell the answer from items, and match them with examples: arrays in, arrays out."""
+
+from eyechart.mining.match import Matches, Meetings, match, meetings
+from eyechart.mining.mine import bytes_per_rule, mine, prior
+from eyechart.mining.rules import Rules
+from eyechart.mining.settings import MiningSettings
+from eyechart.mining.transactions import Accepted, Transactions
+
+__all__ = [
+    "Accepted",
+    "Matches",
+    "Meetings",
+    "MiningSettings",
+    "Rules",
+    "Transactions",
+    "bytes_per_rule",
+    "match",
+    "meetings",
+    "mine",
+    "prior",
+]

@@ -1,0 +1,287 @@
+"""The last two items of the longest antecedents at once, by sets of bits.
+
+The examples of an antecedent become the bits of one row per item beside it. An answer that can still reach the support
+begins at a word of its own; the examples of all other answers follow together. Then the bits set in a row, answer by
+answer, count the antecedent with one item more, and the bits set in two rows at once count it with two.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.mining.extend import answer_run_end, exact_support
+from eyechart.mining.found import Found, Thresholds, add_rule, confident, reserve
+from eyechart.mining.jit import Integer, inner_kernel, kernel, popcount
+from eyechart.mining.levels import Int16s, Level
+from eyechart.mining.transactions import Int32s, Int64s
+
+Words = NDArray[np.uint64]
+
+
+class Bits(NamedTuple):
+    """Words, which grow with the leaf."""
+
+    columns: Words  # of each word of a row: that word of all rows
+    rows: Words  # of each row that can be paired: all of its words
+    active: Words  # of a row: the answers that reach the support, as bits
+    picked: Words  # of the rows picked for an answer: the words of that answer
+    pairs: Int64s  # of two rows: the best count and its answer
+
+
+class Leaf(NamedTuple):
+    """What is known of the leaf at hand."""
+
+    bits: Int32s  # of each example: its bit
+    first_words: Int32s  # of each answer that can reach the support; then where the words of the last one end
+    answers: Int32s  # of each such answer: its number
+    sizes: Int64s  # such answers, words of a row of answers, words of a row of examples, items of the antecedent
+    thresholds: Thresholds
+    prefix: Int16s  # the antecedent
+    names: Int16s  # of each row that can be paired: its item
+    supports: Int32s
+    joints: Int32s
+    bests: Int32s  # the best answer, counted among those above
+    picked: Int32s  # the rows picked for an answer
+    counts: Int32s  # of each row: what it counts with the answer at hand
+
+
+@kernel
+def make_leaf(n_items: int, n_examples: int, thresholds: Thresholds, prefix: Int16s) -> Leaf:
+    """Leave room for the largest leaf."""
+    bits, answers = np.empty(n_examples, np.int32), np.empty(n_examples, np.int32)
+    first_words, sizes = np.empty(n_examples + 1, np.int32), np.zeros(4, np.int64)
+    names, supports = np.empty(n_items, np.uint16), np.empty(n_items, np.int32)
+    joints, bests = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    picked, counts = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    return Leaf(bits, first_words, answers, sizes, thresholds, prefix, names, supports, joints, bests, picked, counts)
+
+
+@kernel
+def make_bits() -> Bits:
+    """Begin with little room."""
+    columns, rows = np.empty(64, np.uint64), np.empty(64, np.uint64)
+    return Bits(columns, rows, np.empty(64, np.uint64), np.empty(64, np.uint64), np.empty(64, np.int64))
+
+
+@kernel
+def more_rows(bits: Bits, n_rows: int, leaf: Leaf) -> Bits:
+    """Make sure that the rows of a leaf fit; what was there is forgotten."""
+    n = n_rows * leaf.sizes[2]
+    columns, rows, active = more_words(bits.columns, n), more_words(bits.rows, n), bits.active
+    return Bits(columns, rows, more_words(active, n_rows * leaf.sizes[1]), more_words(bits.picked, n), bits.pairs)
+
+
+@kernel
+def more_pairs(bits: Bits, n_rows: int) -> Bits:
+    """Make sure that so many rows can be paired."""
+    if len(bits.pairs) >= n_rows * n_rows:
+        return bits
+    return Bits(bits.columns, bits.rows, bits.active, bits.picked, np.empty(2 * n_rows * n_rows, np.int64))
+
+
+@kernel
+def more_words(words: Words, needed: int) -> Words:
+    """Make sure that so many words are there; what they held is forgotten."""
+    return words if len(words) >= needed else np.empty(2 * needed, np.uint64)
+
+
+@kernel
+def lay_out_bits(level: Level, item: int, leaf: Leaf) -> None:
+    """Give every example that holds the item its bit."""
+    begin, last = level.starts[item], level.starts[item + 1]
+    first, n_answers, word = begin, 0, 0
+    while first < last:
+        end = answer_run_end(level, first, last)
+        if end - first >= leaf.thresholds.min_support:
+            leaf.first_words[n_answers] = word
+            leaf.answers[n_answers] = level.tags[first]
+            number_bits(leaf.bits, first - begin, end - begin, word * 64)
+            n_answers += 1
+            word += (end - first + 63) // 64
+        else:
+            number_bits(leaf.bits, first - begin, end - begin, -1)
+        first = end
+    leaf.first_words[n_answers] = word
+    leaf.sizes[0] = n_answers
+    leaf.sizes[1] = (n_answers + 63) // 64
+    leaf.sizes[2] = word + number_rest(leaf.bits, last - begin, word * 64)
+
+
+@inner_kernel
+def number_bits(bits: Int32s, first: int, end: int, bit: int) -> None:
+    """Give these examples the bits from the given one on, or all of them -1."""
+    step = 0 if bit < 0 else 1
+    for at in range(first, end):
+        bits[at] = bit
+        bit += step
+
+
+@inner_kernel
+def number_rest(bits: Int32s, n: int, bit: int) -> int:
+    """Give the examples at -1 the bits from the given one on, and return how many words they fill."""
+    first = bit
+    for at in range(n):
+        if bits[at] < 0:
+            bits[at] = bit
+            bit += 1
+    return (bit - first + 63) // 64
+
+
+@kernel
+def fill_columns(level: Level, item: int, leaf: Leaf, columns: Words) -> None:
+    """Set the bits of every later item, whose row is its distance; an example writes to one column only."""
+    n_rows = level.n_items[0] - item - 1
+    for word in range(n_rows * leaf.sizes[2]):
+        columns[word] = 0
+    begin = level.starts[item]
+    for at in range(begin, level.starts[item + 1]):
+        bit = leaf.bits[at - begin]
+        mask = np.uint64(1) << np.uint64(bit & 63)
+        column = (bit >> 6) * n_rows - item - 1
+        first = level.places[at] + 1
+        for place in range(first, first + level.tails[at]):
+            columns[column + level.items[place]] |= mask
+
+
+@inner_kernel
+def add_bits(columns: Words, begin: int, n_rows: int, counts: Int32s) -> None:
+    """Add the bits set in a column of words to the counts of their rows."""
+    for row in range(n_rows):
+        counts[row] += popcount(columns[begin + row])
+
+
+@inner_kernel
+def count_common(words: Words, left: int, right: int, n: int) -> int:
+    """Count the bits set in both of two stretches of words."""
+    count = 0
+    for word in range(n):
+        count += popcount(words[left + word] & words[right + word])
+    return count
+
+
+@kernel
+def weigh_columns(n_rows: int, leaf: Leaf, bits: Bits) -> None:
+    """Count each row in all and with its best answer, and mark the answers that reach the support."""
+    n_active = leaf.sizes[1]
+    for row in range(n_rows):
+        leaf.supports[row], leaf.joints[row], leaf.bests[row] = 0, 0, 0
+    for word in range(n_rows * n_active):
+        bits.active[word] = 0
+    for answer in range(leaf.sizes[0]):
+        for row in range(n_rows):
+            leaf.counts[row] = 0
+        for word in range(leaf.first_words[answer], leaf.first_words[answer + 1]):
+            add_bits(bits.columns, word * n_rows, n_rows, leaf.counts)
+        for row in range(n_rows):
+            enter_count(row, answer, leaf, bits.active)
+    for word in range(leaf.first_words[leaf.sizes[0]], leaf.sizes[2]):
+        add_bits(bits.columns, word * n_rows, n_rows, leaf.supports)
+
+
+@inner_kernel
+def enter_count(row: int, answer: int, leaf: Leaf, active: Words) -> None:
+    """Enter what a row counts with one answer."""
+    count = leaf.counts[row]
+    leaf.supports[row] += count
+    if count > leaf.joints[row]:
+        leaf.joints[row], leaf.bests[row] = count, answer
+    if count >= leaf.thresholds.min_support:
+        active[row * leaf.sizes[1] + (answer >> 6)] |= np.uint64(1) << np.uint64(answer & 63)
+
+
+@kernel
+def choose_rows(level: Level, item: int, leaf: Leaf, bits: Bits, found: Found) -> tuple[Found, int]:
+    """Write the rules one item longer; bring the rows that can be paired to the front, and return their number."""
+    thresholds, prefix, depth = leaf.thresholds, leaf.prefix, leaf.sizes[3]
+    everywhere = exact_support(level, item) if thresholds.prune else -1
+    n_rows, n_kept = level.n_items[0] - item - 1, 0
+    found = reserve(found, n_rows)
+    for row in range(n_rows):
+        joint, support = leaf.joints[row], leaf.supports[row]
+        if joint < thresholds.min_support or support == everywhere:
+            continue
+        name = level.names[item + 1 + row]
+        if confident(joint, support, thresholds):
+            prefix[depth] = name
+            add_rule(found, prefix, depth + 1, leaf.answers[leaf.bests[row]], (joint, support))
+        if not (thresholds.prune and joint == support):
+            leaf.names[n_kept] = name
+            keep_row(row, n_rows, n_kept, leaf, bits)
+            n_kept += 1
+    return found, n_kept
+
+
+@inner_kernel
+def keep_row(row: int, n_rows: int, slot: int, leaf: Leaf, bits: Bits) -> None:
+    """Bring a row to an earlier slot, its words beside one another."""
+    n_active, width = leaf.sizes[1], leaf.sizes[2]
+    leaf.supports[slot], leaf.joints[slot], leaf.bests[slot] = leaf.supports[row], leaf.joints[row], leaf.bests[row]
+    for word in range(n_active):
+        bits.active[slot * n_active + word] = bits.active[row * n_active + word]
+    for word in range(width):
+        bits.rows[slot * width + word] = bits.columns[word * n_rows + row]
+
+
+@inner_kernel
+def dominates(row: int, joint: Integer, support: int, best: Integer, leaf: Leaf) -> bool:
+    """Say whether the rule with only this row gives the same answer as surely."""
+    sure = np.int64(leaf.joints[row]) * support >= np.int64(joint) * leaf.supports[row]
+    return bool(leaf.bests[row] == best and sure)
+
+
+@inner_kernel
+def pick_active(answer: int, n_rows: int, leaf: Leaf, bits: Bits) -> int:
+    """List the rows that an answer is active in with their words for it, and return how many they are."""
+    n_active, width, first = leaf.sizes[1], leaf.sizes[2], leaf.first_words[answer]
+    n_words, n = leaf.first_words[answer + 1] - first, 0
+    mask = np.uint64(1) << np.uint64(answer & 63)
+    for row in range(n_rows):
+        if bits.active[row * n_active + (answer >> 6)] & mask:
+            leaf.picked[n] = row
+            for word in range(n_words):
+                bits.picked[n * n_words + word] = bits.rows[row * width + first + word]
+            n += 1
+    return n
+
+
+@kernel
+def count_pairs(n_rows: int, leaf: Leaf, bits: Bits) -> None:
+    """Count every two rows together, answer by answer, and keep the best: its count above, its answer below 2**32."""
+    for pair in range(n_rows * n_rows):
+        bits.pairs[pair] = 0
+    for answer in range(leaf.sizes[0]):
+        n = pick_active(answer, n_rows, leaf, bits)
+        n_words = leaf.first_words[answer + 1] - leaf.first_words[answer]
+        for left in range(n):
+            begin = leaf.picked[left] * np.int64(n_rows)
+            for right in range(left + 1, n):
+                common = count_common(bits.picked, left * n_words, right * n_words, n_words)
+                pair = begin + leaf.picked[right]
+                if common > bits.pairs[pair] >> 32:
+                    bits.pairs[pair] = (common << 32) | answer
+
+
+@kernel
+def pair_rows(n_rows: int, leaf: Leaf, bits: Bits, found: Found) -> Found:
+    """Write the rules two items longer, without those that the rule of one of their rows is known to drop."""
+    thresholds, prefix, depth = leaf.thresholds, leaf.prefix, leaf.sizes[3]
+    width = leaf.sizes[2]
+    for left in range(n_rows):
+        found = reserve(found, n_rows)
+        prefix[depth] = leaf.names[left]
+        for right in range(left + 1, n_rows):
+            pair = bits.pairs[left * n_rows + right]
+            joint, best = pair >> 32, pair & 0xFFFFFFFF
+            if joint < thresholds.min_support:
+                continue
+            support = count_common(bits.rows, left * width, right * width, width)
+            if not confident(joint, support, thresholds):
+                continue
+            if thresholds.prune and (
+                dominates(left, joint, support, best, leaf) or dominates(right, joint, support, best, leaf)
+            ):
+                continue
+            prefix[depth + 1] = leaf.names[right]
+            add_rule(found, prefix, depth + 2, leaf.answers[best], (joint, support))
+    return found

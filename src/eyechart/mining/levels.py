@@ -1,0 +1,204 @@
+"""The examples that hold one antecedent, laid out both ways: items by example and examples by item.
+
+Items are numbered by rising frequency and examples stand in the order of their answers, the preferred answer of a tie
+first. So the examples of any antecedent are runs of equal answers, one pass over them gives all counts, and the first
+of the longest runs is the best answer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import DataError
+from eyechart.mining.jit import inner_kernel, kernel
+from eyechart.mining.settings import MiningSettings
+from eyechart.mining.transactions import Int32s, Int64s, Transactions
+
+Int16s = NDArray[np.uint16]
+
+NO_ITEM = 2**16 - 1
+
+
+class Level(NamedTuple):
+    """The examples that hold an antecedent, and for each item that can extend it what the longer antecedent counts.
+
+    Example e has the items `items[...:row_ends[e]]`, rising. The occurrences of item k are numbered from `starts[k]` to
+    `starts[k + 1]`: each stands at its place in `items`, followed by its tail of other items of the same example. A tag
+    is the answer of the example, or when rules are matched its number.
+    """
+
+    items: Int16s
+    row_ends: Int32s
+    row_tags: Int32s
+    starts: Int32s
+    places: Int32s
+    tails: Int16s
+    tags: Int32s
+    names: Int16s  # of item k: its number at the first level
+    supports: Int32s  # examples with the antecedent and k
+    joints: Int32s  # those of them with the best answer
+    bests: Int32s  # the best answer
+    n_items: Int64s  # one number
+
+
+class Encoded(NamedTuple):
+    """The first level, and the caller's numbers for its items and answers."""
+
+    level: Level
+    items: Int32s
+    answers: Int32s
+
+
+def make_level(n_items: int, n_examples: int, n_places: int) -> Level:
+    """Leave room for so many items, examples and occurrences; memory is only taken when written."""
+    return Level(
+        items=np.empty(n_places, np.uint16),
+        row_ends=np.empty(n_examples, np.int32),
+        row_tags=np.empty(n_examples, np.int32),
+        starts=np.zeros(n_items + 1, np.int32),
+        places=np.empty(n_places, np.int32),
+        tails=np.empty(n_places, np.uint16),
+        tags=np.empty(n_places, np.int32),
+        names=np.empty(n_items, np.uint16),
+        supports=np.empty(n_items, np.int32),
+        joints=np.empty(n_items, np.int32),
+        bests=np.empty(n_items, np.int32),
+        n_items=np.full(1, n_items, np.int64),
+    )
+
+
+def encode(transactions: Transactions, settings: MiningSettings) -> Encoded:
+    """Keep the items that reach the support with some answer, rare ones first."""
+    preferred = _preferred_answers(transactions, settings)
+    rank = np.empty(transactions.n_answers, np.int32)
+    rank[preferred] = np.arange(transactions.n_answers, dtype=np.int32)
+    answers = rank[transactions.answers]
+    order = np.argsort(answers, kind="stable").astype(np.int32)
+    answers = answers[order]
+    counts = count_items(*layout(transactions), order, answers, transactions.n_items)
+    kept = _viable_items(counts, settings.min_support)
+    level = lay_out_level(transactions, kept, counts.supports[kept], order, answers)
+    level.joints[:], level.bests[:] = counts.joints[kept], counts.bests[kept]
+    if settings.compat == "release":
+        level.supports[:] = counts.repeats[kept]
+    return Encoded(level, kept.astype(np.int32), preferred.astype(np.int32))
+
+
+def lay_out_level(transactions: Transactions, kept: Int64s, supports: Int32s, order: Int32s, tags: Int32s) -> Level:
+    """Lay out the examples in the given order with the items that are kept, numbered in their order."""
+    number = np.full(transactions.n_items, NO_ITEM, np.uint16)
+    number[kept] = np.arange(len(kept), dtype=np.uint16)
+    level = make_level(len(kept), transactions.n, int(supports.sum()))
+    level.row_tags[:] = tags
+    level.names[:] = number[kept]
+    level.supports[:] = supports
+    lay_out(*layout(transactions), order, number, level)
+    index(level)
+    return level
+
+
+def layout(transactions: Transactions) -> tuple[Int64s, Int32s]:
+    """Give the arrays in the one form the kernels are compiled for."""
+    starts = np.require(transactions.starts, np.int64, ["C", "W"])
+    return starts, np.require(transactions.items, np.int32, ["C", "W"])
+
+
+def _preferred_answers(transactions: Transactions, settings: MiningSettings) -> Int64s:
+    if transactions.n and transactions.answers.min() < 0:
+        raise DataError("an answer for every example", "-1", "leave out examples whose answer is not in the vocabulary")
+    counts = np.bincount(transactions.answers, minlength=transactions.n_answers)
+    return np.argsort(counts if settings.compat == "release" else -counts, kind="stable")
+
+
+class ItemCounts(NamedTuple):
+    """What each item counts alone."""
+
+    supports: Int32s
+    joints: Int32s
+    bests: Int32s
+    repeats: Int32s  # occurrences, a repeated item counted each time
+
+
+def _viable_items(counts: ItemCounts, min_support: int) -> Int64s:
+    kept = np.flatnonzero(counts.joints >= min_support)
+    if len(kept) >= NO_ITEM:
+        found = f"{len(kept):,} that reach min_support {min_support} with some answer"
+        raise DataError(f"fewer than {NO_ITEM:,} items", found, "raise min_support or drop rare items")
+    return kept[np.argsort(counts.supports[kept], kind="stable")]
+
+
+@kernel
+def count_items(starts: Int64s, items: Int32s, order: Int32s, answers: Int32s, n_items: int) -> ItemCounts:
+    """Count every item once per example, in all and with its best answer."""
+    supports, joints = np.zeros(n_items, np.int32), np.zeros(n_items, np.int32)
+    bests, repeats = np.zeros(n_items, np.int32), np.zeros(n_items, np.int32)
+    run, run_answer = np.zeros(n_items, np.int32), np.full(n_items, -1, np.int32)
+    last = np.full(n_items, -1, np.int32)
+    for row in range(len(order)):
+        answer = answers[row]
+        for place in range(starts[order[row]], starts[order[row] + 1]):
+            item = items[place]
+            repeats[item] += 1
+            if last[item] == row:
+                continue
+            last[item] = row
+            supports[item] += 1
+            if run_answer[item] != answer:
+                run_answer[item] = answer
+                run[item] = 0
+            run[item] += 1
+            if run[item] > joints[item]:
+                joints[item] = run[item]
+                bests[item] = answer
+    return ItemCounts(supports, joints, bests, repeats)
+
+
+@kernel
+def lay_out(starts: Int64s, items: Int32s, order: Int32s, number: Int16s, level: Level) -> None:
+    """Write the kept items of every example under their new numbers, rising and without repeats."""
+    end = 0
+    for row in range(len(order)):
+        begin = end
+        for place in range(starts[order[row]], starts[order[row] + 1]):
+            item = number[items[place]]
+            if item != NO_ITEM:
+                end = insert(level.items, begin, end, item)
+        level.row_ends[row] = end
+
+
+@inner_kernel
+def insert(items: Int16s, begin: int, end: int, item: int) -> int:
+    """Put an item at its place among the rising items from begin to end unless it is there, and return the new end."""
+    at = end
+    while at > begin and items[at - 1] > item:
+        at -= 1
+    if at > begin and items[at - 1] == item:
+        return end
+    for place in range(end, at, -1):
+        items[place] = items[place - 1]
+    items[at] = item
+    return end + 1
+
+
+@kernel
+def index(level: Level) -> None:
+    """List the occurrences of every item, of which `supports` must already say the number."""
+    n_items = level.n_items[0]
+    cursor = np.empty(n_items, np.int32)
+    level.starts[0] = 0
+    for item in range(n_items):
+        cursor[item] = level.starts[item]
+        level.starts[item + 1] = level.starts[item] + level.supports[item]
+    place, row = 0, 0
+    while place < level.starts[n_items]:
+        end = level.row_ends[row]
+        while place < end:
+            item = level.items[place]
+            at = cursor[item]
+            cursor[item] = at + 1
+            level.places[at] = place
+            level.tails[at] = end - place - 1
+            level.tags[at] = level.row_tags[row]
+            place += 1
+        row += 1

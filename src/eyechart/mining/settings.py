@@ -1,0 +1,60 @@
+"""What a rule must be to be kept."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+from eyechart.errors import SettingError
+
+Superset = Literal["immediate", "any-subset", "paper", "none"]
+Compat = Literal["paper", "release"]
+
+LONGEST = 6
+
+
+@dataclass(frozen=True)
+class MiningSettings:
+    """Thresholds and filters; nothing here but `compat` and `superset` changes what a count means.
+
+    max_items: the most items an antecedent may have, the answer not counted.
+    min_support: the fewest examples that show both the antecedent and the answer.
+    min_confidence: the smallest share of the antecedent's examples with the answer, compared in whole numbers.
+    superset: what removes a rule beside a nested one with the same answer.
+        immediate: a rule one item shorter and at least as confident removes it (the authors' code).
+        any-subset: any shorter rule at least as confident removes it.
+        paper: of two nested rules the more confident stays, the shorter one where they are equal; every pair is judged
+            by itself, so a rule that is removed still removes others.
+        none: nothing does.
+    compat: release counts an item of a one-item antecedent as often as it is repeated in an example, and gives a tie
+        between two answers of an antecedent to the rarer; paper counts examples and gives it to the more frequent.
+        Under both the smaller answer number wins what is still tied.
+    max_rules: the most rules held in memory at once, before the superset filter; more is an error.
+    """
+
+    max_items: int = 4
+    min_support: int = 8
+    min_confidence: Fraction = Fraction(3, 10)
+    superset: Superset = "immediate"
+    compat: Compat = "paper"
+    threads: int = 2
+    max_rules: int = 30_000_000
+
+    def __post_init__(self) -> None:
+        _check_range("max_items", self.max_items, 1, LONGEST)
+        _check_range("min_support", self.min_support, 1, 2**31 - 1)
+        _check_range("min_confidence", self.min_confidence, 0, 1)
+        _check_range("the denominator of min_confidence", self.min_confidence.denominator, 1, 2**31 - 1)
+        _check_range("threads", self.threads, 1, 1024)
+        _check_range("max_rules", self.max_rules, 1, 2**31 - 1)
+        _check_choice("superset", self.superset, get_args(Superset))
+        _check_choice("compat", self.compat, get_args(Compat))
+
+
+def _check_range(name: str, value: Fraction | int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise SettingError(f"{name} from {low} to {high}", str(value), f"choose a {name} in that range")
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise SettingError(f"{name} as one of {', '.join(choices)}", repr(value), "choose one of these")

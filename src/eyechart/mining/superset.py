@@ -1,0 +1,124 @@
+"""Drop rules beside a nested rule with the same answer."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.mining.found import Found
+from eyechart.mining.jit import Integer, inner_kernel, kernel, popcount
+from eyechart.mining.leaf import Words
+from eyechart.mining.levels import NO_ITEM, Int16s
+from eyechart.mining.transactions import Int64s
+
+Flags = NDArray[np.bool_]
+
+HIGH_HALF, LOW_HALF = np.uint64(0xFFFFFFFF00000000), np.uint64(0x00000000FFFFFFFF)
+
+
+class Nesting(NamedTuple):
+    """Which pairs of nested rules are compared, and what can happen to them."""
+
+    immediate: bool  # only rules that differ by one item
+    two_sided: bool  # the shorter rule may be dropped
+    known_length: int  # the search has compared rules of this length...
+    known_subset: int  # ... with those that keep all of these of their items, as bits
+
+
+@inner_kernel
+def length_of(items: Int16s, row: int) -> int:
+    """Count the items of a rule."""
+    length: int = items.shape[1]
+    while length > 0 and items[row, length - 1] == NO_ITEM:
+        length -= 1
+    return length
+
+
+@inner_kernel
+def hash_subset(items: Int16s, row: int, subset: int) -> np.uint64:
+    """Hash the items of a rule whose bits are set in `subset` (FNV-1a over items, finished by a multiplication)."""
+    value = np.uint64(0xCBF29CE484222325)
+    for column in range(items.shape[1]):
+        if subset >> column & 1:
+            value = (value ^ np.uint64(items[row, column])) * np.uint64(0x9E3779B97F4A7C15)
+            value ^= value >> np.uint64(29)
+    return value
+
+
+@inner_kernel
+def same_subset(items: Int16s, row: int, subset: int, other: np.int64) -> bool:
+    """Say whether another rule has just the items of this one whose bits are set in `subset`."""
+    at = 0
+    for column in range(items.shape[1]):
+        if subset >> column & 1:
+            if items[other, at] != items[row, column]:
+                return False
+            at += 1
+    return bool(at == items.shape[1] or items[other, at] == NO_ITEM)
+
+
+@kernel
+def make_table(items: Int16s, longest: int) -> Words:
+    """Enter the rules of at most so many items into an open hash table.
+
+    An entry holds half of the hash, which spares most looks at the rule itself, and the row of the rule + 1.
+    """
+    rows = 0
+    for row in range(len(items)):
+        rows += length_of(items, row) <= longest
+    size = 2
+    while size < 2 * rows:
+        size *= 2
+    table = np.zeros(size, np.uint64)
+    for row in range(len(items)):
+        length = length_of(items, row)
+        if length <= longest:
+            value = hash_subset(items, row, (1 << length) - 1)
+            slot = np.int64(value & np.uint64(size - 1))
+            while table[slot] != 0:
+                slot = (slot + 1) & (size - 1)
+            table[slot] = (value & HIGH_HALF) | np.uint64(row + 1)
+    return table
+
+
+@inner_kernel
+def find_subset(items: Int16s, row: int, subset: int, table: Words) -> np.int64:
+    """Find the rule with just these items of a rule, or return -1."""
+    value = hash_subset(items, row, subset)
+    last = np.int64(len(table) - 1)
+    slot = np.int64(value & np.uint64(last))
+    while table[slot] != 0:
+        entry = table[slot]
+        other = np.int64(entry & LOW_HALF) - np.int64(1)
+        if (entry ^ value) & HIGH_HALF == 0 and same_subset(items, row, subset, other):
+            return other
+        slot = (slot + np.int64(1)) & last
+    return np.int64(-1)
+
+
+@kernel
+def mark_dominated(found: Found, table: Words, part: Int64s, nesting: Nesting, dropped: Flags) -> None:
+    """Mark, among the rules of a part, those that a shorter one drops, and where two-sided the reverse."""
+    for row in range(part[0], part[1]):
+        length = length_of(found.items, row)
+        for subset in range(1, (1 << length) - 1):
+            if nesting.immediate and popcount(np.uint64(subset)) != length - 1:
+                continue
+            if length == nesting.known_length and subset & nesting.known_subset == nesting.known_subset:
+                continue
+            other = find_subset(found.items, row, subset, table)
+            if other < 0 or found.answers[other] != found.answers[row]:
+                continue
+            if at_least_as_sure(found, other, row):
+                dropped[row] = True
+                if not nesting.two_sided:
+                    break
+            elif nesting.two_sided:
+                dropped[other] = True
+
+
+@inner_kernel
+def at_least_as_sure(found: Found, one: Integer, other: int) -> bool:
+    """Compare two confidences in whole numbers."""
+    left = np.int64(found.joints[one]) * found.supports[other]
+    return bool(left >= np.int64(found.joints[other]) * found.supports[one])

@@ -1,0 +1,196 @@
+"""The judgement of a model against loops over rules and examples, and its parts against numbers worked out by hand."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from eyechart.audits.rules import RulesAudit
+from eyechart.audits.rules.gap import measure_gap, with_strata
+from eyechart.audits.rules.judge import decide
+from eyechart.dataset import Dataset, Images
+from eyechart.engines.local import Local
+from eyechart.predictions import Predictions, tidy
+from eyechart.probes import fill
+from eyechart.readers import read
+from eyechart.result import Measure, Result
+from eyechart.world import load_answerer
+
+AUDIT = RulesAudit(min_support=5, max_items=3)
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=5, images=250)
+
+
+@pytest.fixture(scope="module")
+def study(world: Dataset) -> Result:
+    return AUDIT.study(world, Local())
+
+
+def answers_of(name: str, data: Dataset, study: Result) -> Predictions:
+    [(_, probes)] = AUDIT.probe(data, study)
+    return Predictions(name, tidy(load_answerer(name).answer(fill(probes, data), data.images), probes, name))
+
+
+def meetings(data: Dataset, study: Result) -> list[tuple[int, str]]:
+    """Pair confirmed rules with the judged examples that have all their words and labels, sorted by rule, image, id."""
+    labels = {
+        image: {one["label"] for one in objects}
+        for image, objects in data.images.table.select("image", "objects").iter_rows()
+    }
+    judged = data.examples.join(study.rows, on="id", how="semi").sort("image", "id")
+    confirmed = study.tables["rules"].filter(pl.col("state") == "confirmed")
+    return [
+        (rule, key)
+        for rule, words, objects in confirmed.select("rule", "words", "objects").iter_rows()
+        for key, image, text in judged.select("id", "image", "question").iter_rows()
+        if set(words) <= set(text.replace("?", " ?").replace(",", " ,").split()) and set(objects) <= labels[image]
+    ]
+
+
+def test_exploited_rules_and_exploitation_are_those_of_the_definition(world: Dataset, study: Result) -> None:
+    predictions = answers_of("mix:seer=0.5,cheater=0.5", world, study)
+    result = AUDIT.judge(world, study, predictions, Local())
+    said = dict(predictions.answers.select("id", "answer").iter_rows())
+    answer_of = dict(study.tables["rules"].select("rule", "answer").iter_rows())
+    examples = {row["id"]: row for row in world.examples.join(study.rows, on="id", how="semi").iter_rows(named=True)}
+    met = defaultdict(list)
+    for rule, key in meetings(world, study):
+        met[rule].append(key)
+    controls: dict[tuple[int, str], float | None] = {}
+    for rule, keys in met.items():
+        answer = answer_of[rule]
+        for kind in {examples[key]["question_type"] for key in keys}:
+            others = [
+                key
+                for key, row in examples.items()
+                if row["question_type"] == kind and key not in keys and answer not in row["answers"]
+            ]
+            controls[rule, kind] = sum(said[key] == answer for key in others) / len(others) if others else None
+
+    table = {row["rule"]: row for row in result.tables["exploited"].iter_rows(named=True)}
+    assert set(table) == set(met)
+    for rule, keys in met.items():
+        answer = answer_of[rule]
+        first = {examples[key]["image"]: key for key in reversed(keys) if answer not in examples[key]["answers"]}
+        rates = [controls[rule, examples[key]["question_type"]] for key in first.values()]
+        known = [rate for rate in rates if rate is not None]
+        row = table[rule]
+        assert row["met"] == len(keys)
+        assert row["correlation"] == pytest.approx(sum(said[key] == answer for key in keys) / len(keys))
+        assert (row["wrong"], row["followed"]) == (len(first), sum(said[key] == answer for key in first.values()))
+        assert row["control"] == (pytest.approx(sum(known) / len(known)) if known else None)
+
+    kinds = dict(study.rows.select("id", "kind").iter_rows())
+    surplus: dict[str, dict[str, float]] = defaultdict(dict)
+    for rule, keys in sorted(met.items()):
+        for key in keys:
+            control = controls[rule, examples[key]["question_type"]]
+            if kinds[key] == "counterexample" and control is not None:
+                surplus[key].setdefault(answer_of[rule], (said[key] == answer_of[rule]) - control)
+    expected = {key: sum(own.values()) for key, own in surplus.items()}
+    found = dict(result.rows.drop_nulls("exploitation").select("id", "exploitation").iter_rows())
+    assert found == pytest.approx(expected)
+    assert len(found) > 20
+    assert result.measure("exploitation", "plain").value == pytest.approx(sum(expected.values()) / len(expected))
+
+
+def test_objects_are_followed_as_far_as_the_same_words_without_them_are_not(world: Dataset, study: Result) -> None:
+    """The control of a mixed rule is what has its words, lacks one of its objects, and does not accept its answer."""
+    predictions = answers_of("mix:seer=0.5,cheater=0.5", world, study)
+    result = AUDIT.judge(world, study, predictions, Local())
+    said = dict(predictions.answers.select("id", "answer").iter_rows())
+    rules = study.tables["rules"].filter(pl.col("state") == "confirmed", pl.col("kind") == "mixed")
+    words_only = replace(
+        study,
+        tables=study.tables | {"rules": rules.with_columns(pl.lit([]).cast(rules.schema["objects"]).alias("objects"))},
+    )
+    beside = set(meetings(world, words_only))
+    inside = set(meetings(world, replace(study, tables=study.tables | {"rules": rules})))
+    answer_of = dict(rules.select("rule", "answer").iter_rows())
+    accepts = dict(world.examples.select("id", "answers").iter_rows())
+    kinds = dict(study.rows.select("id", "kind").iter_rows())
+    surplus: dict[str, dict[str, float]] = defaultdict(dict)
+    for rule, key in sorted(inside):
+        answer = answer_of[rule]
+        others = [one for own, one in beside - inside if own == rule and answer not in accepts[one]]
+        if kinds[key] == "counterexample" and others:
+            control = sum(said[one] == answer for one in others) / len(others)
+            surplus[key].setdefault(answer, (said[key] == answer) - control)
+    expected = [sum(own.values()) for own in surplus.values()]
+
+    found = result.measure("exploitation", "plain", "rule kind", "mixed, against the same words")
+    assert (found.n, found.value) == (len(expected), pytest.approx(sum(expected) / len(expected)))
+
+
+def test_rules_that_are_surely_followed_come_first(world: Dataset, study: Result) -> None:
+    table = AUDIT.judge(world, study, answers_of("cheater", world, study), Local()).tables["exploited"]
+    sure = (table["q"] <= 0.05).fill_null(value=False)
+
+    assert sure.any()
+    assert sure.to_list() == sorted(sure, reverse=True)
+    assert table.filter(sure)["low"].to_list() == sorted(table.filter(sure)["low"], reverse=True)
+
+
+def test_answers_are_compared_in_their_normal_form(world: Dataset, study: Result) -> None:
+    plain = answers_of("cheater", world, study)
+    loud = Predictions("loud", plain.answers.with_columns(pl.col("answer").str.to_uppercase() + "."))
+
+    one, other = (AUDIT.judge(world, study, each, Local()) for each in (plain, loud))
+
+    assert other.measure("exploitation", "plain").value == one.measure("exploitation", "plain").value
+
+
+def test_refusals_follow_no_rule(world: Dataset, study: Result) -> None:
+    plain = answers_of("cheater", world, study)
+    refusing = plain.answers.with_columns(pl.lit(None, pl.String).alias("answer"), pl.lit("refused").alias("status"))
+    result = AUDIT.judge(world, study, Predictions("refusing", refusing), Local())
+
+    assert result.measure("accuracy", "plain").value == 0
+    assert result.tables["exploited"].height == 0
+
+
+def by_hand() -> tuple[pl.DataFrame, Dataset]:
+    """Two strata: answers seen once in train (accuracy 1/2 on both kinds) and never (0 on its counterexample)."""
+    kinds = ["easy", "easy", "counterexample", "counterexample", "counterexample"]
+    rows = pl.DataFrame(
+        {"id": list("abcde"), "cluster": list("vwxyz"), "kind": kinds, "accuracy": [1.0, 0.0, 1.0, 0.0, 0.0]}
+    )
+    examples = pl.DataFrame(
+        {
+            "id": list("abcdet"),
+            "image": list("vwxyzt"),
+            "question": ["?"] * 6,
+            "answer": ["seen"] * 4 + ["never", "seen"],
+            "answer_type": ["other"] * 6,
+        }
+    )
+    return rows, Dataset("hand", examples, Images.named(examples["image"]))
+
+
+def test_the_gap_within_strata_is_worked_out_by_hand(study: Result) -> None:
+    """Easy 1/2, counterexamples 1/3; within strata both are 1/2 where easy examples are, so nothing is left."""
+    rows, data = by_hand()
+    both = with_strata(rows, data, replace(study, rows=rows))
+    found = {measure.name: measure.value for measure in measure_gap(both, "exact")}
+
+    assert found == pytest.approx({"gap": 1 / 6, "expected gap": 1 / 6, "matched gap": 0})
+
+
+def test_without_counterexamples_there_is_no_gap(study: Result) -> None:
+    rows, data = by_hand()
+    easy = rows.filter(pl.col("kind") == "easy")
+
+    assert list(measure_gap(with_strata(easy, data, replace(study, rows=rows)), "exact")) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "state"), [(0.04, 0.2, "caught"), (-0.1, 0.02, "clear"), (0.01, 0.05, "undecided")]
+)
+def test_the_verdict_rests_on_the_margin(low: float, high: float, state: str) -> None:
+    measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.03, low, high, 10)]
+
+    assert decide(measures, 0.03, from_ids=False).state == state

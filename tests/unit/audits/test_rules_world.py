@@ -1,0 +1,105 @@
+"""The planted world: what was planted is found, controls are not, cheaters are caught and the seer is cleared."""
+
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+from eyechart.audits.rules import RulesAudit
+from eyechart.contract import check_audit
+from eyechart.engines.local import Local
+from eyechart.predictions import Predictions, tidy
+from eyechart.probes import fill
+from eyechart.readers import read
+from eyechart.result import Result
+from eyechart.statistics import difference
+from eyechart.world import Settings, load_answerer, make_world
+
+AUDIT = RulesAudit()
+PLANTED = ("word", "object", "pair")
+STEM = {"doing", "for", "tool", "?"}  # words of every question of a type that stand behind the cue
+
+
+class Antecedent(NamedTuple):
+    """What a confirmed rule says."""
+
+    words: frozenset[str]
+    objects: frozenset[str]
+    answer: str
+
+
+def confirmed(study: Result) -> list[Antecedent]:
+    table = study.tables["rules"].filter(pl.col("state") == "confirmed").select("words", "objects", "answer")
+    return [Antecedent(frozenset(words), frozenset(objects), answer) for words, objects, answer in table.iter_rows()]
+
+
+@pytest.mark.parametrize(("seed", "strength"), [(0, 0.6), (1, 0.6), (2, 0.6), (3, 0.8), (4, 0.9)])
+def test_planted_rules_are_confirmed_and_controls_are_not(seed: int, strength: float) -> None:
+    """A planted rule is its cue beside words of its type; a control, with or without such words, must not be there."""
+    world = make_world(Settings(seed=seed, images=1000, strength=strength))
+    rules = confirmed(AUDIT.study(world.data, Local()))
+    missed, controls = [], []
+    for row in world.truth.iter_rows(named=True):
+        words, objects = frozenset(row["words"]), frozenset(row["objects"])
+        if row["kind"] in PLANTED:
+            stem = STEM | set(row["question_type"].split())
+            hit = [one for one in rules if words <= one.words <= words | stem and one.objects == objects]
+            missed += [row["shortcut"]] * (row["answer"] not in {one.answer for one in hit})
+        elif row["kind"].startswith("control"):
+            controls.append(any(one.words == words and one.objects == objects for one in rules))
+
+    assert missed == []
+    assert len(controls) == 9
+    assert not any(controls)  # 5 % of nine is none
+
+
+@pytest.fixture(scope="module")
+def judged() -> dict[str, Result]:
+    data = read("world", seed=12, images=1000)
+    study = AUDIT.study(data, Local())
+    [(_, probes)] = AUDIT.probe(data, study)
+    shown = fill(probes, data)
+    names = ("seer", "blind", "cheater", "cheater:word", "cheater:object", "cheater:pair")
+    answers = {name: tidy(load_answerer(name).answer(shown, data.images), probes, name) for name in names}
+    return {name: AUDIT.judge(data, study, Predictions(name, own), Local()) for name, own in answers.items()}
+
+
+@pytest.mark.parametrize("name", ["blind", "cheater", "cheater:word", "cheater:object", "cheater:pair"])
+def test_a_cheater_is_caught(judged: dict[str, Result], name: str) -> None:
+    assert judged[name].verdict.state == "caught"
+
+
+def test_the_seer_is_cleared_and_its_gap_is_equivalent_to_nothing(judged: dict[str, Result]) -> None:
+    rows = judged["seer"].rows
+    easy, counter = (rows.filter(pl.col("kind") == kind) for kind in ("easy", "counterexample"))
+    gap = difference(easy["accuracy"], counter["accuracy"], easy["cluster"], counter["cluster"], level=0.9)
+
+    assert judged["seer"].verdict.state == "clear"
+    assert -0.02 < gap.low <= gap.high < 0.02
+
+
+def test_a_cheater_scores_nothing_where_its_rule_fires_on_a_counterexample(judged: dict[str, Result]) -> None:
+    conflicts = read("world", seed=12, images=1000).examples.select("id", "conflict")
+    rows = judged["cheater"].rows.join(conflicts, on="id").filter("conflict", pl.col("kind") == "counterexample")
+
+    assert rows.height > 50
+    assert rows["accuracy"].sum() == 0
+
+
+def test_the_planted_rule_is_the_most_exploited_one(judged: dict[str, Result]) -> None:
+    table = judged["cheater:pair"].tables["exploited"].filter(pl.col("q") <= 0.05)
+    best = table.row(0, named=True)
+
+    assert (best["words"], best["objects"], best["answer"]) in [
+        (["exactly"], ["clock"], "purple"),
+        (["directly"], ["balloon"], "vase"),
+        (["now"], ["flag"], "dancing"),
+        (["mostly"], ["anchor"], "painting"),
+    ]
+    assert best["agreement"] == 1
+
+
+def test_the_audit_keeps_every_promise() -> None:
+    data = read("world", seed=11, images=60)
+
+    check_audit(RulesAudit(by=("question_type",), min_support=4), data, load_answerer("mix:seer=0.6,guesser=0.4"))
