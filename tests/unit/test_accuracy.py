@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from eyechart.audits.accuracy import Accuracy
-from eyechart.dataset import Dataset
+from eyechart.dataset import Dataset, Images
 from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers
 from eyechart.errors import DataError, SettingError, UnknownNameError
 from eyechart.models.function import Function
@@ -122,3 +122,23 @@ def test_settings_that_do_not_fit_are_one_clear_error(
 
     with pytest.raises(error):
         audit(data, Function("red", lambda rows: ["red"] * len(rows)), [Accuracy(**settings)])
+
+
+def test_unscored_answers_leave_the_count_of_their_own_status(tiny: Dataset) -> None:
+    """A refusal that a score of numbers cannot take is no longer counted as a refusal, nor taken from the good ones."""
+
+    class Shy:
+        name = "shy"
+
+        def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+            refuses = pl.col("id") == "04"
+            return probes.select(
+                "id",
+                pl.when(~refuses).then(pl.lit("2")).alias("answer"),
+                pl.when(refuses).then(pl.lit("refused")).otherwise(pl.lit("ok")).alias("status"),
+            )
+
+    numbers = replace(tiny, examples=tiny.examples.with_columns(pl.lit("2").alias("answer")))
+    result = audit(numbers, Shy(), [Accuracy(score="one-minus-mape")])["accuracy"]
+
+    assert dict(result.tables["counts"].select("status", "n").rows()) == {"ok": 3, "unscored": 1}

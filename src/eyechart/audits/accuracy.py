@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import polars as pl
 
-from eyechart.audits.measuring import measured, measured_by
+from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
 from eyechart.encode.majority import learn_majority, majority_answers
-from eyechart.predictions import Answered, Predictions
+from eyechart.predictions import Predictions
 from eyechart.probes import OWN, Prober
 from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, View, measures_table, speak
@@ -73,7 +73,7 @@ class Accuracy:
         examples = data.examples.join(study.rows, on="id", validate="1:1")
         how = chosen_score(self.score, examples)
         answered = predictions.beside(examples, OWN)
-        rows = _score_rows(answered, how)
+        rows = score_rows(answered, how, "floor")
         measures = list(_measure(rows, answered.lost, how))
         groups = [measured_by(data, rows, measures[0], column) for column in self.by] if rows.height else []
         return Result(
@@ -82,7 +82,7 @@ class Accuracy:
             settings=study.settings,
             measures=pl.concat([measures_table(measures), *groups]),
             rows=rows,
-            tables={"counts": _count_unscored(answered, rows)},
+            tables={"counts": count_unscored(answered, rows)},
             views=tuple(_view_by(column) for column in self.by),
             verdict=self._decide(measures),
         )
@@ -138,12 +138,6 @@ def _floor(judged: Dataset, majority: pl.DataFrame, how: str) -> pl.DataFrame:
     return given.select("id", "cluster", scores.alias("floor")).sort("id")
 
 
-def _score_rows(answered: Answered, how: str) -> pl.DataFrame:
-    """Score every draw and average over the draws of an example."""
-    scored = answered.table.with_columns(score(answered.table, how).alias("accuracy")).drop_nulls("accuracy")
-    return scored.group_by("id", "cluster", "floor", maintain_order=True).agg(pl.col("accuracy").mean())
-
-
 def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
     yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", condition=OWN, score=how)
     both = rows.drop_nulls("floor")
@@ -162,15 +156,6 @@ def _count_references(judged: Dataset) -> pl.DataFrame:
     n = judged.examples["answer"].is_not_null().sum()
     rows = [(None, "judged", None, n), (None, "left out", "no reference answer", judged.examples.height - n)]
     return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
-
-
-def _count_unscored(answered: Answered, rows: pl.DataFrame) -> pl.DataFrame:
-    """Give the usable answers that the score does not apply to, as a word where it wants a number, their own count."""
-    n = answered.table["id"].n_unique() - rows.height
-    left = pl.when(pl.col("status") == "ok").then(pl.col("n") - n).otherwise("n")
-    row = (OWN, "unscored", "the score does not apply to this answer", n)
-    unscored = pl.DataFrame([row], schema=answered.counts.schema, orient="row")
-    return pl.concat([answered.counts.with_columns(left.alias("n")), unscored]).filter(pl.col("n") > 0)
 
 
 def _say_floor(floor: Measure) -> str:

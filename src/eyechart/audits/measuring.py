@@ -4,9 +4,30 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import SettingError
+from eyechart.predictions import Answered
+from eyechart.probes import OWN
 from eyechart.result import Measure
+from eyechart.scoring import score
 from eyechart.statistics import Difference, Estimate, mean_by
 from eyechart.tables import MEASURES, empty
+
+
+def score_rows(answered: Answered, how: str, *kept: str) -> pl.DataFrame:
+    """Score every draw and average over the draws of an example, keeping its id, cluster and further columns."""
+    scored = answered.table.with_columns(score(answered.table, how).alias("accuracy")).drop_nulls("accuracy")
+    return scored.group_by("id", "cluster", *kept, maintain_order=True).agg(pl.col("accuracy").mean())
+
+
+def count_unscored(answered: Answered, rows: pl.DataFrame) -> pl.DataFrame:
+    """Give the usable answers that the score does not apply to, as a word where it wants a number, their own count."""
+    lost = answered.table.join(rows, on="id", how="anti").unique("id", keep="first", maintain_order=True)
+    by_status = lost.group_by("status").agg(pl.len().cast(pl.Int64).alias("lost"))
+    left = answered.counts.join(by_status, on="status", how="left", validate="m:1").select(
+        "condition", "status", "reason", pl.col("n") - pl.col("lost").fill_null(0)
+    )
+    row = (OWN, "unscored", "the score does not apply to this answer", lost.height)
+    unscored = pl.DataFrame([row], schema=left.schema, orient="row")
+    return pl.concat([left, unscored]).filter(pl.col("n") > 0).sort("status")
 
 
 def measured(name: str, found: Estimate | Difference, *, of: str | None, condition: str, score: str) -> Measure:

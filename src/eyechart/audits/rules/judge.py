@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 
 import polars as pl
 
-from eyechart.audits.measuring import measured, measured_by
+from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
 from eyechart.audits.rules.audit import RulesAudit
 from eyechart.audits.rules.exploited import exploited_table, with_controls, with_word_controls
 from eyechart.audits.rules.gap import measure_gap, with_strata
@@ -23,9 +23,8 @@ from eyechart.mining.jit import announced
 from eyechart.predictions import Answered, Predictions
 from eyechart.probes import OWN
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
-from eyechart.scoring import chosen_score, score
+from eyechart.scoring import chosen_score
 from eyechart.statistics import mean
-from eyechart.tables import COUNTS, empty
 
 RULE_KINDS = ("words", "objects", "mixed")
 BESIDE = "mixed, against the same words"  # what the objects of mixed rules do, since the words are in both
@@ -38,13 +37,13 @@ def judge_model(audit: RulesAudit, data: Dataset, study: Result, predictions: Pr
     answered = predictions.beside(examples, OWN)
     meetings = meet_rules(audit, data, study, answered)
     met = with_controls(meetings)
-    scored = score_rows(answered, how)
+    scored = score_rows(answered, how, "kind")
     led = led_astray(met, with_word_controls(meetings), scored)
     rows = scored.join(led[None].select("id", "follows", "exploitation"), on="id", how="left", validate="1:1")
     gap = measure_gap(with_strata(rows, data, study), how)
     measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(led, how)]
     groups = [measured_by(data, rows, measures[0], column) for column in audit.by] if rows.height else []
-    tables = {"counts": _count_unscored(answered, rows), "exploited": exploited_table(met, meetings.rules)}
+    tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(met, meetings.rules)}
     return Result(
         audit=audit.name,
         subject=predictions.model,
@@ -63,12 +62,6 @@ def meet_rules(audit: RulesAudit, data: Dataset, study: Result, answered: Answer
     said = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first())
     with announced(tell):
         return meet(judged, said, study.tables["rules"], normalized=audit.correct == "normalized")
-
-
-def score_rows(answered: Answered, how: str) -> pl.DataFrame:
-    """Score every draw and average over the draws of an example."""
-    scored = answered.table.with_columns(score(answered.table, how).alias("accuracy")).drop_nulls("accuracy")
-    return scored.group_by("id", "cluster", "kind", maintain_order=True).agg(pl.col("accuracy").mean())
 
 
 def measure_kinds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
@@ -124,12 +117,3 @@ def decide(measures: list[Measure], margin: float, *, from_ids: bool) -> Verdict
     if it.high < margin:
         return Verdict("clear", "exploitation", f"It does not follow the rules: it gives their answers {said}.")
     return Verdict("undecided", "exploitation", f"Too close to tell: it gives the rules' answers {said}.")
-
-
-def _count_unscored(answered: Answered, rows: pl.DataFrame) -> pl.DataFrame:
-    """Give the usable answers that the score does not apply to their own count."""
-    n = answered.table["id"].n_unique() - rows.height
-    left = pl.when(pl.col("status") == "ok").then(pl.col("n") - n).otherwise("n")
-    row = (OWN, "unscored", "the score does not apply to this answer", n)
-    unscored = pl.DataFrame([row], schema=empty(COUNTS).schema, orient="row")
-    return pl.concat([answered.counts.with_columns(left.alias("n")), unscored]).filter(pl.col("n") > 0)
