@@ -62,7 +62,8 @@ def test_files_that_cover_too_little_are_refused_in_one_line(data: Path, real_da
 def test_a_real_workbook_of_vlmevalkit_is_data_and_predictions_in_one(real_data: Path, tmp_path: Path) -> None:
     workbook = real_data / "samples" / "llava_next_yi_34b_MMStar.xlsx"
     read = eyechart("read", "table", workbook, "-o", tmp_path / "data", "--json")
-    done = eyechart("audit", tmp_path / "data", "-m", f"predictions:{workbook}", "-o", tmp_path / "run", "--json")
+    options = ("-a", "accuracy", "-m", f"predictions:{workbook}", "-o", tmp_path / "run", "--json")
+    done = eyechart("audit", tmp_path / "data", *options)
 
     assert json.loads(read.stdout)["examples"] == 1_500
     (section,) = (one for one in json.loads(done.stdout)["sections"] if one["role"] == "result")
