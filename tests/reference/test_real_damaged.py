@@ -81,3 +81,30 @@ def test_a_damaged_real_file_is_refused_in_one_line_or_counted(
         told = json.loads(done.stdout)
         assert sum(row["n"] for row in told["counts"] if row["status"] in ("read", "dropped")) <= n
         assert told["examples"] < n
+
+
+RAW_DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut short": lambda data: data[: len(data) // 2],
+    "scribbled on": lambda data: data[: len(data) // 2] + b"\x00" * 64 + data[len(data) // 2 + 64 :],
+    "without its beginning": lambda data: data[100:],
+    "empty": lambda _: b"",
+    "something else": lambda _: b"this is neither an archive nor a workbook",
+}
+
+
+@pytest.mark.parametrize("damage", RAW_DAMAGES.values(), ids=RAW_DAMAGES)
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("gqa", "gqa/testdev_balanced_questions.tar.gz"), ("table", "samples/llava_next_yi_34b_MMStar.xlsx")],
+)
+def test_a_damaged_real_archive_or_workbook_is_refused_in_one_line(
+    name: str, file: str, damage: Callable[[bytes], bytes], real_data: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / Path(file).name
+    broken.write_bytes(damage((real_data / file).read_bytes()))
+    done = read(name, broken, tmp_path / "data")
+
+    assert done.returncode == 1, done.stdout
+    assert done.stderr.startswith("eyechart: expected ")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "data").exists()
