@@ -1,4 +1,4 @@
-"""Time the miner and the matcher, the miner against pyfim's `arules`, on made-up data of the size of VQA v2.
+"""Time the miner, the matcher and the whole study, the miner against pyfim's `arules`, at the size of VQA v2.
 
     python benchmarks/mining.py [--quick] [--dense] [--no-peer]
 
@@ -18,8 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from eyechart.audits.rules import RulesAudit
+from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
 from eyechart.mining import Accepted, MiningSettings, Transactions, match, mine
-from mining_data import N_ANSWERS, N_ITEMS, make
+from mining_data import N_ANSWERS, N_ITEMS, make, make_dataset
 
 SIZES = {"usual": (10_000, 50_000, 200_000, 413_000), "dense": (10_000, 50_000, 413_000)}
 VALIDATION = 214_000
@@ -72,6 +75,18 @@ def time_peer(train: str) -> dict[str, float]:
     return timed(lambda: len(fim.arules(tuples, **settings, appear=appear)))
 
 
+def time_study(data: str) -> dict[str, float]:
+    """Go from a saved dataset to a saved study; a first study of few examples has loaded the kernels."""
+    RulesAudit().study(make_dataset(500, 500), Local())
+
+    def study() -> int:
+        found = RulesAudit().study(Dataset.load(Path(data)), Local())
+        found.save(Path(data).parent / "study")
+        return found.tables["rules"].height
+
+    return timed(study)
+
+
 def timed(work: Callable[[], int]) -> dict[str, float]:
     """Run work that returns a count."""
     wall, cpu = time.perf_counter(), time.process_time()
@@ -86,7 +101,7 @@ def peak_mb() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
-TASKS = {"mine": time_mining, "match": time_matching, "peer": time_peer}
+TASKS = {"mine": time_mining, "match": time_matching, "peer": time_peer, "study": time_study}
 
 
 def measure(task: str, *paths: Path) -> dict[str, float] | None:
@@ -128,6 +143,16 @@ def print_matching(train: Path, folder: Path) -> None:
         print(f"| {found['rules']:,.0f} | {VALIDATION:,} | {cells} |")
 
 
+def print_study(train: int, validation: int, folder: Path) -> None:
+    """Print the row of the whole study."""
+    make_dataset(train, validation).save(folder / "data")
+    found = measure("study", folder / "data")
+    if found:
+        print("\n| train | judged | rules | CPU s | wall s | peak MB |\n|---|---|---|---|---|---|")
+        cells = f"{found['n']:,.0f} | {found['cpu']:.1f} | {found['wall']:.1f} | {found['mb']:,.0f}"
+        print(f"| {train:,} | {validation:,} | {cells} |")
+
+
 def warm_up() -> None:
     """Compile or load the kernels, which is not measured: the latter takes half a second a process."""
     tiny = Transactions.from_rows([[0, 1]], [0], 2, 1)
@@ -153,6 +178,7 @@ def main() -> None:
             compare(density, sizes, Path(name), peer=not options.no_peer and density == "usual")
         largest = QUICK if options.quick else SIZES["usual"][-1]
         print_matching(Path(name) / f"usual-{largest}.npz", Path(name))
+        print_study(largest, min(largest, VALIDATION), Path(name))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,12 @@ no, numbers, colours, others), peaked by stem and subject, by stem and scene or 
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from eyechart.dataset import Dataset, Images
 from eyechart.mining import Accepted, Transactions
+from eyechart.tables import BOX
 
 Ints = NDArray[np.int32]
 Rng = np.random.Generator
@@ -148,3 +151,39 @@ def make(n: int, density: str, seed: int) -> tuple[Transactions, Accepted]:
     transactions = Transactions(starts, rows[rows >= 0], answers, N_ITEMS, N_ANSWERS)
     people = np.where(rng.random((n, HUMANS)) < 0.65, answers[:, None], rng.integers(0, N_ANSWERS, (n, HUMANS)))
     return transactions, Accepted(np.arange(0, n * HUMANS + 1, HUMANS), people.astype(np.int32).ravel())
+
+
+def make_dataset(train: int, validation: int) -> Dataset:
+    """Write examples out in words, with their images, as a dataset of two splits."""
+    parts = [
+        _write(make(n, "usual", seed), name)
+        for seed, (name, n) in enumerate({"train": train, "val": validation}.items())
+    ]
+    examples, images = (pl.concat(tables) for tables in zip(*parts, strict=True))
+    return Dataset("made up", examples, Images(images))
+
+
+def _write(made: tuple[Transactions, Accepted], split: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    transactions, accepted = made
+    rows = np.repeat(np.arange(transactions.n), np.diff(transactions.starts))
+    items = pl.DataFrame({"row": rows, "item": transactions.items})
+    words = items.filter(pl.col("item") < N_WORDS).with_columns(text=pl.format("w{}", "item"))
+    labels = items.filter((pl.col("item") >= N_WORDS) & (pl.col("row") % QUESTIONS_AN_IMAGE == 0))
+    objects = labels.select(
+        pl.format(f"{split}-{{}}", pl.col("row") // QUESTIONS_AN_IMAGE).alias("image"),
+        pl.struct(
+            pl.format("o{}", "item").alias("label"),
+            pl.lit(None, BOX).alias("box"),
+            pl.lit(None, pl.Float64).alias("score"),
+        ).alias("objects"),
+    )
+    examples = words.group_by("row", maintain_order=True).agg(question=pl.col("text").str.join(" "))
+    people = pl.Series("answers", accepted.answers.reshape(transactions.n, HUMANS)).arr.to_list()
+    examples = examples.with_columns(
+        pl.format(f"{split}-{{}}", "row").alias("id"),
+        pl.format(f"{split}-{{}}", pl.col("row") // QUESTIONS_AN_IMAGE).alias("image"),
+        pl.format("a{}", pl.Series(transactions.answers)).alias("answer"),
+        people.list.eval(pl.format("a{}", pl.element())),
+        split=pl.lit(split),
+    )
+    return examples.drop("row"), objects.group_by("image", maintain_order=True).agg("objects")

@@ -16,7 +16,7 @@ from eyechart.dataset import Dataset
 from eyechart.layout import Layout
 from eyechart.readers import read
 from eyechart.readers.predictions import read_predictions
-from eyechart.run import quiet
+from eyechart.progress import quiet
 
 DOCS = Path(__file__).parent.parent / "docs"
 VERBS = tuple(verb.__name__ for verb in EXAMPLES)

@@ -9,7 +9,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "eyechart"
 LEVELS = (
     ("errors",),
-    ("registry", "tables", "files", "hashing", "text"),
+    ("registry", "tables", "files", "hashing", "text", "progress"),
     ("settings",),
     ("dataset", "result", "scoring", "statistics"),
     ("predictions", "probes"),

@@ -2,8 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
@@ -17,20 +16,11 @@ from eyechart.errors import DataError, FileFormatError, ModelError
 from eyechart.files import read_record, replacing_folder, write_record, write_table
 from eyechart.layout import Layout, Manifest, Plan, fingerprint
 from eyechart.models.asking import AnswerLog, ask, unanswered
+from eyechart.progress import Progress, quiet, watched_by
 from eyechart.protocols import Audit, Engine, Model, Stocked
 from eyechart.registry import reference_to
 from eyechart.result import Result
 from eyechart.tables import ANSWERS, COUNTS, empty
-
-Advance = Callable[[int], None]
-Progress = Callable[[str, int], AbstractContextManager[Advance]]
-
-
-@contextmanager
-def quiet(label: str, total: int) -> Iterator[Advance]:  # noqa: ARG001 - the shape of every progress
-    """Show no progress."""
-    yield lambda _: None
-
 
 @dataclass(frozen=True)
 class Asking:
@@ -70,7 +60,7 @@ class Run:
     def study(self, audits: Iterable[Audit]) -> dict[str, Result]:
         """Let audits look at the data alone; a study made before with the same settings is kept."""
         chosen = list(audits)
-        with self.progress("studying", len(chosen)) as advance:
+        with self.progress("studying", len(chosen)) as advance, watched_by(self.progress):
             for audit in chosen:
                 self._study(audit)
                 advance(1)
@@ -117,7 +107,8 @@ class Run:
             predictions.check_against(probes, condition, allow_partial=self.asking.allow_partial)
         results = {}
         for audit, study in self._studied():
-            results[audit.name] = audit.judge(self.at.data, study, predictions, self.engine)
+            with watched_by(self.progress):
+                results[audit.name] = audit.judge(self.at.data, study, predictions, self.engine)
             results[audit.name].save(self.at.result_folder(model, audit.name))
         return results
 

@@ -9,8 +9,8 @@ import polars as pl
 import typer
 
 from eyechart.layout import Layout
+from eyechart.progress import Advance, Progress, quiet
 from eyechart.reporting import collect, to_json
-from eyechart.run import Advance, Progress, quiet
 
 
 def print_json(content: object) -> None:
@@ -71,18 +71,32 @@ def print_stock(model: str, stock: pl.DataFrame, *, as_json: bool) -> None:
 
 def progress_bars(*, silent: bool) -> Progress:
     """Choose how progress is shown: bars for people who watch, nothing where a program reads along."""
-    return _bar if sys.stderr.isatty() and not silent else quiet
+    return Bars() if sys.stderr.isatty() and not silent else quiet
 
 
-@contextmanager
-def _bar(label: str, total: int) -> Iterator[Advance]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+class Bars:
+    """Bars in one display, which is there as long as any work is."""
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(label, total=total)
-        yield lambda n: bars.advance(task, n)
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        texts = TextColumn("{task.description}", markup=False)
+        columns = (texts, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._display = Progress(*columns, console=Console(stderr=True), transient=True)
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator[Advance]:
+        """Add a bar while the work lasts."""
+        if not self._display.tasks:
+            self._display.start()
+        task = self._display.add_task(label, total=total)
+        try:
+            yield lambda n: self._display.advance(task, n)
+        finally:
+            self._display.remove_task(task)
+            if not self._display.tasks:
+                self._display.stop()
 
 
 def _cell(value: object) -> str:

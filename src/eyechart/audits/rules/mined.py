@@ -18,6 +18,7 @@ from eyechart.mining.match import Matches, match
 from eyechart.mining.mine import mine
 from eyechart.mining.rules import Rules
 from eyechart.mining.settings import Compat, MiningSettings, Superset
+from eyechart.progress import tracked_share
 
 _log = logging.getLogger("eyechart.rules")
 KINDS = ("words", "objects", "mixed")
@@ -71,7 +72,8 @@ def mine_rules(transactions: Transactions, search: Search) -> Rules:
     settings = settings_of(search, transactions.n)
     if settings.min_support > transactions.n or not len(transactions.items):
         return no_rules(settings.max_items)
-    return mine(transactions, settings, announce=tell)
+    with tracked_share("mining rules") as reach:
+        return mine(transactions, settings, progress=reach, announce=tell)
 
 
 def no_rules(width: int) -> Rules:
