@@ -1,6 +1,6 @@
 """Mine rules that tell the answer from items, and match them with examples: arrays in, arrays out."""
 
-from eyechart.mining.match import Matches, Meetings, match, meetings
+from eyechart.mining.match import Matches, match
 from eyechart.mining.mine import bytes_per_rule, mine, prior
 from eyechart.mining.rules import Rules
 from eyechart.mining.settings import MiningSettings
@@ -9,13 +9,11 @@ from eyechart.mining.transactions import Accepted, Transactions
 __all__ = [
     "Accepted",
     "Matches",
-    "Meetings",
     "MiningSettings",
     "Rules",
     "Transactions",
     "bytes_per_rule",
     "match",
-    "meetings",
     "mine",
     "prior",
 ]

@@ -1,7 +1,5 @@
 """Find the examples that rules speak about."""
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +9,9 @@ from eyechart.mining.jit import Announce, announced
 from eyechart.mining.levels import Level
 from eyechart.mining.meet import NO_RULE, Examples, Ledger, match_roots
 from eyechart.mining.plan import Plan, level_of, make_plan
-from eyechart.mining.rules import Rules, sort_rows
+from eyechart.mining.rules import Rules
 from eyechart.mining.threads import Shelf, batches_of, run
-from eyechart.mining.transactions import Accepted, Int32s, Int64s, Transactions
+from eyechart.mining.transactions import Accepted, Int32s, Transactions
 
 
 class Matches(NamedTuple):
@@ -31,14 +29,6 @@ class Matches(NamedTuple):
     best_correct: Int32s
 
 
-class Meetings(NamedTuple):
-    """The rules that some examples meet: those of example `first + e` are `rules[starts[e]:starts[e + 1]]`, rising."""
-
-    first: int
-    starts: Int64s
-    rules: Int32s
-
-
 def match(
     rules: Rules,
     transactions: Transactions,
@@ -51,16 +41,6 @@ def match(
     with announced(announce):
         plan = make_plan(rules, transactions)
         return _match(plan, _examples(plan, transactions, accepted), rules, threads)
-
-
-def meetings(rules: Rules, transactions: Transactions, at_once: int = 4_000_000) -> Iterator[Meetings]:
-    """Yield which rules each example meets, for as many examples together as meet about so many rules."""
-    plan = make_plan(rules, transactions)
-    counts = _match(plan, _examples(plan, transactions, Accepted.only(transactions.answers)), rules, 1).counts
-    chunk = np.cumsum(counts, dtype=np.int64) // at_once
-    edges = [*np.flatnonzero(np.diff(chunk, prepend=-1)).tolist(), transactions.n]
-    for first, last in pairwise(edges):
-        yield _meetings(plan, rules, transactions.part(first, last), first, counts[first:last])
 
 
 def _accepted(accepted: Accepted | None, transactions: Transactions) -> Accepted:
@@ -76,7 +56,7 @@ def _accepted(accepted: Accepted | None, transactions: Transactions) -> Accepted
 
 def _match(plan: Plan, examples: Examples, rules: Rules, threads: int) -> Matches:
     supports, correct = np.zeros(rules.n, np.int32), np.zeros(rules.n, np.int32)
-    ledgers = [_open_ledger(examples, rules, 0)._replace(supports=supports, correct=correct) for _ in range(threads)]
+    ledgers = [_open_ledger(examples, rules)._replace(supports=supports, correct=correct) for _ in range(threads)]
     shelf = Shelf(ledgers)
 
     def task(roots: Int32s) -> None:
@@ -90,21 +70,12 @@ def _match(plan: Plan, examples: Examples, rules: Rules, threads: int) -> Matche
     return Matches(supports, correct, counts, best, _earliest([ledger.best_correct for ledger in ledgers]))
 
 
-def _meetings(plan: Plan, rules: Rules, part: Transactions, first: int, counts: Int32s) -> Meetings:
-    examples = _examples(plan, part, Accepted.only(part.answers))
-    ledger = _open_ledger(examples, rules, int(counts.sum()))
-    match_roots(_heaviest_roots(plan, examples.level), plan, examples, ledger)
-    keys = (ledger.pair_examples.astype(np.uint64) << np.uint64(32)) | ledger.pair_rules.astype(np.uint64)
-    order = sort_rows(keys, np.arange(len(keys), dtype=np.int32))
-    return Meetings(first, np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), ledger.pair_rules[order])
-
-
 def _examples(plan: Plan, transactions: Transactions, accepted: Accepted) -> Examples:
     starts = np.require(accepted.starts, np.int64, ["C", "W"])
     return Examples(level_of(transactions, plan), starts, np.require(accepted.answers, np.int32, ["C", "W"]))
 
 
-def _open_ledger(examples: Examples, rules: Rules, n_pairs: int) -> Ledger:
+def _open_ledger(examples: Examples, rules: Rules) -> Ledger:
     """Begin without a meeting."""
     n, most = len(examples.accepted_starts) - 1, int(examples.level.supports.max(initial=0))
     return Ledger(
@@ -118,9 +89,6 @@ def _open_ledger(examples: Examples, rules: Rules, n_pairs: int) -> Ledger:
         counts=np.zeros(n, np.int32),
         best=np.full(n, NO_RULE, np.int32),
         best_correct=np.full(n, NO_RULE, np.int32),
-        pair_examples=np.empty(n_pairs, np.int32),
-        pair_rules=np.empty(n_pairs, np.int32),
-        n_pairs=np.zeros(1, np.int64),
     )
 
 

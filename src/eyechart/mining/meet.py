@@ -34,15 +34,11 @@ class Ledger(NamedTuple):
     counts: Int32s  # of an example: as above, for all roots
     best: Int32s
     best_correct: Int32s
-    pair_examples: Int32s  # every meeting, where there is room
-    pair_rules: Int32s
-    n_pairs: Int64s  # one number
 
 
 class Bits(NamedTuple):
     """Rows of bits over the examples that hold the root."""
 
-    first: int  # occurrence of the root, the example of bit 0
     width: int  # words of a row
     rows: Words  # of each item of its rules; then what the first so many items of the rule at hand leave
     shared: int  # where the latter begin
@@ -59,7 +55,7 @@ def match_roots(roots: Int32s, plan: Plan, examples: Examples, ledger: Ledger) -
         n_rows, n_answers = claim_rows(plan, root, ledger), claim_answers(plan, root, ledger)
         rows = cleared(rows, (n_rows + plan.items.shape[1]) * width)
         answers = cleared(answers, n_answers * width)
-        bits = Bits(level.starts[root], width, rows, n_rows * width, answers)
+        bits = Bits(width, rows, n_rows * width, answers)
         fill_rows(level, root, bits, ledger)
         fill_answers(examples, root, bits, ledger)
         match_rules(root, plan, level, bits, ledger)
@@ -153,8 +149,6 @@ def match_rules(root: int, plan: Plan, level: Level, bits: Bits, ledger: Ledger)
         row = narrow(plan, rule, same, bits, ledger)
         answer_row = (ledger.answer_slots[plan.answers[rule]] - 1) * bits.width
         meet(plan.rules[rule], row, answer_row, bits, ledger)
-        if len(ledger.pair_rules):
-            write_pairs(level, plan.rules[rule], row, bits, ledger)
 
 
 @kernel
@@ -215,18 +209,6 @@ def meet(rule: int, row: int, answer_row: int, bits: Bits, ledger: Ledger) -> No
             ledger.root_best_correct[bit] = min(ledger.root_best_correct[bit], rule)
     ledger.supports[rule] = support
     ledger.correct[rule] = correct
-
-
-@kernel
-def write_pairs(level: Level, rule: int, row: int, bits: Bits, ledger: Ledger) -> None:
-    """Write down every example of a row of bits beside the rule."""
-    for word in range(bits.width):
-        met = bits.rows[row + word]
-        while met != 0:
-            ledger.pair_examples[ledger.n_pairs[0]] = level.tags[bits.first + word * 64 + lowest_bit(met)]
-            ledger.pair_rules[ledger.n_pairs[0]] = rule
-            ledger.n_pairs[0] += 1
-            met &= met - np.uint64(1)
 
 
 @kernel

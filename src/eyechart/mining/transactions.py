@@ -51,12 +51,6 @@ class Transactions:
         starts, items = flatten(rows)
         return cls(starts, items, np.array(answers, np.int32), n_items, n_answers)
 
-    def part(self, first: int, last: int) -> "Transactions":
-        """Take the examples from the first up to, but without, the last."""
-        starts = self.starts[first : last + 1]
-        items = self.items[starts[0] : starts[-1]]
-        return Transactions(starts - starts[0], items, self.answers[first:last], self.n_items, self.n_answers)
-
 
 @dataclass(frozen=True)
 class Accepted:

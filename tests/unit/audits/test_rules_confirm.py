@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.rules.confirm import LEVEL, binomial_tail, confirm, fisher_tail, power, states
-from eyechart.audits.rules.counting import Counts, Queries, make_index
+from eyechart.mining.counting import Counts, Queries, make_index
 from eyechart.mining import Transactions
 
 stats = pytest.importorskip("scipy.stats")

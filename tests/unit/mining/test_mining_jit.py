@@ -11,7 +11,7 @@ from eyechart.mining import jit
 
 SMALL = """
 import numpy as np
-from eyechart.mining import MiningSettings, Transactions, match, meetings, mine
+from eyechart.mining import MiningSettings, Transactions, match, mine
 from eyechart.mining.reference import mine_slowly
 rng = np.random.default_rng(0)
 rows = [rng.integers(0, 6, 5).tolist() for _ in range(40)]
@@ -21,7 +21,6 @@ for asked in [MiningSettings(n, 2, superset=s) for n in (1, 2, 3, 4, 6) for s in
     assert rules.joints.tolist() == [rule.joint for rule in slow], asked
     assert rules.supports.tolist() == [rule.support for rule in slow], asked
     assert match(rules, examples).supports.tolist() == rules.supports.tolist()
-    assert sum(len(part.rules) for part in meetings(rules, examples, 50)) == rules.supports.sum()
 """
 
 

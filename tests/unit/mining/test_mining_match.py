@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
-from eyechart.mining import Accepted, MiningSettings, Rules, Transactions, match, meetings, mine
+from eyechart.mining import Accepted, MiningSettings, Rules, Transactions, match, mine
 
 N_ITEMS, N_ANSWERS = 8, 4
 
@@ -52,27 +52,6 @@ def test_matches_are_those_of_looking_at_everything(seed: int, max_items: int, n
     assert found.counts.tolist() == met.sum(axis=1).tolist()
     assert found.best.tolist() == first(met)
     assert found.best_correct.tolist() == first(right)
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.integers(0, 10**6), st.integers(0, 200), st.integers(1, 500))
-def test_meetings_are_all_pairs_in_the_order_of_examples(seed: int, n: int, at_once: int) -> None:
-    rng = np.random.default_rng(seed)
-    rules = mine(draw_examples(rng, 80), MiningSettings(4, 2))
-    examples = draw_examples(rng, n)
-    met = meet(rules, examples)
-    largest = met.sum(axis=1).max(initial=0)
-
-    parts = list(meetings(rules, examples, at_once))
-
-    assert all(len(part.rules) <= at_once + largest for part in parts)
-    assert [part.first for part in parts] == sorted({part.first for part in parts})
-    listed = [
-        part.rules[begin:end].tolist()
-        for part in parts
-        for begin, end in zip(part.starts, part.starts[1:], strict=False)
-    ]
-    assert listed == [np.flatnonzero(row).tolist() for row in met]
 
 
 def test_matching_the_mined_examples_gives_the_mined_counts() -> None:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.rules.counting import Index, Pairs, list_pairs
 from eyechart.audits.rules.mined import queries_of
+from eyechart.mining.counting import Index, Pairs, list_pairs
 from eyechart.mining.match import Matches
 from eyechart.mining.rules import Rules
 from eyechart.mining.transactions import Int32s

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import scipy
 
-from eyechart.audits.rules.counting import NONE, Counts, Index, Queries, count
+from eyechart.mining.counting import NONE, Counts, Index, Queries, count
 from eyechart.mining.transactions import Int32s
 from eyechart.statistics import adjust, wilson
 from eyechart.statistics.rows import Bools, Floats, Ints

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.rules.counting import Index, Queries, list_pairs, make_index
 from eyechart.audits.rules.mined import queries_from, vocabulary_of
 from eyechart.audits.rules.parts import image_numbers, ordered
 from eyechart.dataset import Dataset
 from eyechart.encode.items import Vocabulary, make_accepted, make_transactions
+from eyechart.mining.counting import Index, Queries, list_pairs, make_index
 from eyechart.text import clean_answer, normalize_answer
 
 TYPE = "question_type"

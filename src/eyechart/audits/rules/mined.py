@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.rules.counting import NONE, Queries
 from eyechart.encode.items import VISUAL, Vocabulary, number
 from eyechart.errors import SettingError
 from eyechart.mining import Accepted, Transactions
+from eyechart.mining.counting import NONE, Queries
 from eyechart.mining.jit import COMPILING
 from eyechart.mining.match import Matches, match
 from eyechart.mining.mine import mine

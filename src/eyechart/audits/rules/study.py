@@ -10,7 +10,6 @@ import polars as pl
 from eyechart.audits.measuring import measured
 from eyechart.audits.rules.classifier import classify, kept_rules
 from eyechart.audits.rules.confirm import confirm
-from eyechart.audits.rules.counting import make_index
 from eyechart.audits.rules.mined import Search, decode, least_support, match_rules, mine_rules, queries_of
 from eyechart.audits.rules.parts import Parts, image_numbers
 from eyechart.dataset import Dataset
@@ -22,6 +21,7 @@ from eyechart.encode.items import (
     numbered_answers,
 )
 from eyechart.mining import Accepted, Transactions
+from eyechart.mining.counting import make_index
 from eyechart.mining.match import Matches
 from eyechart.mining.rules import Rules
 from eyechart.mining.transactions import Int32s

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.rules.classifier import classify, kept_rules, some
-from eyechart.audits.rules.counting import make_index
 from eyechart.audits.rules.mined import Search, least_support, match_rules, mine_rules
 from eyechart.audits.rules.study import Numbered, score_answers
 from eyechart.dataset import Dataset
 from eyechart.mining import Accepted
+from eyechart.mining.counting import make_index
 from eyechart.mining.rules import Rules
 
 SUPPORTS = (1, 2, 4, 8)  # times the lowest

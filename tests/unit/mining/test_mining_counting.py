@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.rules.counting import Queries, count, list_pairs, make_index
 from eyechart.mining import Transactions
+from eyechart.mining.counting import Queries, count, list_pairs, make_index
 
 N_ITEMS = 6
 Example = tuple[list[int], int, int]  # items, answer, image
