@@ -14,9 +14,9 @@ from eyechart.audits import AUDITS
 from eyechart.cli import EXAMPLES, main, show
 from eyechart.dataset import Dataset
 from eyechart.layout import Layout
+from eyechart.progress import quiet
 from eyechart.readers import read
 from eyechart.readers.predictions import read_predictions
-from eyechart.progress import quiet
 
 DOCS = Path(__file__).parent.parent / "docs"
 VERBS = tuple(verb.__name__ for verb in EXAMPLES)
@@ -351,3 +351,37 @@ def test_the_package_can_be_run() -> None:
     done = subprocess.run([sys.executable, "-m", "eyechart", "--version"], capture_output=True, text=True, check=True)
 
     assert done.stdout == "eyechart 0.1.0\n"
+
+
+def test_compare_sets_models_side_by_side_in_every_form(eyechart: Eyechart, world: Path) -> None:
+    eyechart("audit", world, "-a", "accuracy", "-m", "world:seer", "-m", "world:blind", "-o", "R")
+    code, out, err = eyechart("compare", "R", "--base", "seer")
+    told = json.loads(eyechart("compare", "R", "--base", "seer", "--json")[1])
+    delta = next(row["delta"] for row in told if (row["model"], row["name"]) == ("blind", "accuracy"))
+
+    assert (code, err) == (0, "")
+    assert "differences to seer" in out
+    assert f"{100 * delta:.1f} [" in out
+    assert "| measure | blind | seer |" in eyechart("compare", "R", "--to", "markdown")[1]
+    assert r"\begin{tabular}{lll}" in eyechart("compare", "R", "--to", "latex")[1]
+    assert eyechart("compare", "R", "--to", "csv")[1].startswith("audit,model,name,")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("R", "--base", "sear"), "did you mean 'seer'"),
+        (("R", "-a", "acuracy"), "did you mean 'accuracy'"),
+        (("R", "--to", "latx"), "did you mean 'latex'"),
+        (("S",), "no manifest.json"),
+    ],
+)
+def test_compare_answers_mistakes_in_one_line(
+    eyechart: Eyechart, world: Path, words: tuple[str, ...], said: str
+) -> None:
+    eyechart("audit", world, "-a", "accuracy", "-m", "world:seer", "-o", "R")
+    code, _, err = eyechart("compare", *words)
+
+    assert code == 1
+    assert err.count("\n") == 1
+    assert said in err

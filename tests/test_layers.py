@@ -20,7 +20,7 @@ LEVELS = (
     ("world",),
     ("audits",),
     ("layout",),
-    ("run", "writers"),
+    ("run", "writers", "comparison"),
     ("verbs",),
     ("reporting", "contract"),
     ("cli",),

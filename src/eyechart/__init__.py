@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from eyechart.audits import make_audit as make_audit
+    from eyechart.comparison import compare as compare
     from eyechart.dataset import Dataset as Dataset
     from eyechart.dataset import Images as Images
     from eyechart.errors import EyechartError as EyechartError
@@ -32,6 +33,7 @@ _PLACES = {
     "Verdict": "result",
     "View": "result",
     "audit": "verbs",
+    "compare": "comparison",
     "load": "models",
     "make_audit": "audits",
     "read": "readers",

@@ -148,7 +148,7 @@ class Result:
 
     def __str__(self) -> str:
         lines = [f"{self.audit} of {self.subject}: {self.verdict.sentence}"]
-        names = [_name(row) for row in self.measures.iter_rows(named=True)]
+        names = [name_measure(row) for row in self.measures.iter_rows(named=True)]
         width = max(map(len, names), default=0)
         for name, row in zip(names, self.measures.iter_rows(named=True), strict=True):
             lines.append(f"  {name:<{width}}  {speak(row)}  n={row['n']}")
@@ -175,7 +175,8 @@ def _number(value: float | None, scale: int, digits: int) -> str:
     return "-" if value is None or math.isnan(value) else f"{value * scale:.{digits}f}"
 
 
-def _name(row: Mapping[str, Any]) -> str:
+def name_measure(row: Mapping[str, Any]) -> str:
+    """Name a measure with its condition and its group."""
     place = f" ({row['by']} = {row['group']})" if row["by"] else ""
     condition = f" [{row['condition']}]" if row["condition"] not in (None, "plain") else ""
     return f"{row['name']}{condition}{place}"

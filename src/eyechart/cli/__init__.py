@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from eyechart.cli import beginning, running
+from eyechart.cli import beginning, comparing, running
 from eyechart.errors import EyechartError
 from eyechart.files import our_version
 
@@ -24,6 +24,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     running.predict: "eyechart predict runs/mine -m predictions:answers.json",
     running.judge: "eyechart judge runs/mine",
     running.audit: "eyechart audit DATA -m predictions:answers.json --by question_type -o runs/mine",
+    comparing.compare: "eyechart compare runs/mine --base predictions:answers.json",
     running.report: "eyechart report runs/mine -o report.html",
     running.export: "eyechart export runs/mine --to eee -o exported",
 }

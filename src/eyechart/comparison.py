@@ -1,0 +1,154 @@
+"""Compare models by what one audit found about each of them on the same examples.
+
+A measure that is the mean of a column of the rows is compared example by example: the mean difference to the base model
+over the examples both have, its interval and its test cluster as everywhere. q is Benjamini-Hochberg over all
+differences of the audit. For measures over all examples the models are also ranked, the highest value first, and
+`first` is the share of bootstrap samples (whole clusters, drawn for all models together) in which a model leads.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.layout import Layout
+from eyechart.registry import unknown_name
+from eyechart.result import Result
+from eyechart.statistics import adjust, paired_difference
+from eyechart.statistics.rows import Floats
+from eyechart.tables import MEASURES, empty
+
+KEY = ("name", "condition", "by", "group")
+SHOWN = (*KEY, "unit", "value", "low", "high", "n", "clusters")
+SAMPLES = 1000  # of the bootstrap behind the ranks
+SCHEMA = (
+    {"audit": pl.String, "model": pl.String}
+    | {name: empty(MEASURES).schema[name] for name in SHOWN}
+    | {"base": pl.String, "delta": pl.Float64, "delta_low": pl.Float64, "delta_high": pl.Float64, "common": pl.Int64}
+    | {"p": pl.Float64, "q": pl.Float64, "rank": pl.Int64, "first": pl.Float64}
+)
+
+
+def compare(results: Mapping[str, Result], data: Dataset | None = None, base: str | None = None) -> pl.DataFrame:
+    """Set the results of one audit side by side, by model; the base is the first model unless another is named.
+
+    `data` is needed where measures are broken down by columns of the examples.
+    """
+    base = _check(results, base)
+    pieces = [_of_measure(results, key, data, base) for key in _keys(results)]
+    table = pl.concat([pl.DataFrame(schema=SCHEMA), *pieces], how="diagonal_relaxed").select(*SCHEMA)
+    return table.with_columns(pl.Series("q", adjust(table["p"].fill_null(np.nan))).fill_nan(None))
+
+
+def results_of(runs: Sequence[Layout]) -> dict[str, dict[str, Result]]:
+    """Gather the results of runs on the same data, by audit and model; a name that two runs have gets its run's."""
+    if any(run.manifest.inputs != runs[0].manifest.inputs for run in runs):
+        found = f"other data than in {runs[0].folder}"
+        raise DataError("runs on the same data", found, "audit the models on one dataset, with one --limit and --seed")
+    models = [(run, model, audits) for run in runs for model, audits in run.results().items()]
+    names = [model for _, model, _ in models]
+    gathered: dict[str, dict[str, Result]] = {}
+    for run, model, audits in models:
+        name = model if names.count(model) == 1 else f"{model} ({run.folder.name})"
+        for audit, result in audits.items():
+            gathered.setdefault(audit, {})[name] = result
+    return gathered
+
+
+def _check(results: Mapping[str, Result], base: str | None) -> str:
+    if not results:
+        raise DataError("results to compare", "none", "judge a model first")
+    for what in ("audit", "settings"):
+        found = {model: getattr(result, what) for model, result in results.items()}
+        if any(value != next(iter(found.values())) for value in found.values()):
+            advice = "judge the models by the same study"
+            raise DataError(f"results with the same {what}", f"different ones for {', '.join(found)}", advice)
+    if base is not None and base not in results:
+        raise unknown_name("model to compare with", base, tuple(results))
+    return base or next(iter(results))
+
+
+def _keys(results: Mapping[str, Result]) -> Iterator[dict[str, str | None]]:
+    """Name every measure once, in the order of the measures tables."""
+    tables = [result.measures.select(KEY) for result in results.values()]
+    return pl.concat(tables).unique(maintain_order=True).iter_rows(named=True)
+
+
+def _of_measure(
+    results: Mapping[str, Result], key: dict[str, str | None], data: Dataset | None, base: str
+) -> pl.DataFrame:
+    found = {model: _find(result, key) for model, result in results.items()}
+    columns = {model: _column(results[model], row, data) for model, row in found.items() if row is not None}
+    paired = {model: column for model, column in columns.items() if column is not None}
+    rows = []
+    for model, measure in found.items():
+        if measure is not None:
+            shown = {name: measure[name] for name in SHOWN}
+            rows.append({"audit": results[model].audit, "model": model} | shown | _against(paired, model, base))
+    table = pl.DataFrame(rows, schema_overrides=SCHEMA)
+    return table if key["by"] is not None else _ranked(table, paired)
+
+
+def _find(result: Result, key: dict[str, str | None]) -> dict[str, object] | None:
+    rows = result.measures.filter(pl.col(name).eq_missing(pl.lit(value)) for name, value in key.items())
+    return asdict(result.measure(**key)) if rows.height else None  # type: ignore[arg-type]  # a measure has a name
+
+
+def _column(result: Result, measure: Mapping[str, object], data: Dataset | None) -> pl.DataFrame | None:
+    """Take the scores of the examples that a measure is the mean of: id, cluster, score."""
+    of, by = measure["of"], measure["by"]
+    if of is None or of not in result.rows.columns:
+        return None
+    rows = result.rows
+    if by is not None and by not in rows.columns:
+        if data is None or by not in data.examples.columns:
+            return None
+        rows = rows.join(data.examples.select("id", str(by)), on="id", how="left", validate="1:1")
+    if by is not None:
+        rows = rows.filter(pl.col(str(by)).cast(pl.String).fill_null("(none)") == measure["group"])
+    return rows.select("id", "cluster", pl.col(str(of)).cast(pl.Float64).alias("score")).drop_nulls("score")
+
+
+def _against(columns: Mapping[str, pl.DataFrame], model: str, base: str) -> dict[str, object]:
+    """Measure the difference to the base on the examples both have."""
+    if model == base or model not in columns or base not in columns:
+        return {}
+    both = columns[model].join(columns[base].select("id", pl.col("score").alias("other")), on="id", validate="1:1")
+    if not both.height:
+        return {}
+    found = paired_difference(both["score"], both["other"], both["cluster"])
+    names = ("base", "delta", "delta_low", "delta_high", "common", "p")
+    return dict(zip(names, (base, found.value, found.low, found.high, found.n, found.p), strict=True))
+
+
+def _ranked(table: pl.DataFrame, columns: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Rank the models that can be compared example by example, on the examples all of them have."""
+    if len(columns) < 2:
+        return table
+    joined = next(iter(columns.values())).select("id", "cluster")
+    for model, column in columns.items():
+        joined = joined.join(column.select("id", pl.col("score").alias(f"of {model}")), on="id", validate="1:1")
+    means, leads = _lead(joined.sort("id"), [f"of {model}" for model in columns])
+    ranks = pl.Series(-means).rank("min").cast(pl.Int64)
+    ranking = pl.DataFrame({"model": list(columns), "rank": ranks, "first": leads})
+    return table.join(ranking, on="model", how="left", validate="1:1", maintain_order="left")
+
+
+def _lead(scores: pl.DataFrame, names: list[str]) -> tuple[Floats, Floats]:
+    """Average each column, and find how often it leads when whole clusters are drawn again; ties share the lead."""
+    if not scores.height:
+        return np.full(len(names), np.nan), np.full(len(names), np.nan)
+    own = pl.when(pl.col("cluster").is_null()).then(pl.col("id"))
+    sums = scores.group_by("cluster", own.alias("own")).agg(pl.len().alias("size"), pl.col(names).sum())
+    sums = sums.sort("cluster", "own", nulls_last=True)
+    totals, size = sums.select(names).to_numpy(), sums["size"].to_numpy()
+    rng, leads = np.random.default_rng(0), np.zeros(len(names))
+    for _ in range(SAMPLES):
+        drawn = rng.integers(0, len(size), len(size))
+        means = totals[drawn].sum(axis=0) / size[drawn].sum()
+        ahead = means >= means.max() - 1e-12
+        leads += ahead / ahead.sum()
+    return totals.sum(axis=0) / size.sum(), leads / SAMPLES

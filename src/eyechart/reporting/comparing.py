@@ -1,0 +1,73 @@
+"""A comparison as a table that people read: a row for each measure, a column for each model."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from eyechart.result import name_measure, speak
+
+LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
+
+
+class Grid(NamedTuple):
+    """A title, the names of the columns, and rows of text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def lay_out(comparison: pl.DataFrame) -> Grid:
+    """Say each value with its interval, and below the base model's the paired difference with its q."""
+    models = comparison["model"].unique(maintain_order=True).to_list()
+    rows: dict[str, dict[str, str]] = {}
+    for row in comparison.iter_rows(named=True):
+        rows.setdefault(name_measure(row), {})[row["model"]] = _cell(row)
+    bases = comparison["base"].drop_nulls().unique().to_list()
+    against = f", differences to {bases[0]}" if bases else ""
+    audits = " and ".join(comparison["audit"].unique(maintain_order=True).to_list())
+    cells = tuple((name, *(said.get(model, "") for model in models)) for name, said in rows.items())
+    return Grid(f"{audits}: {len(models)} models{against}", ("measure", *models), cells)
+
+
+def to_markdown(grid: Grid) -> str:
+    """Write a table for a README or an issue."""
+    lines = [grid.columns, tuple("---" for _ in grid.columns), *grid.rows]
+    escaped = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join([f"**{grid.title}**", "", *escaped, ""])
+
+
+def to_latex(grid: Grid) -> str:
+    """Write a table for a paper, for the package booktabs."""
+    lines = [" & ".join(cell.translate(LATEX) for cell in row) + r" \\" for row in (grid.columns, *grid.rows)]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{grid.title.translate(LATEX)}}}",
+            rf"\begin{{tabular}}{{{'l' * len(grid.columns)}}}",
+            r"\toprule",
+            lines[0],
+            r"\midrule",
+            *lines[1:],
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+TEXTS: dict[str, Callable[[Grid], str]] = {"markdown": to_markdown, "latex": to_latex}
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    said = speak(row)
+    if row["delta"] is None:
+        return said
+    delta = {"unit": row["unit"], "value": row["delta"], "low": row["delta_low"], "high": row["delta_high"]}
+    sign = "+" if row["delta"] >= 0 else ""
+    return f"{said}; {sign}{speak(delta)}, q={row['q']:.2g}"

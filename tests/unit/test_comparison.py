@@ -1,0 +1,130 @@
+"""Models side by side: differences are those of the same examples, and never made where nothing can be paired."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyechart.audits.rules import RulesAudit
+from eyechart.comparison import _lead, compare, results_of
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError, UnknownNameError
+from eyechart.layout import Layout
+from eyechart.readers import read
+from eyechart.reporting.comparing import lay_out, to_latex, to_markdown
+from eyechart.result import Result
+from eyechart.verbs import audit
+
+MODELS = ("seer", "blind", "cheater:word")
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=5, images=200)
+
+
+@pytest.fixture(scope="module")
+def found(world: Dataset) -> dict[str, Result]:
+    return {model: audit(world, f"world:{model}", [RulesAudit(by=("answer_type",))])["rules"] for model in MODELS}
+
+
+def row(table: pl.DataFrame, model: str, name: str, group: str | None = None) -> dict[str, object]:
+    wanted = (pl.col("model") == model) & (pl.col("name") == name) & pl.col("group").eq_missing(pl.lit(group))
+    return table.filter(wanted).row(0, named=True)
+
+
+@pytest.mark.parametrize("group", [None, "counterexample", "other"])
+def test_a_difference_is_that_of_the_means_over_common_examples(
+    found: dict[str, Result], world: Dataset, group: str | None
+) -> None:
+    table = compare(found, world)
+    shown = row(table, "blind", "accuracy", group)
+    both = found["blind"].rows.join(found["seer"].rows, on="id", suffix="_seer").join(world.examples, on="id")
+    kept = both if group is None else both.filter((pl.col("kind") == group) | (pl.col("answer_type") == group))
+
+    assert kept.height == shown["common"]
+    assert shown["delta"] == pytest.approx(kept["accuracy"].mean() - kept["accuracy_seer"].mean())
+    assert shown["delta_low"] < shown["delta"] < shown["delta_high"] < 0
+    assert shown["q"] < 0.05
+
+
+def test_values_are_those_of_the_results_and_the_base_has_no_difference(found: dict[str, Result]) -> None:
+    table = compare(found, base="blind")
+
+    for model, result in found.items():
+        mine = table.filter(pl.col("model") == model)
+        assert mine["value"].to_list() == pytest.approx(result.measures["value"].to_list(), nan_ok=True)
+    assert table.filter(pl.col("model") == "blind")["delta"].is_null().all()
+    assert set(table["base"].drop_nulls()) == {"blind"}
+
+
+def test_what_does_not_rest_on_examples_is_shown_without_a_difference(found: dict[str, Result]) -> None:
+    gaps = compare(found).filter(pl.col("name") == "gap")
+
+    assert gaps.height == len(MODELS)
+    assert gaps["delta"].is_null().all()
+
+
+def test_ranks_follow_the_means_and_leads_add_up_to_one(found: dict[str, Result]) -> None:
+    ranked = compare(found).filter((pl.col("name") == "accuracy") & pl.col("by").is_null()).sort("rank")
+
+    assert ranked["value"].to_list() == sorted(ranked["value"], reverse=True)
+    assert ranked["model"][0] == "seer"
+    assert ranked["first"].sum() == pytest.approx(1)
+    assert ranked["first"][0] == 1
+
+
+def test_two_equal_models_share_the_lead_and_do_not_differ(found: dict[str, Result]) -> None:
+    table = compare({"one": found["blind"], "other": replace(found["blind"], subject="other")})
+    accuracy = row(table, "other", "accuracy")
+
+    assert (accuracy["delta"], accuracy["p"], accuracy["first"], accuracy["rank"]) == (0, 1, 0.5, 1)
+
+
+def test_the_lead_of_noisy_models_is_that_of_a_slow_bootstrap() -> None:
+    rng = np.random.default_rng(1)
+    scores = pl.DataFrame({"id": [str(n) for n in range(60)], "cluster": [str(n // 3) for n in range(60)]})
+    scores = scores.with_columns(a=rng.random(60), b=rng.random(60))
+    _, leads = _lead(scores, ["a", "b"])
+    gap = (scores["a"] - scores["b"]).to_numpy().reshape(20, 3).sum(axis=1)
+    slow = np.mean([gap[rng.integers(0, 20, 20)].sum() > 0 for _ in range(4000)])
+
+    assert leads[0] == pytest.approx(slow, abs=4 * math.sqrt(0.25 / 1000))
+
+
+def test_results_of_other_settings_or_models_nobody_knows_are_refused(found: dict[str, Result]) -> None:
+    other = replace(found["seer"], settings=found["seer"].settings | {"margin": 0.5})
+    with pytest.raises(DataError, match="same settings"):
+        compare({"a": found["seer"], "b": other})
+    with pytest.raises(UnknownNameError, match="blnd"):
+        compare(found, base="blnd")
+    with pytest.raises(DataError, match="none"):
+        compare({})
+
+
+def test_runs_are_gathered_by_audit_and_names_of_two_runs_told_apart(world: Dataset, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        audit(world, "world:seer", ["accuracy"], to=tmp_path / name)
+    gathered = results_of([Layout(tmp_path / "first"), Layout(tmp_path / "second")])
+
+    assert list(gathered) == ["accuracy"]
+    assert list(gathered["accuracy"]) == ["seer (first)", "seer (second)"]
+
+    audit(read("world", seed=6, images=20), "world:seer", ["accuracy"], to=tmp_path / "third")
+    with pytest.raises(DataError, match="same data"):
+        results_of([Layout(tmp_path / "first"), Layout(tmp_path / "third")])
+
+
+def test_tables_for_papers_hold_every_model_and_escape_what_must_be(found: dict[str, Result]) -> None:
+    grid = lay_out(compare({"a|b_c": found["seer"], "d%": found["blind"]}))
+
+    markdown, latex = to_markdown(grid), to_latex(grid)
+
+    assert "a\\|b_c" in markdown
+    assert markdown.count("\n|") == len(grid.rows) + 2
+    assert r"a|b\_c" in latex
+    assert r"d\%" in latex
+    assert latex.count(r"\\") == len(grid.rows) + 1
