@@ -167,9 +167,8 @@ class Dataset:
         for name in columns:
             if name not in self.examples.columns:
                 found = f"columns {', '.join(self.examples.columns)}"
-                raise DataError(
-                    f"a column {name!r} in the examples of {self.name}", found, "add or map it when reading"
-                )
+                advice = "add or map it when reading; `splits.QT` is there once `splits` is studied"
+                raise DataError(f"a column {name!r} in the examples of {self.name}", found, advice)
 
     def _check_images(self) -> None:
         known = self.images.table["image"].implode()

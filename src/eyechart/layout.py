@@ -1,8 +1,8 @@
 """Where everything lies in the folder of a run, and how it is read back; docs/formats.md draws it."""
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -56,6 +56,22 @@ class Layout:
     def data(self) -> Dataset:
         """Load the dataset."""
         return Dataset.load(self.folder / "data")
+
+    def data_with(self, names: Iterable[str]) -> Dataset:
+        """Load the dataset with columns lent by studies: `splits.QT` is the column `QT` of the rows of study `splits`.
+
+        Names that are columns already, or of no study, add nothing.
+        """
+        examples = self.data.examples
+        for name in dict.fromkeys(names):
+            study, _, column = name.partition(".")
+            rows = self.study_folder(study) / "rows.parquet"
+            if name not in examples.columns and column and rows.is_file():
+                lent = pl.scan_parquet(rows)
+                if column in lent.collect_schema():
+                    lent_column = lent.select("id", pl.col(column).alias(name)).collect()
+                    examples = examples.join(lent_column, on="id", how="left", validate="1:1", maintain_order="left")
+        return self.data if examples is self.data.examples else replace(self.data, examples=examples)
 
     def plan_file(self, audit: str) -> Path:
         """Place the plan of a study."""

@@ -22,6 +22,7 @@ from eyechart.registry import reference_to
 from eyechart.result import Result
 from eyechart.tables import ANSWERS, COUNTS, empty
 
+
 @dataclass(frozen=True)
 class Asking:
     """How a model is asked."""
@@ -59,7 +60,7 @@ class Run:
 
     def study(self, audits: Iterable[Audit]) -> dict[str, Result]:
         """Let audits look at the data alone; a study made before with the same settings is kept."""
-        chosen = list(audits)
+        chosen = sorted(audits, key=lambda audit: any("." in name for name in _texts(audit)))  # who borrows comes later
         with self.progress("studying", len(chosen)) as advance, watched_by(self.progress):
             for audit in chosen:
                 self._study(audit)
@@ -70,7 +71,7 @@ class Run:
         """Write what a model must answer for every study, and count the probes of each condition."""
         written: set[str] = set()
         for audit, study in self._studied():
-            for condition, probes in audit.probe(self.at.data, study, turn):
+            for condition, probes in audit.probe(self._data_for(audit), study, turn):
                 kept = condition in written or (turn > 0 and condition in self.at.conditions())
                 before = self.at.probes(condition) if kept else probes.clear()
                 write_table(_merge(before, probes, condition), self.at.probe_file(condition))
@@ -108,7 +109,7 @@ class Run:
         results = {}
         for audit, study in self._studied():
             with watched_by(self.progress):
-                results[audit.name] = audit.judge(self.at.data, study, predictions, self.engine)
+                results[audit.name] = audit.judge(self._data_for(audit), study, predictions, self.engine)
             results[audit.name].save(self.at.result_folder(model, audit.name))
         return results
 
@@ -124,7 +125,8 @@ class Run:
             turn += 1
 
     def _study(self, audit: Audit) -> None:
-        lost = lacking(audit, self.at.data)
+        data = self._data_for(audit)
+        lost = lacking(audit, data)
         if lost:
             found = f"no {', '.join(lost)} in {self.at.data.name}"
             advice = "map or add them; `eyechart ls audits --for DATA` lists what each audit needs"
@@ -132,8 +134,12 @@ class Run:
         plan = self.at.plan_file(audit.name)
         if plan.is_file() and self._planned(plan) == audit:
             return
-        audit.study(self.at.data, self.engine).save(self.at.study_folder(audit.name))
+        audit.study(data, self.engine).save(self.at.study_folder(audit.name))
         write_record(Plan(reference_to(type(audit)), asdict(audit)), plan)  # type: ignore[call-overload]  # a dataclass
+
+    def _data_for(self, audit: Audit) -> Dataset:
+        """Add the columns of other studies that the settings of an audit name."""
+        return self.at.data_with(_texts(audit))
 
     def _studied(self) -> Iterator[tuple[Audit, Result]]:
         studies = self.at.studies()
@@ -173,6 +179,13 @@ class Run:
         saved = pl.read_parquet(file) if file.is_file() else empty(ANSWERS)
         logged = AnswerLog(file.with_suffix(".jsonl")).read()
         return pl.concat([saved, logged], how="diagonal").unique(ANSWERS.key, keep="last", maintain_order=True)
+
+
+def _texts(audit: Audit) -> list[str]:
+    """List the texts among the settings of an audit, alone or in a tuple."""
+    values = asdict(audit).values()  # type: ignore[call-overload]  # audits are dataclasses
+    listed = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
+    return [item for item in listed if isinstance(item, str)]
 
 
 def _merge(before: pl.DataFrame, probes: pl.DataFrame, condition: str) -> pl.DataFrame:

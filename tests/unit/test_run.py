@@ -12,8 +12,10 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import CoverageError, DataError, FileFormatError, ModelError
 from eyechart.layout import Layout
+from eyechart.models import load
 from eyechart.models.function import Function
 from eyechart.probes import Prober
+from eyechart.readers import read
 from eyechart.run import Asking, Run, _merge
 
 
@@ -214,3 +216,22 @@ def test_rounds_go_on_until_no_audit_wants_more(tiny: Dataset, tmp_path: Path) -
     run.audit(Counting())
 
     assert run.at.conditions() == ["again#1", "again#2", "plain"]
+
+
+def test_an_audit_is_broken_down_by_what_another_study_found(tmp_path: Path) -> None:
+    started = Run(Layout(tmp_path / "run")).start(read("world", seed=3, images=60))
+    started.study([Accuracy(by=("rules.kind",)), make_audit("rules")])
+    result = started.audit(load("world:blind"))["accuracy"]
+    kinds = Layout(tmp_path / "run").studies()["rules"].rows.select("id", "kind")
+    by_hand = result.rows.join(kinds, on="id").group_by("kind").agg(pl.col("accuracy").mean())
+
+    for kind, value in by_hand.iter_rows():
+        assert result.measure("accuracy", "plain", "rules.kind", kind).value == pytest.approx(value)
+    assert "rules.kind" not in Layout(tmp_path / "run").data.examples.columns
+
+
+def test_a_column_that_no_study_lends_is_one_clear_error(run: Run) -> None:
+    run.study([Accuracy(by=("rules.kind",))])
+
+    with pytest.raises(DataError, match=r"a column 'rules\.kind'"):
+        run.audit(Counting())

@@ -13,6 +13,7 @@ from eyechart.errors import DataError
 from eyechart.layout import Layout
 from eyechart.registry import unknown_name
 from eyechart.reporting.comparing import TEXTS, lay_out
+from eyechart.result import Result
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)]
 Base = Annotated[str | None, typer.Option(help="The model to compare the others with. Default: the first.")]
@@ -40,11 +41,16 @@ def compare(
     for name in audit or ():
         if name not in found:
             raise unknown_name("audit with results", name, tuple(found))
-    tables = [compare_results(found[name], layouts[0].data, base) for name in audit or found]
+    tables = [_compare(found[name], layouts[0], base) for name in audit or found]
     if json:
         show.print_json(pl.concat(tables).to_dicts())
     else:
         _print(tables, to)
+
+
+def _compare(results: dict[str, Result], run: Layout, base: str | None) -> pl.DataFrame:
+    columns = {name for result in results.values() for name in result.measures["by"].drop_nulls()}
+    return compare_results(results, run.data_with(sorted(columns)), base)
 
 
 def _print(tables: list[pl.DataFrame], to: str | None) -> None:
