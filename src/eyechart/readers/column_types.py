@@ -8,7 +8,8 @@ from polars.exceptions import PolarsError
 from eyechart.errors import FileFormatError
 from eyechart.readers.columns import as_key, as_text, as_texts
 from eyechart.readers.counting import Count, Sifted, noted
-from eyechart.readers.objects import as_objects
+from eyechart.readers.evidence import as_evidence
+from eyechart.readers.objects import Objects, as_objects
 from eyechart.tables import EVIDENCE
 
 _PLAIN: dict[str, Callable[[pl.Series, str], pl.Series]] = {
@@ -16,6 +17,7 @@ _PLAIN: dict[str, Callable[[pl.Series, str], pl.Series]] = {
     **dict.fromkeys(("question", "answer", "question_type", "answer_type", "split", "path"), as_text),
     **dict.fromkeys(("answers", "choices", "relevance"), as_texts),
 }
+_SEEN: dict[str, Callable[[pl.Series, str], Objects]] = {"objects": as_objects, "evidence": as_evidence}
 
 
 def type_columns(table: pl.DataFrame, place: str) -> Sifted:
@@ -26,8 +28,8 @@ def type_columns(table: pl.DataFrame, place: str) -> Sifted:
         lost = typed.null_count() - table[name].null_count()
         counts.append(noted(f"value of {name!r} that cannot be read, left out", lost))
         table = table.with_columns(typed.alias(name))
-    for name in (name for name in ("objects", "evidence") if name in table.columns):
-        found = as_objects(table[name], place)
+    for name in (name for name in _SEEN if name in table.columns):
+        found = _SEEN[name](table[name], place)
         counts += found.notes
         table = table.with_columns(found.column.alias(name))
     return Sifted(_finish(table, place), counts)

@@ -4,9 +4,11 @@ from eyechart.errors import SettingError
 from eyechart.protocols import Model
 from eyechart.registry import unknown_name
 from eyechart.world.answerers import Cheater, Deaf, DecoyCheater, Guesser, Mixture, Seer
+from eyechart.world.reader import Reader
 
 ANSWERERS: dict[str, Model] = {
     "seer": Seer(),
+    "reader": Reader(),
     "blind": Cheater("blind", ("word",)),
     "deaf": Deaf(),
     "guesser": Guesser(),

@@ -20,7 +20,7 @@ from eyechart.readers.names import rename
 from eyechart.readers.records import Records, stack
 from eyechart.tables import ANSWERS, SCORE_KINDS, STATUSES
 
-COLUMNS = ("id", "answer", "condition", "ranking", "scores", "draw", "raw", "status", "score_kind")
+COLUMNS = ("id", "answer", "condition", "ranking", "scores", "draw", "raw", "status", "score_kind", "attention")
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("question_id", "questionId", "qid", "index"),
     "answer": ("prediction", "pred", "text", "response"),
@@ -94,6 +94,8 @@ def _type_answers(table: pl.DataFrame, place: str) -> Sifted:
         columns["ranking"] = as_texts(table["ranking"], place)
     if "scores" in table.columns:
         columns["scores"] = _type_scores(table["scores"], place)
+    if "attention" in table.columns:
+        columns["attention"] = _type_attention(table["attention"], place)
     notes = []
     for name, known in _WORDS.items():
         if name in table.columns:
@@ -115,3 +117,11 @@ def _type_scores(column: pl.Series, place: str) -> pl.Series:
         found = f"{dtype}" if not names else f"records of {', '.join(names)}"
         advice = "write each as a list of {answer, score}"
         raise FileFormatError(f"scored answers in column 'scores' of {place}", found, advice) from None
+
+
+def _type_attention(column: pl.Series, place: str) -> pl.Series:
+    try:
+        return column.cast(ANSWERS.columns["attention"].dtype)
+    except PolarsError:
+        advice = "write each as a list with one number for each object, or leave the column out"
+        raise FileFormatError(f"numbers in column 'attention' of {place}", f"{column.dtype}", advice) from None

@@ -1,0 +1,131 @@
+"""The measures of a model: over all questions, by grounding, by distribution and by group."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from eyechart.audits.grounding.cells import ACCURACIES, CELLS, FALLS
+from eyechart.audits.grounding.groups import BEST, CLASSES, GROUNDING, PLACES
+from eyechart.audits.grounding.importance import SETS
+from eyechart.audits.grounding.odds import odds, relative_fall
+from eyechart.audits.grounding.probing import WITHOUT
+from eyechart.audits.measuring import measured, measured_by
+from eyechart.dataset import Dataset
+from eyechart.probes import OWN
+from eyechart.result import Measure
+from eyechart.statistics import mean
+from eyechart.statistics.moments import Kind
+
+SHARES = {"grounded": "grounded", "not_grounded": "not grounded", **CELLS, "kept": "kept", "changed": "changed"}
+GRADED = {"same": "same answer", "accuracy": "accuracy", "fall": "probability lost"}
+RATIO = "right to wrong"
+METHODS = ("attention", WITHOUT)
+_DIFFERENCES = (*FALLS, "fall")
+
+
+def measure_whole(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
+    """Measure what holds of all questions, the grounded share first."""
+    for column, name in {**SHARES, **dict(zip(FALLS, FALLS, strict=True))}.items():
+        yield from _mean(rows, column, (name, OWN), how)
+    for condition, column in ACCURACIES.items():
+        yield from _mean(rows, column, ("accuracy", condition), how)
+
+
+def measure_graded(rows: pl.DataFrame, conditions: list[str], how: str) -> Iterator[Measure]:
+    """Measure each step of graded deletion."""
+    for condition in conditions:
+        for part, name in GRADED.items():
+            yield from _mean(rows, f"{part} {condition}", (name, condition), how)
+
+
+def measure_lost(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
+    """Measure what is grounded if no answer that was left out is."""
+    more = lost.join(rows, on="id", how="anti")
+    if more.height:
+        scores = pl.concat([rows["grounded"], pl.repeat(0.0, more.height, dtype=pl.Float64, eager=True)])
+        found = mean(scores, pl.concat([rows["cluster"], more["cluster"]]))
+        yield measured("grounded, lost as not", found, of=None, condition=OWN, score=how)
+
+
+def measure_odds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
+    """Measure right answers for each wrong one by grounding, in and out of distribution where that is told."""
+    known = rows.drop_nulls("acc_all")
+    for column, names in GROUNDING.items():
+        yield from _odds_by(known, column, names, how)
+        if "place" in rows.columns:
+            both = tuple(f"{name}, {place}" for place in PLACES for name in names)
+            yield from _odds_by(known, f"{column}_place", both, how)
+            yield from _falls(known, column, names, how)
+
+
+def _odds_by(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) -> Iterator[Measure]:
+    for name in names:
+        part = rows.filter(pl.col(column) == name)
+        if part.height:
+            whole = measured(RATIO, odds(part), of=None, condition=OWN, score=how)
+            yield replace(whole, by=column, group=name, unit="ratio")
+
+
+def _falls(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) -> Iterator[Measure]:
+    """Measure by what share right-to-wrong falls from id to ood, and from grounded to not (Fig. 5, Fig. 6)."""
+    for (key, groups), (other, (start, end)) in (
+        ((column, names), ("place", PLACES)),
+        (("place", PLACES), (column, names)),
+    ):
+        for group in groups:
+            part = rows.filter(pl.col(key) == group)
+            found = relative_fall(part.filter(pl.col(other) == start), part.filter(pl.col(other) == end))
+            if not math.isnan(found.value):
+                yield Measure(
+                    f"{RATIO} lost, {start} to {end}",
+                    *found,
+                    condition=OWN,
+                    by=key,
+                    group=group,
+                    score=how,
+                    note="95 % interval: delta method on the logarithm",
+                )
+
+
+def measure_places(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
+    """Measure accuracy, grounding and the modified grounding in and out of distribution (Tables 3 and 6)."""
+    for place in PLACES if "place" in rows.columns else ():
+        part = rows.filter(pl.col("place") == place)
+        for column, name in (("acc_all", "accuracy"), ("grounded", "grounded"), ("kept", "kept")):
+            yield from _grouped(_mean(part, column, (name, OWN), how), "place", place)
+
+
+def measure_rankings(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
+    """Measure how well importance matches relevance: overall, by grounding (Table 1), in the best classes (Fig. 3)."""
+    groups = [(column, name) for column, names in GROUNDING.items() for name in names if column == "grounding"]
+    groups += [(column, BEST) for column in CLASSES]
+    for method, part in ((method, part) for method in METHODS for part in SETS):
+        column, name = f"{method}_{part}", f"{method} ranks {part} objects first"
+        if column in rows.columns:
+            yield from _mean(rows, column, (name, OWN), how)
+            for by, group in groups:
+                yield from _grouped(_mean(rows.filter(pl.col(by) == group), column, (name, OWN), how), by, group)
+
+
+def measure_by(data: Dataset, rows: pl.DataFrame, columns: tuple[str, ...], how: str) -> list[pl.DataFrame]:
+    """Measure grounding, cells and accuracy for every group of columns of the examples."""
+    wanted = {"grounded": "grounded", **CELLS, ACCURACIES[OWN]: "accuracy"}
+    likes = [like for column, name in wanted.items() for like in _mean(rows, column, (name, OWN), how)]
+    return [
+        measured_by(data, rows.drop_nulls(str(like.of)), like, column) for column in columns for like in likes if like.n
+    ]
+
+
+def _mean(rows: pl.DataFrame, column: str, key: tuple[str, str], how: str) -> Iterator[Measure]:
+    """Measure the mean of a column where it has any value."""
+    known = rows.drop_nulls(column)
+    if known.height or column == "grounded":
+        kind: Kind = "differences" if column.partition(" ")[0] in _DIFFERENCES else "scores"
+        found = mean(known[column], known["cluster"], kind=kind)
+        yield measured(key[0], found, of=column, condition=key[1], score=how)
+
+
+def _grouped(measures: Iterator[Measure], by: str, group: str) -> Iterator[Measure]:
+    return (replace(measure, by=by, group=group) for measure in measures)

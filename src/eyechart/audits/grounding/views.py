@@ -1,0 +1,144 @@
+"""The figures of the paper, as tables and views."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from eyechart.audits.grounding.cells import CELLS
+from eyechart.audits.grounding.groups import BEST, CLASSES, MEDIUM, WORST
+from eyechart.audits.grounding.measures import GRADED, RATIO
+from eyechart.result import Measure, View
+from eyechart.statistics import mean
+
+FLIPS = {"sufficiency_class": "kept", "comprehensiveness_class": "changed"}
+
+
+def judge_tables(rows: pl.DataFrame, measures: list[Measure]) -> dict[str, pl.DataFrame]:
+    """Make the tables that are drawn."""
+    tables = {"cells": _cells(measures), "graded": _graded(measures)}
+    if rows["sufficiency_class"].is_not_null().any():
+        tables |= {"quadrants": _quadrants(rows), "flips": _flips(rows)}
+    return tables
+
+
+def _cells(measures: list[Measure]) -> pl.DataFrame:
+    """Lay out the four cells (Table 2, Fig. 2)."""
+    chosen = [measure for measure in measures if measure.name in CELLS.values() and measure.by is None]
+    fields = ("name", "value", "low", "high", "n")
+    schema = {"cell": pl.String, "share": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+    return pl.DataFrame([[getattr(each, name) for name in fields] for each in chosen], schema=schema, orient="row")
+
+
+def _graded(measures: list[Measure]) -> pl.DataFrame:
+    """Lay out what graded deletion does, step by step."""
+    found = [
+        (*str(each.condition).split("@"), each.name, each.value, each.low, each.high, each.n)
+        for each in measures
+        if each.name in GRADED.values() and "@" in str(each.condition)
+    ]
+    schema = {"kind": pl.String, "percent": pl.String, "measure": pl.String, "value": pl.Float64, "low": pl.Float64}
+    table = pl.DataFrame(found, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
+    return table.cast({"percent": pl.Int64}).sort("measure", "kind", "percent")
+
+
+def _quadrants(rows: pl.DataFrame) -> pl.DataFrame:
+    """Count questions by the classes of sufficiency and comprehensiveness (Fig. 3, left)."""
+    counted = rows.drop_nulls(list(CLASSES)).group_by(*CLASSES).agg(n=pl.len().cast(pl.Int64))
+    return counted.with_columns(share=pl.col("n") / pl.col("n").sum()).sort(*CLASSES)
+
+
+def _flips(rows: pl.DataFrame) -> pl.DataFrame:
+    """Measure how often answers changed in each class (Fig. 4, left); by Eq. 4 itself it would be all or none."""
+    parts = []
+    for column, answer in FLIPS.items():
+        for name in (BEST, MEDIUM, WORST):
+            part = rows.filter(pl.col(column) == name)
+            if part.height:
+                flipped = 1 - part[answer] if answer == "kept" else part[answer]
+                found = mean(flipped, part["cluster"])
+                parts.append((CLASSES[column], name, found.value, found.low, found.high, found.n))
+    schema = {"measure": pl.String, "class": pl.String, "flipped": pl.Float64, "low": pl.Float64}
+    return pl.DataFrame(parts, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
+
+
+def judge_views(measures: list[Measure], tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
+    """Draw what there is."""
+    names = {measure.by for measure in measures if measure.name == RATIO}
+    there = (view for view in VIEWS if view.table == "measures" or tables.get(view.table, pl.DataFrame()).height)
+    return (*there, *_odds_views(names), *(_view_by(column) for column in by))
+
+
+def _odds_views(names: set[str | None]) -> Iterator[View]:
+    for column in ("grounding", "grounding_place", "keeping_place"):
+        if column in names:
+            yield View(
+                "bars",
+                "measures",
+                f"Right answers for each wrong one, by {column.replace('_', ' and ')}",
+                "Above 1 right answers are more; who profits from looking has a longer bar where it is grounded.",
+                _BAR,
+                {"name": RATIO, "by": column},
+            )
+
+
+def _view_by(column: str) -> View:
+    reading = "A bar is the grounded share of a group; whiskers are 95 % intervals."
+    return View("bars", "measures", f"Grounded by {column}", reading, _BAR, {"name": "grounded", "by": column})
+
+
+_BAR = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
+VIEWS = (
+    View(
+        "bars",
+        "cells",
+        "Grounded and right, grounded and wrong, and so on",
+        "The first two bars together are the grounded share, the first and third the accuracy.",
+        {"x": "share", "y": "cell", "low": "low", "high": "high", "n": "n"},
+    ),
+    View(
+        "bars",
+        "measures",
+        "Accuracy with everything, with the evidence alone, and without it",
+        "A model that looks keeps its accuracy with the evidence and loses it without.",
+        {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"},
+        {"name": "accuracy", "by": None},
+    ),
+    View(
+        "gallery",
+        "examples",
+        "Questions of each kind",
+        "The answer to the whole picture, to the evidence alone, and to the rest; the evidence is framed.",
+        {
+            "group": "question",
+            "title": "condition",
+            "image": "image",
+            "boxes": "boxes",
+            "hidden": "hidden",
+            "removal": "removal",
+            "answer": "answer",
+            "reference": "reference",
+        },
+    ),
+    View(
+        "lines",
+        "graded",
+        "The same answer when part of the objects is kept or dropped",
+        "Objects are kept or dropped by their relevance, the most relevant first.",
+        {"x": "percent", "y": "value", "low": "low", "high": "high", "color": "kind"},
+        {"measure": GRADED["same"]},
+    ),
+    View(
+        "matrix",
+        "quadrants",
+        "Sufficiency and comprehensiveness together",
+        "Only best with best is grounded; best sufficiency with worst comprehensiveness is a model that does not look.",
+        {"x": "sufficiency_class", "y": "comprehensiveness_class", "color": "share"},
+    ),
+    View(
+        "bars",
+        "flips",
+        "Answers that changed, by class",
+        "A good sufficiency should mean that no answer changed, a good comprehensiveness that all did.",
+        {"x": "flipped", "y": "class", "low": "low", "high": "high", "n": "n", "color": "measure"},
+    ),
+)

@@ -1,0 +1,170 @@
+"""The pictures that probes show: opened when they are asked for, edited as the probe says, the latest kept by content.
+
+How boxes are hidden stands in `removal`, as in `hidden=blur feather=4`; what is hidden, in `hidden`. `image=blank`,
+`image=mean` and `image=noise` hide the whole picture; under any other `image=...` there is none.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from os.path import normpath
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Images
+from eyechart.errors import DataError, FileFormatError
+from eyechart.pixels import GRAY, Pixels, crop, hide
+
+if TYPE_CHECKING:
+    from PIL.ImageFile import ImageFile
+
+CROP = "crop"
+_KEPT = 64  # pictures in memory
+_WHOLE = {"blank": "blank", "mean": "mask", "noise": "noise"}  # ways to hide the whole picture -> to hide a box
+_EVERYTHING = ((0.0, 0.0, float("inf"), float("inf")),)
+_SIDE = 336  # pixels of a picture that stands for one which was not handed over
+_BYTES = 64 * 2**20  # of a file, at most
+_PIXELS = 64_000_000  # at most: a small file can be a very large picture
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # no EPS, which would be run as a program
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a model is shown; pictures with the same pixels are the same."""
+
+    key: str  # SHA-256 of size and pixels: what an answer may be remembered under
+    pixels: Pixels = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, pixels: Pixels) -> Self:
+        """Name pixels by their content."""
+        return cls(sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest(), pixels)
+
+
+class Edit(NamedTuple):
+    """What is done to a picture."""
+
+    how: str
+    feather: int
+    boxes: tuple[tuple[float, ...], ...]
+
+
+def say_hiding(how: str, feather: int = 0) -> str:
+    """Write how boxes are hidden, for the column `removal` of a probe."""
+    return f"hidden={how}" + (f" feather={feather}" if feather else "")
+
+
+def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | None]:
+    """Give the picture of each filled probe, in order; None where a probe shows none."""
+    known = dict.fromkeys(("image", "removal", "hidden"))
+    paths = _paths(probes, images)
+    for row, path in zip(probes.iter_rows(named=True), paths, strict=True):
+        image, removal, hidden = (row.get(name) for name in known)
+        edit = _read_edit(removal or "", hidden or ())
+        if edit is None or (image is None and edit.boxes != _EVERYTHING):
+            yield None
+        else:  # a picture that is hidden wholly need not be handed over
+            yield _edited(_canvas() if image is None else _opened(*_find(image, path, images.root)), edit)
+
+
+def _read_edit(removal: str, hidden: Sequence[Sequence[float]]) -> Edit | None:
+    """Read what is to be done; None where the whole picture is taken away."""
+    told = dict(item.partition("=")[::2] for item in removal.split())
+    feather = int(told.get("feather") or 0)
+    if "image" not in told:
+        return Edit(told.get("hidden") or "mask", feather, tuple(map(tuple, hidden)))
+    return Edit(_WHOLE[told["image"]], 0, _EVERYTHING) if told["image"] in _WHOLE else None
+
+
+@lru_cache(maxsize=_KEPT)
+def _edited(picture: Picture, edit: Edit) -> Picture:
+    if not edit.boxes:
+        return picture
+    height, width = picture.pixels.shape[:2]
+    edge = (width, height, width, height)
+    boxes = [tuple(map(min, box, edge)) for box in edit.boxes]
+    if edit.how == CROP:
+        return Picture.of(crop(picture.pixels, boxes))
+    return Picture.of(hide(picture.pixels, boxes, edit.how, edit.feather))
+
+
+@lru_cache(maxsize=1)
+def _canvas() -> Picture:
+    return Picture.of(np.full((_SIDE, _SIDE, 3), GRAY, np.uint8))
+
+
+@lru_cache(maxsize=_KEPT)
+def _opened(path: Path, stamp: tuple[int, int]) -> Picture:
+    try:
+        return Picture.of(_decoded(path, stamp[1]))
+    except (OSError, ValueError, SyntaxError) as error:
+        found = str(error).partition("\n")[0]
+        raise FileFormatError(
+            f"a picture in {path}", found, "bring the file again, or leave its examples out"
+        ) from None
+
+
+def _decoded(path: Path, size: int) -> Pixels:
+    """Open a picture after a look at what that will cost."""
+    from PIL import Image
+
+    if size > _BYTES:
+        raise OSError(f"{size:,} bytes, where {_BYTES:,} are allowed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
+        file = _begin(path)
+    with file:
+        if file.width * file.height > _PIXELS:
+            raise OSError(f"{file.width:,} x {file.height:,} pixels, where {_PIXELS:,} are allowed")
+        return np.asarray(file.convert("RGB"))
+
+
+def _begin(path: Path) -> "ImageFile":
+    from PIL import Image
+
+    try:
+        return Image.open(path, formats=_FORMATS)
+    except Image.DecompressionBombError as error:
+        raise OSError(str(error)) from None
+
+
+class _File(NamedTuple):
+    path: Path
+    stamp: tuple[int, int]
+
+
+def _find(image: str, path: str | None, root: Path | None) -> _File:
+    if path is None:
+        advice = "read the data with the folder of its pictures: images=FOLDER"
+        raise DataError(f"the path of a picture for image {image!r}", "none in the images table", advice)
+    if "://" in path:
+        raise DataError(f"a file as the picture of image {image!r}", f"the address {path}", "download it before")
+    if root is not None and not Path(normpath(path)).is_relative_to(normpath(root)):
+        found = f"the path {path}"
+        raise DataError(f"the picture of image {image!r} under {root}", found, "name the folder that holds them all")
+    try:
+        facts = Path(path).stat()
+    except OSError:
+        advice = "bring the file, or leave its examples out"
+        raise FileFormatError(f"the picture of image {image!r} at {path}", "no such file", advice) from None
+    return _File(Path(path), (facts.st_mtime_ns, facts.st_size))
+
+
+def _paths(probes: pl.DataFrame, images: Images) -> list[str | None]:
+    shown = probes.select("image") if "image" in probes.columns else pl.DataFrame({"image": [None] * probes.height})
+    known = picture_paths(images).filter(pl.col("image").is_in(shown["image"].drop_nulls().unique().implode()))
+    typed = shown.cast(pl.String)
+    return typed.join(known, on="image", how="left", validate="m:1", maintain_order="left")["path"].to_list()
+
+
+def picture_paths(images: Images) -> pl.DataFrame:
+    """List each image with the path of its picture; null where none is named."""
+    if "path" not in images.table.columns:
+        return images.table.select("image", path=pl.lit(None, pl.String))
+    root = "" if images.root is None else f"{images.root}/"
+    return images.table.select("image", path=pl.lit(root) + pl.col("path"))
