@@ -9,6 +9,7 @@ from eyechart.files import replacing
 from eyechart.layout import Layout
 from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
+from eyechart.reporting.gallery import Thumbnails, make_thumbnails
 from eyechart.reporting.page import render
 from eyechart.result import Result
 
@@ -30,10 +31,18 @@ __all__ = [
 def report(source: Source, to: str | Path) -> Path:
     """Write one self-contained page about a run folder, a result, or results by audit or by model and audit."""
     place = Path(to)
-    text = render(gather(source))
+    text = render(*_with_pictures(source))
     with replacing(place) as draft:
         draft.write_text(text, encoding="utf-8")
     return place
+
+
+def _with_pictures(source: Source) -> tuple[Page, Thumbnails]:
+    page = gather(source)
+    if not isinstance(source, str | Path):
+        return page, {}
+    drawings = [drawing for section in page.sections for drawing in section.drawings]
+    return page, make_thumbnails(drawings, Layout(Path(source)).data.images)
 
 
 def gather(source: Source) -> Page:

@@ -1,7 +1,7 @@
-"""Draw charts as SVG text with Altair; everything is named by roles, never by an audit's columns."""
+"""Draw charts with Altair, to look at and to play with; all is named by roles, never by an audit's columns."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from eyechart.reporting.drawing import VALUE_ROLES, Column, Drawing, say
 from eyechart.reporting.look import AGAINST, INK, MARK, PALETTE, SOFT, inlined, look
@@ -24,13 +24,20 @@ def drawable(drawing: Drawing) -> bool:
     return bool(drawing.rows) and found.keys() >= set(needed) and all(found[role] != "text" for role in numbers)
 
 
-def draw(drawing: Drawing, mark: str = "chart") -> str:
-    """Draw as SVG; `mark` begins every id inside, so that it must differ between the charts of one page."""
+class Drawn(NamedTuple):
+    """A chart, both as a Vega-Lite specification with its data inside and as SVG text."""
+
+    spec: dict[str, Any]
+    svg: str
+
+
+def draw(drawing: Drawing, mark: str = "chart") -> Drawn:
+    """Draw a chart; `mark` begins every id inside, so that it must differ between the charts of one page."""
     import vl_convert
 
-    chart = CHARTS[drawing.kind](drawing).configure(**look())
-    svg = vl_convert.vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
-    return inlined(svg, drawing.title, mark)
+    spec: dict[str, Any] = CHARTS[drawing.kind](drawing).configure(**look()).to_dict()
+    svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    return Drawn(spec, inlined(svg, drawing.title, mark))
 
 
 def caption(drawing: Drawing) -> str:
@@ -57,7 +64,7 @@ def _bars(drawing: Drawing) -> Chart:
         row["at"] = place
         row["name"] = "" if "color" in row and before.get("y", row) == row["y"] else _text(row["y"])
         row["said"] = _said(row, drawing)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=_tips(drawing))
     axis = _axis(drawing, "x", ("x", "low", "high"))
     # Past the edge of the scale an interval is cut, not drawn over the names.
     layers = [base.mark_bar(clip=True, size=15, opacity=0.85).encode(x=alt.X("x:Q", **axis), **_color(drawing))]
@@ -77,7 +84,8 @@ def _histogram(drawing: Drawing) -> Chart:
     chart = alt.Chart(alt.InlineData(values=_few_colors(drawing.records()))).mark_bar(
         binSpacing=1, stroke=None, opacity=0.85
     )
-    return chart.encode(x=bins, x2="to:Q", y=counts, **_color(drawing)).properties(width=WIDTH + 200, height=180)
+    bars = chart.encode(x=bins, x2="to:Q", y=counts, tooltip=_tips(drawing), **_color(drawing))
+    return bars.properties(width=WIDTH + 200, height=180)
 
 
 def _lines(drawing: Drawing) -> Chart:
@@ -90,7 +98,7 @@ def _lines(drawing: Drawing) -> Chart:
     if numeric:
         x = x.scale(zero=False, nice=False, padding=8)
     axis = _axis(drawing, "y", ("y", "low", "high"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, **_color(drawing))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, tooltip=_tips(drawing), **_color(drawing))
     layers = []
     if drawing.column("low") and drawing.column("high"):
         layers.append(base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", **axis), y2="high:Q"))
@@ -110,7 +118,7 @@ def _matrix(drawing: Drawing) -> Chart:
         row["said"] = f"{row['color']:.1f}" if number and value and value.kind == "share" else say(row["color"], "text")
     x = alt.X("x:N", title=_titled(drawing.column("x")), sort=None, axis=alt.Axis(orient="top", labelAngle=-35))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=x, y=alt.Y("y:N", title=_titled(drawing.column("y")), sort=None)
+        x=x, y=alt.Y("y:N", title=_titled(drawing.column("y")), sort=None), tooltip=_tips(drawing)
     )
     # Depth by opacity, not by a ramp of colours: it works on any background, and the number stands on top.
     depth = alt.Opacity("depth:Q", scale=alt.Scale(range=[0.06, 0.6]), legend=None)
@@ -125,10 +133,11 @@ def _scatter(drawing: Drawing) -> Chart:
     rows = _few_colors(drawing.records())
     x, y = (_axis(drawing, role, (role,), whole=False) for role in ("x", "y"))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y))
-    dots = base.mark_circle(size=46, opacity=0.65).encode(**_color(drawing))
+    dots = base.mark_circle(size=46, opacity=0.65).encode(tooltip=_tips(drawing), **_color(drawing))
     if drawing.column("label") and len(rows) <= MOST_LABELS:
         dots += base.mark_text(align="left", dx=8, color=INK, limit=160).encode(text="label:N")
-    return dots.properties(width=WIDTH + 200, height=300)
+    # Dragged and zoomed where the page is live; the picture is the same without.
+    return dots.properties(width=WIDTH + 200, height=300).interactive()
 
 
 CHARTS: dict[ViewKind, Callable[[Drawing], Chart]] = {
@@ -218,6 +227,20 @@ def _axis(drawing: Drawing, role: str, along: Iterable[str], *, whole: bool = Tr
     full = column is not None and column.kind == "share" and min(known, default=0) >= 0 and max(known, default=0) <= 100
     scale = alt.Scale(domain=[0, 100], nice=False) if full else alt.Scale(zero=whole)
     return {"scale": scale, "title": _titled(column), "axis": alt.Axis(tickCount=5)}
+
+
+def _tips(drawing: Drawing) -> list[Any]:
+    """Say everything about a mark when it is pointed at."""
+    import altair as alt
+
+    formats = {"share": ",.1f", "number": ",.4~g", "count": ","}
+    return [
+        alt.Tooltip(f"{column.role}:Q", title=_titled(column), format=formats[column.kind])
+        if column.kind in formats
+        else alt.Tooltip(f"{column.role}:N", title=column.name)
+        for column in drawing.columns
+        if column.role
+    ]
 
 
 def _color(drawing: Drawing) -> dict[str, Any]:

@@ -1,15 +1,19 @@
 """Gather all that a page says, as plain values that JSON can hold; nothing here knows how it will look."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import polars as pl
 
+from eyechart.comparison import compare, results_of
 from eyechart.files import our_version, read_table
 from eyechart.layout import Layout
 from eyechart.predictions import USABLE
+from eyechart.reporting.comparing import lay_out
 from eyechart.reporting.contents import (
+    Comparison,
     CountRow,
     Coverage,
     Facts,
@@ -34,7 +38,8 @@ def collect(layout: Layout) -> Page:
     models = layout.models()
     coverage = tuple(_cover(layout, model, condition) for model in models for condition in layout.conditions())
     stocks = tuple(Stock(model, counted) for model in models if (counted := _counts(layout.stock(model))))
-    return _page(facts.name, sections, facts=facts, coverage=coverage, stocks=stocks, origin=origin)
+    page = _page(facts.name, sections, facts=facts, coverage=coverage, stocks=stocks, origin=origin)
+    return replace(page, comparisons=tuple(_compare(layout)))
 
 
 def collect_results(results: Iterable[Result], studies: Iterable[Result] = ()) -> Page:
@@ -69,6 +74,7 @@ def _page(
         stocks=stocks,
         summary=tuple(map(_summarise, sections)),
         overviews=tuple(_overviews(sections)),
+        comparisons=(),
         sections=sections,
         origin=origin,
     )
@@ -126,6 +132,21 @@ def _summarise(section: Section) -> Summary:
         n=found.n if found else None,
         clusters=found.clusters if found else None,
     )
+
+
+def _compare(layout: Layout) -> Iterator[Comparison]:
+    """Set the models of a run side by side, audit by audit; results of different settings are not compared."""
+    for audit, results in results_of([layout]).items():
+        if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
+            table = compare(results, layout.data_with(_columns_of(results.values())))
+            whole, groups = (
+                lay_out(table.filter(part)) for part in (pl.col("by").is_null(), pl.col("by").is_not_null())
+            )
+            yield Comparison(audit, whole, groups, tuple(map(plain, table.iter_rows(named=True))))
+
+
+def _columns_of(results: Iterable[Result]) -> list[str]:
+    return sorted({name for result in results for name in result.measures["by"].drop_nulls()})
 
 
 def _overviews(sections: Iterable[Section]) -> Iterator[Drawing]:

@@ -13,7 +13,7 @@ LATEX = str.maketrans(
 )
 
 
-class Grid(NamedTuple):
+class TextGrid(NamedTuple):
     """A title, the names of the columns, and rows of text."""
 
     title: str
@@ -21,7 +21,7 @@ class Grid(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
-def lay_out(comparison: pl.DataFrame) -> Grid:
+def lay_out(comparison: pl.DataFrame) -> TextGrid:
     """Say each value with its interval, and below the base model's the paired difference with its q."""
     models = comparison["model"].unique(maintain_order=True).to_list()
     rows: dict[str, dict[str, str]] = {}
@@ -31,17 +31,22 @@ def lay_out(comparison: pl.DataFrame) -> Grid:
     against = f", differences to {bases[0]}" if bases else ""
     audits = " and ".join(comparison["audit"].unique(maintain_order=True).to_list())
     cells = tuple((name, *(said.get(model, "") for model in models)) for name, said in rows.items())
-    return Grid(f"{audits}: {len(models)} models{against}", ("measure", *models), cells)
+    return TextGrid(f"{audits}: {len(models)} models{against}", ("measure", *models), cells)
 
 
-def to_markdown(grid: Grid) -> str:
+def to_markdown(grid: TextGrid) -> str:
     """Write a table for a README or an issue."""
     lines = [grid.columns, tuple("---" for _ in grid.columns), *grid.rows]
-    escaped = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    escaped = ["| " + " | ".join(map(_plain, line)) + " |" for line in lines]
     return "\n".join([f"**{grid.title}**", "", *escaped, ""])
 
 
-def to_latex(grid: Grid) -> str:
+def _plain(cell: str) -> str:
+    """Keep a cell in its column, and data from being taken for HTML."""
+    return " ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def to_latex(grid: TextGrid) -> str:
     """Write a table for a paper, for the package booktabs."""
     lines = [" & ".join(cell.translate(LATEX) for cell in row) + r" \\" for row in (grid.columns, *grid.rows)]
     return "\n".join(
@@ -61,7 +66,7 @@ def to_latex(grid: Grid) -> str:
     )
 
 
-TEXTS: dict[str, Callable[[Grid], str]] = {"markdown": to_markdown, "latex": to_latex}
+TEXTS: dict[str, Callable[[TextGrid], str]] = {"markdown": to_markdown, "latex": to_latex}
 
 
 def _cell(row: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from eyechart.reporting.comparing import TextGrid
 from eyechart.reporting.drawing import Drawing
 from eyechart.result import State, Verdict
 
@@ -114,6 +115,16 @@ class Stock:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """Models side by side by one audit: a row of text for each measure, over all examples and by group."""
+
+    audit: str
+    whole: TextGrid
+    groups: TextGrid
+    records: tuple[dict[str, Any], ...]  # the same as numbers
+
+
+@dataclass(frozen=True)
 class Page:
     """All that a page says, in the order in which it is said."""
 
@@ -124,5 +135,6 @@ class Page:
     stocks: tuple[Stock, ...]
     summary: tuple[Summary, ...]
     overviews: tuple[Drawing, ...]
+    comparisons: tuple[Comparison, ...]
     sections: tuple[Section, ...]
     origin: Origin | None

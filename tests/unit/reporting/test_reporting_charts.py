@@ -34,6 +34,10 @@ def bars(n: int, *, left_out: int = 0, value: float | None = 0.5, table: str = "
     return Drawing("Bars", "", "bars", table, columns, rows, left_out)
 
 
+def svg_of(shown: Drawing, mark: str = "chart") -> str:
+    return draw(shown, mark).svg
+
+
 def words(svg: str) -> list[str]:
     """Read the text of an SVG with an XML parser, which also fails if it is not well-formed."""
     root = ET.fromstring(svg)  # noqa: S314 - our own drawing
@@ -42,7 +46,7 @@ def words(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("title", DRAWN)
 def test_every_kind_is_well_formed_and_shows_its_data_as_text(kinds: Result, nasty: str, title: str) -> None:
-    svg = draw(drawing(kinds, title))
+    svg = svg_of(drawing(kinds, title))
 
     found = words(svg)
 
@@ -59,25 +63,25 @@ def test_every_kind_of_chart_is_tried(kinds: Result) -> None:
 @pytest.mark.parametrize("title", DRAWN)
 def test_a_chart_has_no_colour_of_its_own(kinds: Result, title: str) -> None:
     """Every colour is a variable of the page, with a fallback."""
-    painted = re.findall(r'(?:fill|stroke)="([^"]+)"', draw(drawing(kinds, title)))
+    painted = re.findall(r'(?:fill|stroke)="([^"]+)"', svg_of(drawing(kinds, title)))
 
     assert [paint for paint in painted if not re.fullmatch(r"none|transparent|var\(--[a-z0-9-]+, #\w+\)", paint)] == []
 
 
 @pytest.mark.parametrize("title", DRAWN)
 def test_a_chart_fetches_nothing(kinds: Result, title: str) -> None:
-    svg = draw(drawing(kinds, title))
+    svg = svg_of(drawing(kinds, title))
 
     assert set(re.findall(r"https?://[^\"' ]+", svg)) == {"http://www.w3.org/2000/svg"}
     assert "href" not in svg
 
 
 def test_drawing_twice_gives_the_same_bytes(kinds: Result) -> None:
-    assert draw(drawing(kinds, "bars")) == draw(drawing(kinds, "bars"))
+    assert svg_of(drawing(kinds, "bars")) == svg_of(drawing(kinds, "bars"))
 
 
 def test_ids_begin_with_the_mark_and_are_the_ones_referred_to(kinds: Result) -> None:
-    svg = draw(drawing(kinds, "bars"), "mine")
+    svg = svg_of(drawing(kinds, "bars"), "mine")
 
     ids = re.findall(r' id="([^"]+)"', svg)
 
@@ -89,11 +93,11 @@ def test_ids_begin_with_the_mark_and_are_the_ones_referred_to(kinds: Result) -> 
 def test_text_that_looks_like_a_reference_stays_as_it_is() -> None:
     odd = replace(bars(1), rows=((0.5, 'url(#clip0) id="clip0" 1.23456', 7),))
 
-    assert 'url(#clip0) id="clip0" 1.23456' in words(draw(odd))
+    assert 'url(#clip0) id="clip0" 1.23456' in words(svg_of(odd))
 
 
 def test_a_bar_says_its_number_its_interval_and_n(result: Result) -> None:
-    found = words(draw(prepare(result, result.views[0])))
+    found = words(svg_of(prepare(result, result.views[0])))
 
     assert "66.7 [65.7, 67.7] · n 42" in found
 
@@ -101,18 +105,18 @@ def test_a_bar_says_its_number_its_interval_and_n(result: Result) -> None:
 def test_bars_of_shares_span_0_to_100(result: Result) -> None:
     within = replace(prepare(result, result.views[0]), rows=((0.2, "a", 0.1, 0.3, 9),))
 
-    assert {"0", "20", "40", "60", "80", "100"} <= set(words(draw(within)))
+    assert {"0", "20", "40", "60", "80", "100"} <= set(words(svg_of(within)))
 
 
 def test_bars_of_differences_span_their_values() -> None:
-    found = words(draw(bars(2, value=-0.031)))
+    found = words(svg_of(bars(2, value=-0.031)))
 
     assert "100" not in found
     assert "-3.1 · n 1,000" in found
 
 
 def test_a_bar_without_a_value_keeps_its_place() -> None:
-    found = words(draw(bars(1, value=None)))
+    found = words(svg_of(bars(1, value=None)))
 
     assert "bar 0" in found
     assert "- · n 1,000" in found
@@ -121,7 +125,7 @@ def test_a_bar_without_a_value_keeps_its_place() -> None:
 def test_many_bars_are_cut_and_counted() -> None:
     many = bars(MOST_BARS + 7)
 
-    found = words(draw(many))
+    found = words(svg_of(many))
 
     assert f"bar {MOST_BARS - 1}" in found
     assert f"bar {MOST_BARS}" not in found
@@ -132,7 +136,7 @@ def test_many_colours_become_few(kinds: Result) -> None:
     columns = (Column("x", "x", "number"), Column("y", "y", "number"), Column("c", "color", "text"))
     crowded = Drawing("", "", "scatter", "t", columns, tuple((k, k, f"color {k}") for k in range(12)))
 
-    found = words(draw(crowded))
+    found = words(svg_of(crowded))
 
     assert "color 6" in found
     assert "color 7" not in found
@@ -144,7 +148,7 @@ def test_a_large_matrix_is_cut_to_a_corner() -> None:
     cells = tuple((f"x{a}", f"y{b}", 0.125) for a in range(MOST_BARS + 1) for b in range(2))
     large = Drawing("", "", "matrix", "t", columns, cells)
 
-    assert words(draw(large)).count("12.5") == MOST_BARS * 2
+    assert words(svg_of(large)).count("12.5") == MOST_BARS * 2
     assert caption(large) == "Drawn are the first 60, and 2 more are not: they are in the table."
 
 
@@ -178,7 +182,7 @@ def test_a_chart_without_a_needed_role_is_a_table(kinds: Result) -> None:
 
 
 def test_the_title_is_heard_and_escaped() -> None:
-    svg = draw(replace(bars(1), title='a "b" <c>'))
+    svg = svg_of(replace(bars(1), title='a "b" <c>'))
 
     assert ET.fromstring(svg).get("aria-label") == 'a "b" <c>'  # noqa: S314 - our own drawing
 
@@ -188,6 +192,6 @@ def test_a_table_of_bars_keeps_its_order_with_colours(kinds: Result) -> None:
     table = pl.DataFrame({"g": ["a", "b", "a"], "v": [3, 2, 1], "c": ["one", "one", "two"]})
     held = replace(kinds, tables={**kinds.tables, "t": table})
 
-    found = words(draw(prepare(held, View("bars", "t", "", "", {"x": "v", "y": "g", "color": "c"}))))
+    found = words(svg_of(prepare(held, View("bars", "t", "", "", {"x": "v", "y": "g", "color": "c"}))))
 
     assert [word for word in found if word in ("a", "b", "1", "2", "3")][-5:] == ["a", "b", "3", "1", "2"]

@@ -110,6 +110,20 @@ VIEWS = (
         {"x": "share", "y": "answer_type", "color": "subset", "n": "n"},
     ),
     View(
+        "gallery",
+        "gallery",
+        "Confirmed rules, with examples and counterexamples",
+        "The surest rules of each kind; the objects that a rule speaks of are framed.",
+        {
+            "group": "rule",
+            "image": "image",
+            "boxes": "boxes",
+            "title": "question",
+            "answer": "reference",
+            "rule": "here",
+        },
+    ),
+    View(
         "matrix",
         "surface",
         "Accuracy of the shortcut classifier by support and confidence",

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from eyechart.audits.rules.audit import RulesAudit
+from eyechart.audits.rules.gallery import gallery_table
 from eyechart.audits.rules.mined import Search, tell
 from eyechart.audits.rules.parts import Parts, count_parts, divide
 from eyechart.audits.rules.published import label_by_ids, no_rules_table
@@ -31,6 +32,7 @@ def study_by_rules(audit: RulesAudit, data: Dataset) -> Result:
     labelled = parts.judged.examples.with_columns(found.rows["kind"], found.rows["matches"])
     tables = study_tables(parts.judged.examples, found.rows, found.rules)
     tables["shown"] = shown_table(labelled, found.rules, found.mined, numbered.judged)
+    tables["gallery"] = gallery_table(parts.judged, found.rules, found.mined, numbered.judged)
     if surface is not None:
         tables["surface"] = surface
     measures = list(measure_study(found.rows, found.rules, how)) if found.rows.height else []

@@ -1,0 +1,24 @@
+"""A page as Markdown, as GitHub shows it: for a pull request or the summary of a job."""
+
+from eyechart.reporting.comparing import TextGrid, to_markdown
+from eyechart.reporting.contents import Page, Summary
+
+SIGNS = {"clear": "✅ clear", "caught": "❌ caught", "undecided": "❔ undecided", "none": "no verdict"}
+COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
+
+
+def summarise(page: Page) -> str:
+    """Write the verdicts, then the models side by side over all examples."""
+    lines = [f"# {page.title}", ""]
+    if page.facts:
+        lines += [f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
+    lines.append(to_markdown(TextGrid("What was found", COLUMNS, tuple(map(_row, page.summary)))))
+    lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
+    if page.origin and page.origin.command:
+        lines += ["```console", f"$ {page.origin.command}", "```", ""]
+    return "\n".join(lines)
+
+
+def _row(row: Summary) -> tuple[str, ...]:
+    n, clusters = ("" if number is None else f"{number:,}" for number in (row.n, row.clusters))
+    return row.audit, row.subject, SIGNS[row.state], row.sentence, f"{row.said} {row.measure}", n, clusters

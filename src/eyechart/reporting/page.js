@@ -1,0 +1,109 @@
+// Charts come alive when they are scrolled to; charts and tables can be saved. Without this script the page shows the same, still.
+
+const charts = document.querySelectorAll("figure[data-chart]");
+
+async function bringAlive(figure) {
+  const place = figure.querySelector(".chart");
+  const spec = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+  const live = document.createElement("div");
+  try {
+    await window.vegaEmbed(live, spec, { actions: false, renderer: "svg", ast: true });
+  } catch {
+    return; // the still picture stays
+  }
+  const svg = live.querySelector("svg");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", figure.querySelector("figcaption strong").textContent);
+  place.replaceChildren(live);
+  figure.dataset.chart = "live";
+}
+
+// Colours are variables of this page; a file of its own needs them spelled out.
+function asFile(svg) {
+  const copy = svg.cloneNode(true);
+  const mine = svg.querySelectorAll("*");
+  copy.querySelectorAll("*").forEach((element, at) => {
+    const style = getComputedStyle(mine[at]);
+    for (const name of ["fill", "stroke"]) {
+      if (element.hasAttribute(name)) element.setAttribute(name, style[name]);
+    }
+  });
+  const size = svg.getBoundingClientRect();
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", size.width);
+  copy.setAttribute("height", size.height);
+  copy.setAttribute("font-family", "sans-serif");
+  return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function savePicture(figure, kind) {
+  const svg = figure.querySelector(".chart svg");
+  const name = figure.querySelector("figcaption strong").textContent.replace(/[^\w]+/g, "-").toLowerCase();
+  const file = asFile(svg);
+  if (kind === "svg") {
+    save(file, `${name}.svg`);
+    return;
+  }
+  const size = svg.getBoundingClientRect();
+  const image = new Image();
+  image.onload = () => {
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * size.width;
+    canvas.height = 2 * size.height;
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = getComputedStyle(document.body).backgroundColor;
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => save(blob, `${name}.png`));
+    URL.revokeObjectURL(image.src);
+  };
+  image.src = URL.createObjectURL(file);
+}
+
+const escaped = { "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "{": "\\{", "}": "\\}",
+  "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\\": "\\textbackslash{}" };
+
+const writers = {
+  csv: (rows) => rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(",")),
+  md: ([head, ...rows]) =>
+    [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`),
+  tex: (rows) => {
+    const lines = rows.map((row) => row.map((cell) => cell.replace(/[&%$#_{}~^\\]/g, (sign) => escaped[sign])).join(" & ") + " \\\\");
+    return [`\\begin{tabular}{${"l".repeat(rows[0].length)}}`, "\\toprule", lines[0], "\\midrule", ...lines.slice(1), "\\bottomrule", "\\end{tabular}"];
+  },
+};
+
+function saveTable(table, kind) {
+  const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim().replace(/\s+/g, " ")));
+  save(new Blob([writers[kind](rows).join("\n") + "\n"], { type: "text/plain" }), `eyechart.${kind}`);
+}
+
+for (const button of document.querySelectorAll("button[data-save]")) {
+  const kind = button.dataset.save;
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    if (kind in writers) saveTable(button.parentElement.previousElementSibling.querySelector("table"), kind);
+    else savePicture(button.closest("figure"), kind);
+  });
+}
+
+const watcher = new IntersectionObserver((seen) => {
+  for (const { isIntersecting, target } of seen) {
+    if (isIntersecting) {
+      watcher.unobserve(target);
+      bringAlive(target);
+    }
+  }
+}, { rootMargin: "400px" });
+charts.forEach((figure) => watcher.observe(figure));
+
+// Print what is folded, too.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
