@@ -1,0 +1,104 @@
+"""The judgement of a model: join its answers to the judged examples, measure, and conclude."""
+
+from dataclasses import asdict
+
+import polars as pl
+
+from eyechart.audits.measuring import count_unscored, measured_by, score_rows
+from eyechart.audits.splits.audit import SplitsAudit
+from eyechart.audits.splits.measures import (
+    ANSWER,
+    GROUP,
+    POOLED,
+    TYPE,
+    Measured,
+    Scored,
+    measure_judged,
+    measure_validation,
+)
+from eyechart.audits.splits.names import VAL
+from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, divide
+from eyechart.audits.splits.release import SCORE, release_table, within_vocabulary
+from eyechart.audits.splits.sets import sets_table, sides_table
+from eyechart.audits.splits.views import judge_views
+from eyechart.audits.splits.worst import worst_table
+from eyechart.dataset import Dataset
+from eyechart.predictions import Predictions
+from eyechart.probes import OWN
+from eyechart.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.scoring import chosen_score
+
+
+def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: Predictions) -> Result:
+    """Score the answers and measure them on every set."""
+    examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
+    how = chosen_score(audit.score, examples)
+    if audit.compat == "release":
+        examples, how = within_vocabulary(examples, _train(audit, data)), SCORE
+    answered = predictions.beside(examples, OWN)
+    scored = score_rows(answered, how)
+    concepts = tuple(study.tables["concepts"]["concept"])
+    rows = scored.join(_strata(examples, study), on="id", validate="1:1")
+    rows = rows.join(study.rows.drop("cluster"), on="id", validate="1:1").sort("id")
+    judged, validated = _measure(rows, concepts, how)
+    groups = [measured_by(data, judged.rows, judged.measures[0], column) for column in audit.by if judged.rows.height]
+    sets = sets_table(judged.measures, study.tables["concepts"])
+    tables = {"counts": count_unscored(answered, scored), "sets": sets, "sides": sides_table(judged.measures, concepts)}
+    if "labels" in study.tables:
+        tables["worst"] = worst_table(judged.rows, study.tables["labels"], list(concepts))
+    if audit.compat == "release":
+        tables["release"] = release_table(judged.measures)
+    return Result(
+        audit=audit.name,
+        subject=predictions.model,
+        settings=study.settings,
+        measures=pl.concat([measures_table([*judged.measures, *validated.measures]), *groups]),
+        rows=pl.concat([judged.rows, validated.rows], how="diagonal").select(pl.exclude(TYPE, ANSWER, f"^{GROUP}.*$")),
+        tables=tables,
+        views=judge_views(tables, audit.by),
+        verdict=decide(judged.measures, audit.margin),
+    )
+
+
+def _train(audit: SplitsAudit, data: Dataset) -> pl.DataFrame:
+    parts = divide(data, audit.judge_split, audit.resplit, audit.seed)
+    return parts.data.examples.filter(parts.part == TRAIN)
+
+
+def _strata(examples: pl.DataFrame, study: Result) -> pl.DataFrame:
+    """Name the type, the answer and the groups of each example, within which head and tail are compared."""
+    typed = "question_type" in examples.columns
+    kind = pl.col("question_type").fill_null("") if typed else pl.lit("")
+    known = examples.select("id", kind.alias(TYPE), pl.col("answer").fill_null("").alias(ANSWER))
+    if "labels" not in study.tables:
+        return known
+    labels = study.tables["labels"]
+    if not typed and "QT" in labels.columns:
+        known = known.drop(TYPE).join(labels.select(id="example", **{TYPE: "QT"}), on="id", validate="1:1")
+    return known.join(labels.select(pl.col("example").alias("id"), pl.exclude("example").name.prefix(GROUP)), on="id")
+
+
+def _measure(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> tuple[Measured, Measured]:
+    """Measure the judged rows, and apart from them those of val where they were asked."""
+    if "part" not in rows.columns:
+        return measure_judged(Scored(rows, concepts, how)), Measured([], rows.clear())
+    names = {VAL + name: name for name in concepts}
+    judged = rows.filter(pl.col("part") == JUDGED).drop(*names)
+    val = rows.filter(pl.col("part") == VALIDATION).drop(*concepts).rename(names)
+    return measure_judged(Scored(judged, concepts, how)), measure_validation(Scored(val, concepts, how))
+
+
+def decide(measures: list[Measure], margin: float) -> Verdict:
+    """Conclude from the largest gap that it follows a shortcut, and from all gaps together that it does not."""
+    found = {measure.name: measure for measure in measures if measure.by is None}
+    if "largest gap" not in found or POOLED not in found:
+        sentence = f"Accuracy is {speak(asdict(found['accuracy']))}; the OOD test sets are too small to compare with."
+        return Verdict("none", "accuracy", sentence)
+    largest, pooled = found["largest gap"], found[POOLED]
+    most = f"{speak(asdict(largest))} points on {str(largest.note).partition(';')[0]}"
+    whole = f"{speak(asdict(pooled))} over all concepts"
+    if largest.low > margin:
+        return Verdict("caught", "largest gap", f"In one group it is worse on rare answers: by {most}, and {whole}.")
+    if pooled.high < margin:
+        return Verdict("clear", POOLED, f"In one group it is no worse on rare answers: by {whole}, at most {most}.")
+    return Verdict("undecided", "largest gap", f"Too close to tell: worse on rare answers by {most}, and {whole}.")

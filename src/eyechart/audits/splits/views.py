@@ -1,0 +1,101 @@
+"""The figures of the paper, as views of tables."""
+
+import polars as pl
+
+from eyechart.result import View
+
+BARS = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
+
+
+def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
+    """Draw the tables that have rows, and the answers of the first groups that are listed."""
+    drawn = [view for view in VIEWS if tables[view.table].height]
+    first = tables["answers"].select("concept", "group").unique("concept", keep="first", maintain_order=True)
+    return (*drawn, *(_answers_of(concept, group) for concept, group in first.head(3).iter_rows()))
+
+
+def _answers_of(concept: str, group: str) -> View:
+    return View(
+        "bars",
+        "answers",
+        f"Answers of the {concept} group '{group}'",
+        "Train and judged examples share their frequent answers; the OOD set holds those below the cut (tail).",
+        {"x": "share", "y": "answer", "color": "part", "n": "n", "label": "side"},
+        {"concept": concept, "group": group},
+    )
+
+
+VIEWS = (
+    View(
+        "table",
+        "concepts",
+        "Groups, heads and tails of each shortcut",
+        "Imbalanced groups have a normalised entropy below the threshold; tail is the OOD test set. Low imbalance (E) "
+        "means that the concept says much about the answer.",
+    ),
+    View(
+        "matrix",
+        "jaccard",
+        "How alike the heads of the shortcuts are",
+        "Jaccard similarity of two heads: 1 where two shortcuts are carried by the same examples.",
+        {"x": "with", "y": "of", "color": "share"},
+    ),
+    View(
+        "matrix",
+        "coincidence",
+        "How much the OOD test sets overlap",
+        "The share of the set at the left that is also in the set above.",
+        {"x": "with", "y": "of", "color": "share"},
+    ),
+    View("table", "shown", "Examples with their concepts", "The concepts that an example is grouped by."),
+)
+
+
+def judge_views(tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
+    """Draw accuracy on heads and tails, the drops, imbalance against accuracy, and the worst groups."""
+    drawn = [view for view in JUDGE_VIEWS if tables.get(view.table, pl.DataFrame()).height]
+    return (*drawn, *(_accuracy_by(name) for name in by))
+
+
+def _accuracy_by(column: str) -> View:
+    reading = "A bar is an accuracy; whiskers are 95 % intervals."
+    return View("bars", "measures", f"Accuracy by {column}", reading, BARS, {"by": column, "name": "accuracy"})
+
+
+JUDGE_VIEWS = (
+    View(
+        "bars",
+        "sides",
+        "Accuracy on the head and the tail of each shortcut",
+        "A model that follows a shortcut is right on its head and wrong on its tail; whiskers are 95 % intervals.",
+        {"x": "accuracy", "y": "concept", "color": "side", "low": "low", "high": "high", "n": "n"},
+    ),
+    View(
+        "bars",
+        "sets",
+        "Head less tail in the same groups",
+        "How much worse the model is on rare answers of the same group and question type; whiskers are 95 % intervals.",
+        {"x": "gap", "y": "concept", "low": "gap_low", "high": "gap_high", "n": "n_tail"},
+    ),
+    View(
+        "bars",
+        "sets",
+        "What is lost on each OOD test set",
+        "Accuracy on all judged examples less accuracy on the tail; whiskers are 95 % intervals.",
+        {"x": "drop", "y": "concept", "low": "drop_low", "high": "drop_high", "n": "n_tail"},
+    ),
+    View(
+        "scatter",
+        "sets",
+        "Imbalance of the data against accuracy on the OOD test set",
+        "Low E is an imbalanced shortcut; in the paper its OOD test set is the harder for it.",
+        {"x": "imbalance", "y": "tail", "label": "concept"},
+    ),
+    View(
+        "table",
+        "sets",
+        "All sets",
+        "Gap compares head and tail of one group and question type; matched, of one question type and answer.",
+    ),
+    View("table", "worst", "Worst groups", "Groups whose tail is surely far below their head come first."),
+)

@@ -1,0 +1,41 @@
+"""The words or objects of an example that tell most about its own answer, by pointwise mutual information.
+
+    MI(w, a) = log( f(w, a) K / (f(w) f(a)) )
+
+f counts the examples that have the word, the answer, or both; K counts all. Within one example a and K are the same
+for all candidates, so they are ranked by f(w, a) / f(w), which leaves equal ones exactly equal.
+"""
+
+import polars as pl
+
+TIES: dict[str, tuple[str, bool]] = {"frequent": ("single", True), "rare": ("single", False), "text": ("text", False)}
+
+
+def most_salient(candidates: pl.DataFrame, ties: str = "frequent") -> pl.DataFrame:
+    """Find the best two candidates of each row that has any: columns row, first, second (null where there is none).
+
+    `candidates` has row, text, answer and counted (whether its example is counted in f), each text of a row once. Of
+    equals the more frequent text wins, or the rarer, and then the first in the alphabet. A text that no counted
+    example has comes last.
+    """
+    texts = pl.Enum(candidates["text"].unique().sort())
+    joint = pl.col("counted").sum().over("text", "answer")
+    ranked = (
+        candidates.with_columns(pl.col("text").cast(texts), pl.col("answer").cast(pl.Categorical).to_physical())
+        .with_columns(joint.alias("joint"), pl.col("counted").sum().over("text").alias("single"))
+        .select("row", "text", "single", (pl.col("joint") / pl.col("single")).fill_nan(-1.0).alias("ratio"))  # Eq. 6, 9
+        .sort("row", "ratio", TIES[ties][0], "text", descending=[False, True, TIES[ties][1], False])
+    )
+    follows = pl.col("row").shift(-1) == pl.col("row")
+    second = pl.when(follows).then(pl.col("text").shift(-1))
+    best = pl.col("row").ne_missing(pl.col("row").shift())
+    return (
+        ranked.select(
+            "row",
+            pl.col("text").cast(pl.String).alias("first"),
+            second.cast(pl.String).alias("second"),
+            best.alias("best"),
+        )
+        .filter("best")
+        .drop("best")
+    )

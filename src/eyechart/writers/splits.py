@@ -1,0 +1,179 @@
+"""Write a study of `splits` as others released theirs.
+
+splits             the layout of VQA-VS: Training, Val, IID-Test and OOD-Test/<S>, each with -Ques.json and -Ans.json as
+                   bare lists aligned by position; beside them flat lists, ids/<S>_head.json and ids/<S>_tail.json
+splits-gqa         <S>_head.json and <S>_tail.json with records by id, in the form of GQA
+splits-models      models.json: the accuracies of the models of a run on all sets, a line each (Tables 2 and 3)
+splits-selection   selection.json: which checkpoint each strategy would have chosen among the models of a run
+
+Ids are numbers where all of them are. The confidences of VQA's annotators are not among our data and are left out.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import orjson
+import polars as pl
+
+from eyechart.audits.splits import SplitsAudit
+from eyechart.audits.splits.names import HEAD, TAIL
+from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, divide
+from eyechart.audits.splits.selection import selection_table
+from eyechart.audits.splits.side_by_side import models_table
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.files import replacing
+from eyechart.layout import Layout
+from eyechart.result import Result
+
+FOLDERS = {TRAIN: "Training", VALIDATION: "Val", JUDGED: "IID-Test"}
+OOD = "OOD-Test"
+_NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # what comes back the same from a number
+
+
+def export_splits(run: Layout, folder: Path) -> dict[str, int]:
+    """Write the sets of the study in a run in the layout of VQA-VS, and the ids of heads and tails."""
+    return write_splits(run.data, _study(run), folder)
+
+
+def export_gqa_ood(run: Layout, folder: Path) -> dict[str, int]:
+    """Write heads and tails of the study in a run as records by id."""
+    return write_gqa_ood(run.data, _study(run), folder)
+
+
+def export_selection(run: Layout, folder: Path) -> dict[str, int]:
+    """Write which of the models of a run each strategy of model selection would have chosen."""
+    return _write_table(selection_table(_judged(run)), folder / "selection.json")
+
+
+def export_models(run: Layout, folder: Path) -> dict[str, int]:
+    """Write the accuracies of all models of a run on all sets, a line each."""
+    return _write_table(models_table(_judged(run)), folder / "models.json")
+
+
+def _judged(run: Layout) -> dict[str, Result]:
+    judged = {model: results["splits"] for model, results in run.results().items() if "splits" in results}
+    if not judged:
+        raise DataError(f"judgements of the audit 'splits' in {run.folder}", "none", "run `eyechart audit -a splits`")
+    return judged
+
+
+def _write_table(table: pl.DataFrame, file: Path) -> dict[str, int]:
+    with replacing(file) as draft:
+        table.write_json(draft)
+    return {file.name: table.height}
+
+
+def write_splits(data: Dataset, study: Result, folder: Path) -> dict[str, int]:
+    """Write every part and every OOD test set, and count what each file holds."""
+    written = {}
+    for place, examples in _sets(data, study):
+        for ending, table in (("Ques", _questions(examples)), ("Ans", _annotations(examples))):
+            name = f"{place}-{ending}.json"
+            with replacing(folder / name) as draft:
+                table.write_json(draft)
+            written[name] = table.height
+    for concept in concepts_of(study):
+        for side in (HEAD, TAIL):
+            name = f"ids/{_file(concept)}_{side}.json"
+            ids = _numbers(_on_side(study, concept, side).get_column("id"))
+            with replacing(folder / name) as draft:
+                draft.write_text(json.dumps(ids.to_list()), encoding="utf-8")
+            written[name] = len(ids)
+    return written
+
+
+def write_gqa_ood(data: Dataset, study: Result, folder: Path) -> dict[str, int]:
+    """Write records by id of the head and the tail of each concept."""
+    written = {}
+    for concept in concepts_of(study):
+        for side in (HEAD, TAIL):
+            name = f"{_file(concept)}_{side}.json"
+            some = data.examples.join(_on_side(study, concept, side), on="id", how="semi").sort("id")
+            records = dict(zip(some["id"], _records(some).iter_rows(named=True), strict=True))
+            with replacing(folder / name) as draft:
+                draft.write_bytes(orjson.dumps(records))
+            written[name] = len(records)
+    return written
+
+
+def concepts_of(study: Result) -> list[str]:
+    """Name the concepts of a study, or say that it is another audit's."""
+    if study.audit != "splits":
+        raise DataError("a study of the audit 'splits'", f"one of {study.audit!r}", "export the study of that audit")
+    return study.tables["concepts"]["concept"].to_list()
+
+
+def _study(run: Layout) -> Result:
+    studies = run.studies()
+    if "splits" not in studies:
+        found = f"studies of {', '.join(studies) or 'none'}"
+        raise DataError(f"a study of the audit 'splits' in {run.folder}", found, "run `eyechart study -a splits`")
+    return studies["splits"]
+
+
+def _sets(data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
+    """List the place of each set and its examples, sorted by id."""
+    settings = study.settings | {"concepts": tuple(study.settings["concepts"]), "by": tuple(study.settings["by"])}
+    audit = SplitsAudit(**settings)
+    parts = divide(data, audit.judge_split, audit.resplit, audit.seed)
+    for part, name in FOLDERS.items():
+        yield f"{name}/{name}", parts.data.examples.filter(parts.part == part)
+    for concept in concepts_of(study):
+        tail = parts.data.examples.join(_on_side(study, concept, TAIL), on="id", how="semi").sort("id")
+        yield f"{OOD}/{_file(concept)}/{OOD}-{_file(concept)}", tail
+
+
+def _on_side(study: Result, concept: str, side: str) -> pl.DataFrame:
+    return study.rows.filter(pl.col(concept) == side).select("id")
+
+
+def _questions(examples: pl.DataFrame) -> pl.DataFrame:
+    return examples.select(_numbers(examples["image"]).alias("image_id"), "question", _question_id(examples))
+
+
+def _annotations(examples: pl.DataFrame) -> pl.DataFrame:
+    """Lay out the reference answer, the human answers and the types, under VQA's names."""
+    texts = [
+        (pl.col(name) if name in examples.columns else pl.lit(None, pl.String)).alias(name)
+        for name in ("question_type", "answer_type")
+    ]
+    said = pl.struct(pl.element().alias("answer"), (pl.element().cum_count()).alias("answer_id"))
+    people = pl.col("answers") if "answers" in examples.columns else pl.concat_list("answer")
+    return examples.select(
+        texts[0],
+        pl.col("answer").alias("multiple_choice_answer"),
+        people.list.drop_nulls().list.eval(said).alias("answers"),
+        _numbers(examples["image"]).alias("image_id"),
+        texts[1],
+        _question_id(examples),
+    )
+
+
+def _question_id(examples: pl.DataFrame) -> pl.Series:
+    return _numbers(examples["id"]).alias("question_id")
+
+
+def _numbers(ids: pl.Series) -> pl.Series:
+    """Turn ids into numbers where all of them come back the same."""
+    return ids.cast(pl.Int64) if ids.str.contains(_NUMBER).all() else ids
+
+
+def _records(examples: pl.DataFrame) -> pl.DataFrame:
+    """Lay examples out under GQA's names."""
+    names = {"question": "question", "answer": "answer", "image": "imageId", "full_answer": "fullAnswer"}
+    plain = [pl.col(ours).alias(theirs) for ours, theirs in names.items() if ours in examples.columns]
+    nested = {
+        "types": {"question_type": "structural", "semantic_type": "semantic", "detailed_type": "detailed"},
+        "groups": {"group_local": "local", "group_global": "global"},
+    }
+    for field, columns in nested.items():
+        known = [pl.col(ours).alias(theirs) for ours, theirs in columns.items() if ours in examples.columns]
+        plain += [pl.struct(known).alias(field)] if known else []
+    return examples.select(plain)
+
+
+def _file(concept: str) -> str:
+    return quote(concept, safe="+ ")

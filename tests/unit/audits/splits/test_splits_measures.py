@@ -1,0 +1,142 @@
+"""Measures are what they are called, and their intervals those of other ways to the same number."""
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.audits import make_audit
+from eyechart.audits.splits import SplitsAudit
+from eyechart.audits.splits.contributions import drop_from_all, set_mean
+from eyechart.audits.splits.within import Sides, gap_contributions
+from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
+from eyechart.readers import read
+from eyechart.result import Result
+from eyechart.statistics import mean
+from eyechart.verbs import audit
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=8, images=600)
+
+
+@pytest.fixture(scope="module")
+def judged(world: Dataset) -> Result:
+    return audit(world, "world:mix:seer=0.5,cheater=0.5", ["splits"])["splits"]
+
+
+def test_every_measure_with_a_column_is_the_mean_of_it(judged: Result) -> None:
+    """A comparison of models pairs these columns, so their mean over the measure's rows must be the value."""
+    checked = 0
+    for one in judged.measures.filter(pl.col("of").is_not_null()).iter_rows(named=True):
+        rows = judged.rows if one["by"] is None else judged.rows.filter(pl.col(one["by"]) == one["group"])
+        values = rows[one["of"]].drop_nulls()
+        assert values.mean() == pytest.approx(one["value"], abs=1e-12), one["name"]
+        assert (len(values) == one["n"]) or one["name"].startswith(("drop", "union")), one["name"]
+        checked += 1
+    assert checked > 40
+
+
+def test_means_and_drops_are_those_of_the_sets(judged: Result) -> None:
+    rows = judged.rows
+    tails = {name: rows.filter(pl.col(name) == "tail")["accuracy"].mean() for name in judged.tables["sets"]["concept"]}
+    overall = rows["accuracy"].mean()
+
+    assert judged.measure("OOD mean", "plain").value == pytest.approx(np.mean(list(tails.values())))
+    assert judged.measure("OOD mean, visual", "plain").value == pytest.approx((tails["KO"] + tails["KOP"]) / 2)
+    for name, value in tails.items():
+        assert judged.measure(f"drop, {name}", "plain").value == pytest.approx(overall - value)
+    union = rows.filter(pl.any_horizontal(pl.col(list(tails)) == "tail"))["accuracy"].mean()
+    assert judged.measure("accuracy", "plain", "union", "tail").value == pytest.approx(union)
+
+
+def jackknife_error(scores: np.ndarray, sets: list[np.ndarray], clusters: np.ndarray) -> float:
+    """Leave out each cluster in turn."""
+    values = []
+    for one in np.unique(clusters):
+        kept = clusters != one
+        values.append(scores[kept].mean() - np.mean([scores[kept & inside].mean() for inside in sets]))
+    n = len(values)
+    return float(np.sqrt((n - 1) / n * np.sum((np.array(values) - np.mean(values)) ** 2)))
+
+
+def test_the_error_of_a_drop_over_overlapping_sets_is_that_of_a_jackknife() -> None:
+    clusters = np.repeat(np.arange(150), 4)
+    scores = (RNG.random(600) < np.repeat(RNG.random(150), 4)).astype(float)
+    sets = [RNG.random(600) < share for share in (0.2, 0.3, 0.5)]
+    sets[1] |= sets[0]
+
+    found = mean(drop_from_all(scores, sets), clusters, kind="differences")
+
+    assert found.se == pytest.approx(jackknife_error(scores, sets, clusters), rel=0.05)
+    assert set_mean(scores, sets).mean() == pytest.approx(np.mean([scores[one].mean() for one in sets]))
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10_000), strata=st.integers(1, 12))
+def test_the_gap_is_the_coefficient_of_a_regression_with_strata(seed: int, strata: int) -> None:
+    """Value and clustered error are those of statsmodels with a dummy for each stratum."""
+    rng = np.random.default_rng(seed)
+    n = 120
+    group, tail = rng.integers(0, strata, n), (rng.random(n) < 0.4).astype(float)
+    scores, clusters = rng.random(n), rng.integers(0, 40, n)
+
+    found = gap_contributions(Sides(scores, tail, group))
+
+    assert found is not None
+    used = ~np.isnan(found)
+    dummies = (group[used, None] == np.unique(group[used])).astype(float)
+    fitted = sm.OLS(scores[used], np.column_stack([tail[used], dummies])).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters[used], "use_correction": True}
+    )
+    estimate = mean(found[used], clusters[used], kind="differences")
+    assert estimate.value == pytest.approx(-fitted.params[0], abs=1e-9)
+    assert estimate.se == pytest.approx(fitted.bse[0], rel=1e-6)
+
+
+def test_strata_of_one_side_say_nothing() -> None:
+    found = gap_contributions(Sides(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0, 1])))
+
+    assert found is None
+
+
+def test_a_guesser_whose_chances_hang_on_the_type_has_a_drop_but_no_gap() -> None:
+    """Yes/no questions are easier by chance; where tails have fewer of them, the drop is mechanical."""
+    rng = np.random.default_rng(1)
+    n = 20_000
+    kind = rng.integers(0, 2, n)
+    tail = rng.random(n) < np.where(kind == 0, 0.1, 0.6)
+    scores = (rng.random(n) < np.where(kind == 0, 0.5, 0.1)).astype(float)
+
+    drop = mean(drop_from_all(scores, [tail]), kind="differences")
+    gap = mean(gap_contributions(Sides(scores, tail.astype(float), kind)), kind="differences")
+
+    assert drop.low > 0.05
+    assert gap.low < 0 < gap.high
+
+
+def test_worst_groups_have_the_accuracies_they_are_said_to_have(world: Dataset, judged: Result) -> None:
+    labels = make_labels(world)
+    for one in judged.tables["worst"].head(20).iter_rows(named=True):
+        members = judged.rows.join(labels.filter(pl.col(one["concept"]) == one["group"]), on="id", how="semi")
+        for side in ("head", "tail"):
+            part = members.filter(pl.col(one["concept"]) == side)
+            assert part.height == one[f"n_{side}"]
+            assert part["accuracy"].mean() == pytest.approx(one[side])
+    assert judged.tables["worst"]["surely"].is_sorted(descending=True)
+
+
+def make_labels(world: Dataset) -> pl.DataFrame:
+    return SplitsAudit().study(world, Local()).tables["labels"].rename({"example": "id"})
+
+
+def test_a_breakdown_by_a_column_is_measured(world: Dataset) -> None:
+    found = audit(world, "world:seer", [make_audit("splits", {"by": "answer_type"})])["splits"]
+
+    assert found.measure("accuracy", "plain", "answer_type", "yes/no").value == 1

@@ -1,0 +1,159 @@
+"""Sets go out in the authors' layout and come back, and others' published sets are read."""
+
+import gzip
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.audits.splits import SplitsAudit
+from eyechart.audits.splits.names import NINE
+from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
+from eyechart.errors import DataError, FileFormatError
+from eyechart.layout import Layout
+from eyechart.readers import read
+from eyechart.result import Result
+from eyechart.verbs import audit
+from eyechart.verbs import study as study_data
+from eyechart.writers import EXPORTS
+from eyechart.writers.splits import write_gqa_ood, write_splits
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=6, images=100)
+
+
+@pytest.fixture(scope="module")
+def study(world: Dataset) -> Result:
+    return SplitsAudit().study(world, Local())
+
+
+def load(path: Path) -> list[dict[str, object]]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def published(world: Dataset, folder: Path) -> Result:
+    return SplitsAudit(from_folder=str(folder)).study(world, Local())
+
+
+def test_what_goes_out_comes_back(world: Dataset, study: Result, tmp_path: Path) -> None:
+    write_splits(world, study, tmp_path)
+
+    back = published(world, tmp_path)
+
+    columns = ["id", "cluster", *NINE]
+    assert back.rows.select(columns).equals(study.rows.select(columns))
+
+
+def test_the_layout_is_that_of_the_authors(world: Dataset, study: Result, tmp_path: Path) -> None:
+    written = write_splits(world, study, tmp_path)
+
+    tail = study.rows.filter(pl.col("QT+KW") == "tail")["id"].to_list()
+    place = tmp_path / "OOD-Test" / "QT+KW" / "OOD-Test-QT+KW"
+    questions, answers = load(Path(f"{place}-Ques.json")), load(Path(f"{place}-Ans.json"))
+    assert [one["question_id"] for one in questions] == [one["question_id"] for one in answers] == tail
+    assert set(questions[0]) == {"image_id", "question", "question_id"}
+    named = {"question_type", "multiple_choice_answer", "answers", "image_id", "answer_type", "question_id"}
+    assert set(answers[0]) == named
+    assert answers[0]["answers"][0].keys() == {"answer", "answer_id"}  # type: ignore[index]
+    sizes = {part: len(load(tmp_path / part / f"{part}-Ques.json")) for part in ("Training", "Val", "IID-Test")}
+    assert sizes == {"Training": 300, "Val": 50, "IID-Test": 150}
+    assert written["ids/QT+KW_tail.json"] == len(tail)
+
+
+def test_the_files_can_be_read_as_vqa(world: Dataset, study: Result, tmp_path: Path) -> None:
+    write_splits(world, study, tmp_path)
+
+    back = read("vqa2", tmp_path / "IID-Test").examples.sort("id")
+
+    theirs = world.examples.filter(pl.col("split") == "test").sort("id")
+    assert back.select("id", "image", "question", "answer", "question_type", "answers").equals(
+        theirs.select("id", "image", "question", "answer", "question_type", "answers")
+    )
+
+
+def test_ids_that_are_numbers_are_written_as_numbers(tiny: Dataset, tmp_path: Path) -> None:
+    numbered = Dataset("n", tiny.examples.with_columns(id=pl.lit("1") + pl.col("id")), tiny.images)
+
+    write_splits(numbered, SplitsAudit(concepts=("QT",)).study(numbered, Local()), tmp_path)
+
+    assert [one["question_id"] for one in load(tmp_path / "IID-Test" / "IID-Test-Ques.json")] == [104, 105, 106, 107]
+
+
+def test_heads_and_tails_in_the_form_of_gqa_come_back(world: Dataset, study: Result, tmp_path: Path) -> None:
+    write_gqa_ood(world, study, tmp_path)
+
+    back = published(world, tmp_path)
+
+    assert back.rows.select("id", *NINE).equals(study.rows.select("id", *NINE))
+    record = json.loads((tmp_path / "KO_head.json").read_text())
+    assert next(iter(record.values())).keys() == {"question", "answer", "imageId", "types"}
+
+
+def test_the_authors_list_of_lists_is_read(world: Dataset, study: Result, tmp_path: Path) -> None:
+    ids = study.rows["id"].to_list()
+    content = {"annotations": [], "QT_qid": ids[:3], "QTKW_qid": ids[3:5], "QTKWKO_qid": []}
+    (tmp_path / "test_annotations.json").write_text(json.dumps(content))
+
+    rows = published(world, tmp_path).rows
+
+    assert rows.filter(pl.col("QT") == "tail")["id"].to_list() == ids[:3]
+    assert rows.filter(pl.col("QT+KW") == "tail")["id"].to_list() == ids[3:5]
+    assert "QT+KW+KO" in rows.columns
+
+
+def test_plain_lists_are_tails_of_the_files_name(world: Dataset, study: Result, tmp_path: Path) -> None:
+    ids = study.rows["id"].to_list()
+    (tmp_path / "hard.txt").write_text("\n".join(ids[:4]))
+    with gzip.open(tmp_path / "odd.json.gz", "wt") as file:
+        json.dump([*ids[4:6], "nobody's"], file)
+
+    found = published(world, tmp_path)
+
+    assert found.rows.filter(pl.col("hard") == "tail")["id"].to_list() == ids[:4]
+    assert "1 of 3 ids of odd tail are not judged" in found.tables["notes"]["note"].to_list()
+
+
+def test_a_model_is_judged_on_published_sets(world: Dataset, study: Result, tmp_path: Path) -> None:
+    write_splits(world, study, tmp_path)
+
+    again = audit(world, "world:cheater", [SplitsAudit(from_folder=str(tmp_path))])["splits"]
+    once = audit(world, "world:cheater", [SplitsAudit()])["splits"]
+
+    for name in NINE:
+        for side in ("head", "tail"):
+            if (study.rows[name] == side).any():
+                assert again.measure("accuracy", "plain", name, side) == once.measure("accuracy", "plain", name, side)
+
+
+@pytest.mark.parametrize("content", ['{"a": [1]', "[[1, 2]]", "[null]"])
+def test_files_that_are_no_lists_are_refused(world: Dataset, tmp_path: Path, content: str) -> None:
+    (tmp_path / "QT.json").write_text(content)
+
+    with pytest.raises(FileFormatError):
+        published(world, tmp_path)
+
+
+def test_sets_of_other_data_are_refused(world: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "QT.json").write_text("[1, 2]")
+
+    with pytest.raises(DataError, match="none of 2 ids"):
+        published(world, tmp_path)
+
+
+def test_a_run_exports_its_study(world: Dataset, tmp_path: Path) -> None:
+    study_data(world, ["splits"], to=tmp_path / "run")
+    for name in ("splits", "splits-gqa"):
+        written = EXPORTS.get(name)(Layout(tmp_path / "run"), tmp_path / name)
+        assert sum(written.values()) > 0
+        assert all((tmp_path / name / file).is_file() for file in written)
+
+
+def test_a_run_without_the_study_says_so(world: Dataset, tmp_path: Path) -> None:
+    study_data(world, ["accuracy"], to=tmp_path / "run")
+    for name in ("splits", "splits-gqa", "splits-models", "splits-selection"):
+        with pytest.raises(DataError, match="audit 'splits'"):
+            EXPORTS.get(name)(Layout(tmp_path / "run"), tmp_path)

@@ -1,0 +1,230 @@
+"""Settings do what they say, and data that lack something are studied as far as they go."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from eyechart.audits import make_audit
+from eyechart.audits.splits import SplitsAudit
+from eyechart.audits.splits.names import NINE
+from eyechart.contract import check_audit
+from eyechart.dataset import Dataset, Images
+from eyechart.engines.local import Local
+from eyechart.errors import DataError, FileFormatError, SettingError
+from eyechart.models import load
+from eyechart.readers import read
+from eyechart.result import Result
+from eyechart.verbs import audit
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=4, images=120)
+
+
+def study(data: Dataset, **settings: object) -> Result:
+    return make_audit("splits", settings).study(data, Local())
+
+
+def notes(result: Result) -> str:
+    return " ".join(result.tables["notes"]["note"])
+
+
+def questions(*rows: tuple[str, str]) -> Dataset:
+    examples = pl.DataFrame(
+        {
+            "id": [str(at) for at in range(len(rows))],
+            "image": [str(at) for at in range(len(rows))],
+            "question": [question for question, _ in rows],
+            "answer": [answer for _, answer in rows],
+        }
+    )
+    return Dataset("few", examples, Images.named(examples["image"]))
+
+
+def test_without_question_types_they_are_learned(world: Dataset) -> None:
+    bare = replace(world, examples=world.examples.drop("question_type"))
+
+    found = study(bare, concepts="QT")
+
+    assert "were learned from how questions begin" in notes(found)
+    assert found.tables["concepts"]["groups"][0] > 5
+
+
+def test_learned_question_types_are_held_fixed_in_gaps() -> None:
+    """A guesser is right more often on yes/no questions; within learned types it has no gap."""
+    data = read("world", seed=4, images=1500)
+    bare = replace(data, examples=data.examples.drop("question_type"))
+
+    typed, learned = (audit(each, "world:guesser", ["splits"])["splits"] for each in (data, bare))
+
+    for result in (typed, learned):
+        gap = result.measure("pooled gap", "plain")
+        assert gap.low < 0 < gap.high
+
+
+def test_question_types_can_be_given(world: Dataset, tmp_path) -> None:  # noqa: ANN001 - a fixture of pytest
+    file = tmp_path / "types.txt"
+    file.write_text("what color\nwhat\n\n", encoding="utf-8")
+
+    found = study(world, concepts="QT", types=str(file))
+
+    assert set(found.tables["labels"]["QT"]) == {"what color", "what", "none of the above"}
+    with pytest.raises(FileFormatError, match="a line each"):
+        study(world, types=str(tmp_path / "nothing.txt"))
+
+
+def test_without_objects_the_sets_of_objects_are_empty_and_it_is_said(world: Dataset) -> None:
+    blind = replace(world, images=Images(world.images.table.drop("objects")))
+
+    found = study(blind)
+    judged = audit(blind, "world:blind", ["splits"])["splits"]
+
+    assert "no example has objects" in notes(found)
+    assert "no OOD test set for KO, KOP, QT+KO, KW+KO, QT+KW+KO" in notes(found)
+    assert found.rows["KO"].null_count() == found.rows.height
+    assert judged.tables["sets"].drop_nulls("tail")["concept"].to_list() == ["QT", "KW", "KWP", "QT+KW"]
+    assert "OOD mean, visual" not in judged.measures["name"]
+
+
+def test_missing_concepts_can_be_a_group_of_their_own(world: Dataset) -> None:
+    found = study(world, missing="group")
+
+    assert found.tables["labels"]["KWP"].null_count() == 0
+    assert found.tables["labels"]["KWP"].str.ends_with(" + (none)").any()
+    assert study(world).tables["labels"]["KWP"].null_count() > 0
+
+
+def test_one_example_is_a_balanced_group() -> None:
+    found = study(questions(("is it red?", "yes")))
+
+    assert found.tables["groups"]["entropy"].to_list() == [1.0] * found.tables["groups"].height
+    assert found.tables["groups"].height > 0
+    assert not found.tables["groups"]["imbalanced"].any()
+
+
+@pytest.mark.parametrize("threshold", ["0.9", "gqa-ood"])
+def test_where_every_group_is_balanced_the_empty_sets_are_said(threshold: str) -> None:
+    data = questions(*[("is it red?", "yes"), ("is it red?", "no")] * 4)
+
+    found = study(data, threshold=threshold)
+    judged = audit(data, "world:guesser", [make_audit("splits", {"threshold": threshold})])["splits"]
+
+    assert "no OOD test set for QT, KW" in notes(found)
+    assert judged.verdict.state == "none"
+    assert "too small" in judged.verdict.sentence
+
+
+def test_a_threshold_below_every_entropy_leaves_no_set(world: Dataset) -> None:
+    found = study(world, threshold=0)
+
+    assert found.tables["concepts"]["imbalanced"].sum() == 0
+    assert found.tables["answers"].is_empty()
+
+
+def test_an_answer_seen_once_is_tail_of_an_imbalanced_group() -> None:
+    data = questions(*[("is it red?", "yes")] * 9, ("is it red?", "no"))
+
+    rows = study(data, concepts="QT").rows.sort("id")
+
+    assert rows["QT"].to_list() == ["head"] * 9 + ["tail"]
+
+
+def test_any_columns_and_parts_can_be_a_concept(world: Dataset) -> None:
+    found = study(world, concepts="question_type+keyword,answer_type,answer_type+KO")
+    usual = study(world, concepts="QT+KW")
+
+    assert found.rows["question_type+keyword"].equals(usual.rows["QT+KW"])
+    assert found.tables["labels"]["answer_type"].n_unique() == 3
+    assert found.tables["labels"]["answer_type+KO"].str.contains(r"^other \+ ").any()
+
+
+@pytest.mark.parametrize("setting", ["order", "ties", "tokenizer", "prefix", "counted"])
+def test_each_choice_of_words_changes_labels(world: Dataset, setting: str) -> None:
+    other = {"order": "text", "ties": "rare", "tokenizer": "basic_english", "prefix": "keep", "counted": "train"}
+
+    assert not study(world, **{setting: other[setting]}).tables["labels"].equals(study(world).tables["labels"])
+
+
+def test_pairs_in_the_order_of_the_text_are_unordered(world: Dataset) -> None:
+    pairs = study(world, order="text").tables["labels"]["KOP"].drop_nulls().str.split(" + ")
+
+    assert (pairs.list.get(0) < pairs.list.get(1)).all()
+
+
+@pytest.mark.parametrize("unit", ["question", "image"])
+def test_a_resplit_takes_the_papers_shares_and_says_so(unit: str) -> None:
+    world = read("world", seed=4, images=800)
+    found = study(world, resplit=unit, concepts="QT")
+    n = dict(found.tables["counts"].select("status", "n").iter_rows())
+
+    assert n["train"] / 4000 == pytest.approx(0.7, abs=0.04)
+    assert n["val"] / 4000 == pytest.approx(0.05, abs=0.02)
+    assert "divided anew" in notes(found)
+    assert ("also in train" in notes(found)) == (unit == "question")
+
+
+def test_the_judged_split_can_be_named(world: Dataset) -> None:
+    assert study(world, concepts="QT", judge_split="val").rows.height == 12 * 5
+    assert study(world, concepts="QT", judge_split="all").rows.height == 600
+    with pytest.raises(DataError, match="a split 'dev'"):
+        study(world, judge_split="dev")
+
+
+def test_data_with_a_train_split_and_another_name_are_judged_on_the_other(world: Dataset) -> None:
+    named = world.examples.with_columns(pl.col("split").replace({"test": "testdev", "val": "testdev"}))
+
+    found = study(replace(world, examples=named), concepts="QT")
+
+    assert set(found.rows["id"]) == set(named.filter(pl.col("split") == "testdev")["id"])
+
+
+def test_examples_without_an_answer_are_counted(world: Dataset) -> None:
+    silent = world.examples.with_columns(answer=pl.when(pl.col("split") != "test").then(pl.col("answer")))
+
+    counts = study(replace(world, examples=silent), concepts="QT").tables["counts"]
+
+    assert counts.filter(pl.col("reason") == "no reference answer")["n"].to_list() == [180]
+
+
+def test_a_chosen_group_comes_first_among_the_listed_answers(world: Dataset) -> None:
+    listed = study(world, group="QT=what color is the").tables["answers"]
+
+    assert listed.row(0)[:2] == ("QT", "what color is the")
+    with pytest.raises(SettingError, match="concept=group"):
+        study(world, group="QT=what colour")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"resplit": "half"},
+        {"threshold": "low"},
+        {"alpha": 0},
+        {"concepts": ()},
+        {"concepts": ("QT", "QT")},
+        {"concepts": ("accuracy",)},
+        {"missing": "drop"},
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(SettingError):
+        SplitsAudit(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_concept_that_no_column_has_is_refused(world: Dataset) -> None:
+    with pytest.raises(DataError, match="'mood'"):
+        study(world, concepts="QT+mood")
+    with pytest.raises(DataError, match="a plain column 'answers'"):
+        study(world, concepts="answers")
+
+
+def test_other_settings_keep_every_promise_too() -> None:
+    settings = {"validation": True, "resplit": "image", "missing": "group", "threshold": "gqa-ood", "types": "learned"}
+
+    check_audit(make_audit("splits", settings), read("world", seed=11, images=60), load("world:guesser"))
+
+
+def test_the_nine_names_are_those_of_the_paper() -> None:
+    assert NINE == ("QT", "KW", "KWP", "QT+KW", "KO", "KOP", "QT+KO", "KW+KO", "QT+KW+KO")
