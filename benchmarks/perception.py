@@ -1,0 +1,117 @@
+"""Show what the default plan of the perception audit costs and whether its intervals hold.
+
+    python benchmarks/perception.py [--repeats 500]
+
+Widths: the default plan (4 draws an example) and the paper's protocol (5 draws, 5 repeats) on the same world, by model.
+Coverage: many small worlds, each audited with the default plan; the truth is that of the mixture's members in a world
+of 20,000 images, in their shares. Everything runs in memory.
+"""
+
+import argparse
+import time
+
+import numpy as np
+import polars as pl
+
+import eyechart
+from eyechart import Dataset
+from eyechart.audits.perception import PerceptionAudit
+from eyechart.engines.local import Local
+from eyechart.models import load
+from eyechart.models.asking import ask
+from eyechart.predictions import Predictions
+from eyechart.result import Result
+
+MODELS = (
+    "seer",
+    "cheater",
+    "mix:seer=0.9,blind=0.1",
+    "mix:seer=0.7,blind=0.3",
+    "mix:seer=0.5,cheater=0.5",
+    "mix:seer=0.4,blind=0.3,deaf=0.3",
+    "mix:seer=0.2,guesser=0.8",
+)
+COVERED = {
+    "mix:seer=0.5,blind=0.5": {"seer": 0.5, "blind": 0.5},
+    "mix:seer=0.2,blind=0.5,deaf=0.3": {"seer": 0.2, "blind": 0.5, "deaf": 0.3},
+}
+MODALITIES = ("image", "question")
+
+
+def run(audit: PerceptionAudit, data: Dataset, model: str) -> tuple[Result, int]:
+    """Audit a model without touching the disk, and count the probes."""
+    study, engine, answerer = audit.study(data, Local()), Local(), load(f"world:{model}")
+    probes = [part for _, part in audit.probe(data, study)]
+    answers = pl.concat(batch for part in probes for batch in ask(answerer, part, data, engine, 100_000))
+    judged = audit.judge(data, study, Predictions(model, answers), engine)
+    return judged, sum(part.height for part in probes)
+
+
+def show_widths() -> None:
+    """Print calls and interval widths of both plans."""
+    data = eyechart.read("world", seed=5, images=1000)
+    print(
+        "| model | score | default: calls, width | 5 x 5: calls, width | calls | width | draws' share of the variance |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for model in MODELS:
+        ours, calls = run(PerceptionAudit(), data, model)
+        theirs, most = run(PerceptionAudit(draws=5, repeats=5), data, model)
+        for name in MODALITIES:
+            one, other = (result.measure("perception", name) for result in (ours, theirs))
+            widths = [100 * (each.high - each.low) for each in (one, other)]
+            errors = ours.tables["errors"].row(by_predicate=pl.col("removed") == name, named=True)
+            share = (errors["draws_se"] / errors["se"]) ** 2 if errors["se"] else 0.0
+            print(
+                f"| `{model}` | {name} {100 * one.value:.1f} | {calls:,}, {widths[0]:.2f} | {most:,}, {widths[1]:.2f} "
+                f"| {calls / most:.3f} | {widths[0] / widths[1]:.3f} | {share:.2f} |"
+            )
+
+
+def find_truth(shares: dict[str, float]) -> dict[str, float]:
+    """Measure the members in a large world and mix them: scores, and scores over accuracy."""
+    data = eyechart.read("world", seed=99, images=20_000)
+    found = {name: run(PerceptionAudit(split="all"), data, name)[0] for name in shares}
+    accuracy = sum(share * found[name].measure("accuracy", "plain").value for name, share in shares.items())
+    truth = {
+        name: sum(share * found[member].measure("perception", name).value for member, share in shares.items())
+        for name in MODALITIES
+    }
+    return truth | {f"{name} / model": value / accuracy for name, value in truth.items()}
+
+
+def show_coverage(repeats: int) -> None:
+    """Print how often the 95 % intervals of small worlds hold the truth."""
+    print("| model | score | truth | mean of the estimates | coverage | mean width |")
+    print("|---|---|---|---|---|---|")
+    for model, shares in COVERED.items():
+        truth = find_truth(shares)
+        rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in truth}
+        for seed in range(1, repeats + 1):
+            result, _ = run(PerceptionAudit(split="all"), eyechart.read("world", seed=seed, images=100), model)
+            for name in truth:
+                modality, over, _ = name.partition(" / ")
+                found = result.measure("perception / model" if over else "perception", modality)
+                rows[name].append((found.value, found.low, found.high))
+        for name, value in truth.items():
+            estimates, low, high = np.array(rows[name]).T
+            share = np.mean((low <= value) & (value <= high))
+            numbers = (100 * value, 100 * estimates.mean(), 100 * share, 100 * (high - low).mean())
+            print(f"| `{model}` | {name} | " + " | ".join(f"{each:.1f}" for each in numbers) + " |", flush=True)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=500)
+    arguments = parser.parse_args()
+    began = time.perf_counter()
+    show_widths()
+    print()
+    if arguments.repeats:
+        show_coverage(arguments.repeats)
+    print(f"\n{time.perf_counter() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What can be had without looking at anything: the most frequent train answer, in the form each score wants.
+
+text       the most frequent answer, over all or of each answer or question type
+options    the option that was most often an answer in train
+rankings   the candidates in the order of their train frequency
+numbers    the train median
+Ties go to the first in the alphabet; a type never met gets what is usual over all.
+"""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.encode.majority import learn_majority, majority_answers
+from eyechart.errors import DataError
+from eyechart.scoring import SCORES, score
+
+GLOBAL = "global"
+SCOPE = "question_type"  # what the majority is learned by, whatever column it comes from
+NUMBERS = "one-minus-mape"
+OPTIONS = "choice-text"
+
+
+class Baseline(NamedTuple):
+    """The score of the most frequent answer on each judged example (null: none), how it came about, and the answers."""
+
+    scores: pl.Series
+    note: str
+    majority: pl.DataFrame
+
+
+def score_baseline(data: Dataset, judged: pl.DataFrame, how: str, scope: str, split: str) -> Baseline:
+    """Learn the most frequent answers of a split and score them on the judged examples."""
+    train = _train(data, judged, split)
+    if train.is_empty():
+        nothing = pl.Series("majority", [None] * judged.height, dtype=pl.Float64)
+        note = f"no split {split!r} to learn the most frequent answer from: no task-normalised scores"
+        return Baseline(nothing, note, learn_majority(train))
+    _check_scope(data, scope)
+    learn, test = _scoped(train, scope), _scoped(judged, scope)
+    form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
+    given = form(learn, test)
+    scored = score(given, OPTIONS if how.startswith("choice") else how)
+    note = f"most frequent answer learned on {train.height} examples of {split!r}, scope {scope}"
+    return Baseline(scored.alias("majority"), note, learn_majority(learn))
+
+
+def _train(data: Dataset, judged: pl.DataFrame, split: str) -> pl.DataFrame:
+    if split in data.splits():
+        learned = data.examples.filter((pl.col("split") == split) & pl.col("answer").is_not_null())
+        return learned.join(judged, on="id", how="anti")
+    if split != "train":
+        found = f"splits {', '.join(data.splits()) or 'none'}"
+        raise DataError(f"a split {split!r} to learn the most frequent answer from", found, "name one of those")
+    return data.examples.clear()
+
+
+def _check_scope(data: Dataset, scope: str) -> None:
+    if scope != GLOBAL:
+        data.scan(scope)
+
+
+def _scoped(examples: pl.DataFrame, scope: str) -> pl.DataFrame:
+    column = pl.lit(None, pl.String) if scope == GLOBAL else pl.col(scope)
+    return examples.with_columns(column.alias(SCOPE))
+
+
+def _wants_order(how: str, judged: pl.DataFrame) -> bool:
+    return "ranking" in SCORES[how].needs or (how.startswith("choice") and "choices" in judged.columns)
+
+
+def _most_frequent(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    return judged.with_columns(majority_answers(judged, learn_majority(train)).alias("given"))
+
+
+def _median(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    number = pl.col("answer").cast(pl.Float64, strict=False)
+    by_scope = train.group_by(SCOPE).agg(number.median().alias("median"))
+    whole = train.select(number.median()).item()
+    found = judged.join(by_scope, on=SCOPE, how="left", validate="m:1", maintain_order="left")
+    return found.with_columns(pl.col("median").fill_null(whole).cast(pl.String).alias("given"))
+
+
+def _ordered(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Order the options of each example, else all train answers, by how often they were answers in train."""
+    rows = judged.with_row_index("row")
+    if "choices" in judged.columns:
+        offered = rows.select("row", SCOPE, pl.col("choices").alias("text"))
+        ranking = _ranked(train, offered.explode("text", empty_as_null=False, keep_nulls=False), "row")
+        ranked = rows.join(ranking, on="row", how="left", validate="1:1", maintain_order="left")
+    else:
+        # Without options the order is the same for a whole scope, so each is ordered once.
+        answers = train.select(pl.col("answer").unique().alias("text"))
+        ranking = _ranked(train, rows.select(SCOPE).unique().join(answers, how="cross"), SCOPE)
+        ranked = rows.join(ranking, on=SCOPE, how="left", nulls_equal=True, validate="m:1", maintain_order="left")
+    return ranked.drop("row").with_columns(pl.col("ranking").list.first().alias("given"))
+
+
+def _ranked(train: pl.DataFrame, offered: pl.DataFrame, key: str) -> pl.DataFrame:
+    """List the texts of each key by falling train count in their scope, then over all, then by the alphabet."""
+    named = train.select(SCOPE, pl.col("answer").alias("text"))
+    here = named.group_by(SCOPE, "text").agg(pl.len().alias("n"))
+    anywhere = named.group_by("text").agg(pl.len().alias("whole"))
+    counted = offered.join(here, on=[SCOPE, "text"], how="left", nulls_equal=True, validate="m:1")
+    counted = counted.join(anywhere, on="text", how="left", validate="m:1").with_columns(
+        pl.col("n", "whole").fill_null(0)
+    )
+    best_first = counted.sort(key, "n", "whole", "text", descending=[False, True, True, False])
+    return best_first.group_by(key, maintain_order=True).agg(pl.col("text").alias("ranking"))

@@ -1,0 +1,77 @@
+"""Where low scores come from: the paper's two analyses of bias, as tables.
+
+Table 2: for first words whose questions are answered without looking, how often the model says each usual answer, and
+how often that is the reference in the judged and in the train examples. Table 3: the sentiment of a text against the
+label.
+"""
+
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.encode.sentiment import feeling, sentiment
+from eyechart.encode.words import question_words
+from eyechart.errors import DataError
+
+TOKENS = 8  # first words that are shown
+ANSWERS = 2  # usual answers of each
+LEAST = 20  # examples that a first word must have
+
+
+def first_words(n: int) -> pl.Expr:
+    """Join the first n words of each question; null where there is no question."""
+    words = question_words(pl.col("question")).list.head(n).list.join(" ")
+    return pl.when(pl.col("question").is_not_null()).then(words)
+
+
+def label_sentiment(column: str | None, data: Dataset, judged: Dataset) -> dict[str, pl.DataFrame]:
+    """Count how often each label goes with each sentiment of a text (Table 3)."""
+    if column is None:
+        return {}
+    felt = feelings(column, data, judged).join(judged.examples.select("id", "answer"), on="id", validate="1:1")
+    counted = felt.drop_nulls().group_by("sentiment", pl.col("answer").alias("label"))
+    table = counted.agg(pl.len().cast(pl.Int64).alias("n"))
+    share = (pl.col("n") / pl.col("n").sum().over("sentiment")).alias("share")
+    return {"sentiment": table.with_columns(share).sort("sentiment", "n", "label", descending=[False, True, False])}
+
+
+def feelings(column: str, data: Dataset, judged: Dataset) -> pl.DataFrame:
+    """Name the sentiment of a text of each judged example."""
+    data.scan(column)
+    if judged.examples.schema[column] != pl.String:
+        found = f"{column!r} of type {judged.examples.schema[column]}"
+        raise DataError("a column of text for the sentiment", found, "name another column")
+    scores = sentiment(judged.examples[column]).alias("compound")
+    return judged.examples.select("id", scores).select("id", feeling(pl.col("compound")).alias("sentiment"))
+
+
+def answer_proportions(rows: pl.DataFrame, said: pl.DataFrame, data: Dataset, score: str, split: str) -> pl.DataFrame:
+    """Set predicted, judged and train shares of the usual answers of low-scoring first words side by side (Table 2)."""
+    asked = data.examples.select("id", "answer", first_words(1).alias("token"))
+    here = rows.select("id", score).join(asked, on="id", validate="1:1").join(said, on="id", how="left", validate="1:1")
+    here = here.sort("id")  # so that means are summed in one order
+    tokens = (
+        here.drop_nulls(["token", score])
+        .group_by("token")
+        .agg(pl.len().cast(pl.Int64).alias("n"), pl.col(score).mean().alias("perception"))
+    )
+    low = tokens.filter(pl.col("n") >= LEAST).sort("perception", "token").head(TOKENS)
+    learned = asked.filter(data.examples["split"] == split) if split in data.splits() else asked.clear()
+    parts = {
+        "predicted": _shares(here, "said"),
+        "judged": _shares(here, "answer"),
+        "train": _shares(learned, "answer"),
+    }
+    usual = parts["judged"].sort("n", "answer", descending=[True, False]).group_by("token", maintain_order=True)
+    shown = low.rename({"n": "examples"}).join(usual.head(ANSWERS).select("token", "answer"), on="token")
+    for name, part in parts.items():
+        columns = {"share": name, "n": f"{name} n"}
+        shown = shown.join(part.rename(columns), on=["token", "answer"], how="left", validate="1:1")
+    counts = pl.col([f"{name} n" for name in parts]).fill_null(0)
+    shares = pl.col(list(parts)).fill_null(0.0)
+    return shown.with_columns(counts, shares).sort("perception", "token", "judged n", descending=[False, False, True])
+
+
+def _shares(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    named = table.select("token", pl.col(column).alias("answer")).drop_nulls()
+    counted = named.group_by("token", "answer").agg(pl.len().cast(pl.Int64).alias("n"))
+    return counted.with_columns((pl.col("n") / pl.col("n").sum().over("token")).alias("share"))

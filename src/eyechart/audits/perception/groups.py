@@ -1,0 +1,99 @@
+"""The scores by group, worst first, and the layout of the paper's Table 1."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from eyechart.audits.perception.bias import feelings, first_words
+from eyechart.audits.perception.measures import Ruler
+from eyechart.dataset import Dataset
+from eyechart.errors import SettingError
+from eyechart.result import Measure
+from eyechart.statistics import adjust
+
+FIRST_WORDS = {"first_word": 1, "first_two_words": 2}
+SENTIMENT = "sentiment"
+LEAST = 5  # examples of a group that is measured
+NONE = "(none)"
+NAMES = {
+    "accuracy without": "without",
+    "perception": "P",
+    "perception / task": "P/Z task",
+    "perception / model": "P/Z model",
+}
+
+
+def with_groups(rows: pl.DataFrame, data: Dataset, by: Sequence[str], sentiment: str | None) -> pl.DataFrame:
+    """Put the groups that are not columns of the data beside the rows: first words, and the sentiment of a text."""
+    judged = data.take(pl.col("id").is_in(rows["id"].implode()))
+    for column in by:
+        if column in FIRST_WORDS and column not in data.examples.columns:
+            words = judged.examples.select("id", first_words(FIRST_WORDS[column]).alias(column))
+            rows = rows.join(words, on="id", how="left", validate="1:1")
+        elif column == SENTIMENT and sentiment is not None:
+            rows = rows.join(feelings(sentiment, data, judged), on="id", how="left", validate="1:1")
+    return rows
+
+
+def measure_groups(rows: pl.DataFrame, data: Dataset, ruler: Ruler, by: Sequence[str]) -> list[Measure]:
+    """Measure every group of every column; q is corrected for the number of groups."""
+    found = []
+    for column in by:
+        named = _grouped(rows, data, column)
+        for (group,), part in named.sort("group", "id").group_by("group", maintain_order=True):
+            if part.height >= LEAST:
+                found += [replace(each, by=column, group=str(group)) for each in ruler.measure(part)]
+    return _corrected(found)
+
+
+def _grouped(rows: pl.DataFrame, data: Dataset, column: str) -> pl.DataFrame:
+    if column in rows.columns:
+        return rows.drop_nulls(column).with_columns(pl.col(column).alias("group"))
+    groups = data.scan(column).collect()
+    if groups.schema[column].is_nested():
+        found = f"{column!r} of type {groups.schema[column]}"
+        raise SettingError("a plain column to group by", found, "name a column of text or numbers")
+    named = groups.select("id", pl.col(column).cast(pl.String).fill_null(NONE).alias("group"))
+    return rows.join(named, on="id", how="left", validate="1:1")
+
+
+def _corrected(measures: list[Measure]) -> list[Measure]:
+    """Adjust the p-values of each score over the groups of one column."""
+    families: dict[tuple[str | None, ...], dict[int, float]] = {}
+    for at, each in enumerate(measures):
+        if each.p is not None:
+            families.setdefault((each.name, each.condition, each.by), {})[at] = each.p
+    corrected = list(measures)
+    for p in families.values():
+        for at, q in zip(p, adjust(list(p.values())).tolist(), strict=True):
+            corrected[at] = replace(measures[at], q=q)
+    return corrected
+
+
+def groups_table(measures: Sequence[Measure]) -> pl.DataFrame:
+    """List the groups by removal, the least perceived first."""
+    rows = [
+        (each.by, each.group, each.condition, each.value, each.low, each.high, each.n, each.q)
+        for each in measures
+        if each.name == "perception" and each.by is not None
+    ]
+    names = ("by", "group", "removed", "perception", "low", "high", "n", "q")
+    kinds = (pl.String, pl.String, pl.String, pl.Float64, pl.Float64, pl.Float64, pl.Int64, pl.Float64)
+    table = pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row")
+    return table.sort("by", "removed", "perception", "group")
+
+
+def paper_table(measures: Sequence[Measure], removals: Sequence[str]) -> pl.DataFrame:
+    """Lay the scores out as Table 1 does: a row a group, worst first, and for each removal four columns; in points."""
+    lines: dict[tuple[str | None, str], dict[str, object]] = {}
+    for each in measures:
+        line = lines.setdefault((each.by, each.group or "All"), {"by": each.by, "group": each.group or "All"})
+        if each.name in ("accuracy", "majority"):
+            line[each.name] = 100 * each.value
+        elif each.name in NAMES and each.condition in removals:
+            line[f"{NAMES[each.name]} {each.condition}"] = 100 * each.value
+    columns = [f"{name} {removal}" for removal in removals for name in NAMES.values()]
+    schema = {"by": pl.String, "group": pl.String} | dict.fromkeys(["accuracy", *columns, "majority"], pl.Float64)
+    table = pl.DataFrame(list(lines.values()), schema=schema)
+    return table.sort("by", f"P {removals[0]}", "group", nulls_last=False)

@@ -1,0 +1,79 @@
+"""What there is to look at."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from eyechart.audits.perception.removals import Removal
+from eyechart.result import View
+
+BARS = {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"}
+GROUP_BARS = {"x": "perception", "y": "group", "low": "low", "high": "high", "n": "n"}
+
+
+def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
+    """Draw the tables that have rows."""
+    return tuple(view for view in STUDY if view.table in tables and tables[view.table].height)
+
+
+def judge_views(tables: dict[str, pl.DataFrame], removals: Sequence[Removal], by: Sequence[str]) -> tuple[View, ...]:
+    """Draw the scores, their groups and the tables that have rows."""
+    drawn = [view for view in JUDGED if view.table == "measures" or tables.get(view.table, pl.DataFrame()).height]
+    grouped = [_by(column, each.name) for column in by for each in removals]
+    return (*drawn[:1], *grouped, *drawn[1:])
+
+
+def _by(column: str, removed: str) -> View:
+    reading = "The groups that lose least without the modality come first; whiskers are 95 % intervals."
+    where: dict[str, str | None] = {"by": column, "removed": removed}
+    return View("bars", "groups", f"Perception of {removed} by {column}", reading, GROUP_BARS, where)
+
+
+STUDY = (
+    View("table", "donors", "Donor pools", "Fewest is the smallest number of donors that any example has."),
+    View(
+        "bars",
+        "sentiment",
+        "Labels by the sentiment of the text",
+        "Where the bars of a label differ between sentiments, the sentiment gives the label away.",
+        {"x": "share", "y": "sentiment", "color": "label", "n": "n"},
+    ),
+)
+JUDGED = (
+    View(
+        "bars",
+        "measures",
+        "What is lost without each modality",
+        "A bar is the perceptual score; near 0 the modality is not used. Whiskers are 95 % intervals.",
+        BARS,
+        {"name": "perception", "by": None},
+    ),
+    View("table", "table1", "The paper's Table 1", "Points; the groups with the lowest score come first."),
+    View(
+        "histogram",
+        "samples",
+        "Sample perceptual scores",
+        "Examples at 0 are answered the same with and without; those below 0 are better without.",
+        {"x": "from", "to": "to", "n": "n", "color": "removed"},
+    ),
+    View(
+        "table", "errors", "Where the error comes from", "Standard errors of examples and of draws; the pool is fixed."
+    ),
+    View("table", "ignored", "Is it ignored?", "Ignored: shown to lie within the margin of 0 at 5 %."),
+    View(
+        "table", "least", "The least perceived examples", "What the model says as it is, and with the modality removed."
+    ),
+    View(
+        "table",
+        "proportions",
+        "Answers of the first words that are perceived least",
+        "Shares among predictions, judged references and train references: a model that repeats train stands out.",
+    ),
+    View(
+        "lines",
+        "repeats",
+        "The score of each repeat",
+        "The spread of the lines is the paper's standard deviation.",
+        {"x": "repeat", "y": "perception", "color": "removed"},
+    ),
+)
