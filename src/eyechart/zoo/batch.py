@@ -1,0 +1,57 @@
+"""What a network is shown and what it gives back; B examples, N regions of D numbers, T words, A answers, K options."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from eyechart.errors import DataError
+
+
+@dataclass
+class Batch:
+    """Hold a batch of examples; a method edits it by `to`, so that the original stays as it was."""
+
+    q: Tensor  # [B, T] long, padded behind; 0 is no word: padding, or a word that is hidden
+    v: Tensor  # [B, N, D] features of regions
+    boxes: Tensor | None = None  # [B, N, 4] corners as shares of width and height
+    v_mask: Tensor | None = None  # [B, N] bool, the regions in sight; None means all
+    a: Tensor | None = None  # [B, A] or [B, K] soft scores of answers, 0..1
+    cand: Tensor | None = None  # [B, K, L] long, the words of each option
+    w: Tensor | None = None  # [B, T, E] vectors of words, used in place of looking q up
+    bias: Tensor | None = None  # [B, A] what a bias model says, 0..1
+    hints: Tensor | None = None  # [B, N] how important people find each region, 0..1
+    qmask: Tensor | None = None  # [B, T] bool, the words that may be critical: no padding, none of the question's type
+    index: Tensor | None = None  # [B] long, the place of each example in the training set
+    qtype: Tensor | None = None  # [B] long, the type of each question
+    program: Tensor | None = None  # [B, 3] long, what a symbolic network runs: operation, first and second word
+
+    def to(self, **changes: Any) -> Self:
+        """Give a batch that differs from this one in the named fields."""
+        return replace(self, **changes)
+
+    def on(self, device: torch.device | str) -> Self:
+        """Move every field that is there to a device."""
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: held[name].to(device) for name in held if held[name] is not None})
+
+    def need(self, name: str) -> Tensor:
+        """Give a field that must be there, or say which one is missing."""
+        value = getattr(self, name)
+        if not isinstance(value, Tensor):
+            raise DataError(f"a batch with {name!r}", "none", "fill it in, or choose a model or method without it")
+        return value
+
+    def visible(self) -> Tensor:
+        """Tell for each region whether it is in sight, [B, N] bool."""
+        return torch.ones_like(self.v[..., 0], dtype=torch.bool) if self.v_mask is None else self.v_mask
+
+
+class Out(NamedTuple):
+    """Hold what a network says of a batch."""
+
+    logits: Tensor  # [B, A] or [B, K]
+    att: Tensor | None = None  # [B, N] share of attention on each region; only to be reported
+    q: Tensor | None = None  # [B, Hq] the question alone, where the network has such a vector
+    h: Tensor | None = None  # [B, H] the joint vector before the classifier

@@ -1,0 +1,114 @@
+"""What every method of bias reduction is: a loss over a network and a batch, and a way to answer."""
+
+import torch
+from torch import Tensor, nn
+
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.losses import bce, ce
+from eyechart.zoo.network import Network
+
+
+class Debias(nn.Module):
+    """Turn a network and a batch into a loss; what a method learns itself goes to the same optimizer.
+
+    `needs` names the fields of the batch it wants; `bias_from` says who fills `bias`: "prior" (the mean score of each
+    answer by question type, over the training set), or the name of a network trained before and frozen.
+    `trained_on_the_metric` names the audits whose own intervention the method trains on. `rate` is the learning rate
+    its authors fine-tune a trained network by, None where they train from the start; it may change with the epoch.
+    """
+
+    needs: tuple[str, ...] = ()
+    bias_from: str | None = None
+    trained_on_the_metric: tuple[str, ...] = ()
+    rate: float | None = None
+
+    def __init__(self, model: Network) -> None:
+        super().__init__()
+        self.answers = model.sizes.answers
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give the loss to lower, one number."""
+        raise NotImplementedError
+
+    def predict(self, model: Network, batch: Batch) -> Tensor:
+        """Score the answers once training is over, [B, A]."""
+        logits: Tensor = model(batch).logits
+        return logits
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Hear that an epoch (from 0) begins."""
+
+
+class Plain(Debias):
+    """Lower bce(s, a) and nothing else."""
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give L = bce(s, a)."""
+        return bce(model(batch).logits, batch.need("a"))
+
+
+class PlainCE(Debias):
+    """Lower ce(s) and nothing else."""
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give L = ce(s)."""
+        return ce(model(batch).logits, batch.need("a"))
+
+
+class Decorator(Debias):
+    """Add a term, or edited batches, to another method; plain training where none is given."""
+
+    def __init__(self, model: Network, base: Debias | None = None) -> None:
+        super().__init__(model)
+        self.base = base = base or Plain(model)
+        self.needs = tuple(dict.fromkeys((*base.needs, *type(self).needs)))
+        self.bias_from = base.bias_from
+        own = type(self).trained_on_the_metric
+        self.trained_on_the_metric = tuple(dict.fromkeys((*base.trained_on_the_metric, *own)))
+
+    def predict(self, model: Network, batch: Batch) -> Tensor:
+        """Answer as the method below does."""
+        return self.base.predict(model, batch)
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Pass the news on."""
+        self.base.begin_epoch(epoch)
+
+
+class Then(Debias):
+    """Train by one method for some epochs and by another from then on."""
+
+    def __init__(self, model: Network, first: Debias, n_epochs: int, second: Debias) -> None:
+        super().__init__(model)
+        self.first, self.second, self.n_epochs = first, second, n_epochs
+        self.needs = tuple(dict.fromkeys((*first.needs, *second.needs)))
+        self.bias_from = first.bias_from or second.bias_from
+        audits = (*first.trained_on_the_metric, *second.trained_on_the_metric)
+        self.trained_on_the_metric = tuple(dict.fromkeys(audits))
+        self.epoch = 0
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give the loss of the method whose turn it is."""
+        loss: Tensor = self._now()(model, batch)
+        return loss
+
+    def predict(self, model: Network, batch: Batch) -> Tensor:
+        """Answer as the method whose turn it is does."""
+        return self._now().predict(model, batch)
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Change over when the first method has had its epochs; the second counts its own from 0."""
+        self.epoch = epoch
+        self._now().begin_epoch(epoch if epoch < self.n_epochs else epoch - self.n_epochs)
+        self.rate = self._now().rate
+
+    def get_extra_state(self) -> Tensor:
+        """Keep the epoch with the weights, so that a loaded method answers by the stage it ended in."""
+        return torch.tensor(self.epoch)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Go back to the epoch that was kept."""
+        self.begin_epoch(int(state))
+
+    def _now(self) -> Debias:
+        return self.first if self.epoch < self.n_epochs else self.second

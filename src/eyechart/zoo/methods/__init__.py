@@ -1,0 +1,66 @@
+"""The methods of bias reduction by name, each imported when it is asked for.
+
+A name may be put together: `lmh+css` lays decorators over a base (`css` alone lies over `plain`), and `plain@8,hint`
+gives eight epochs to the first method and the rest to the second.
+"""
+
+from eyechart.errors import SettingError
+from eyechart.registry import Registry
+from eyechart.zoo.debias import Debias, Decorator, Then
+from eyechart.zoo.network import Network
+
+_HERE = "eyechart.zoo.methods"
+METHODS: Registry[type[Debias]] = Registry(
+    "debias method",
+    {
+        "plain": "eyechart.zoo.debias:Plain",
+        "plain-ce": "eyechart.zoo.debias:PlainCE",
+        "sampled": f"{_HERE}.sampled:Sampled",
+        "reweight": f"{_HERE}.reweight:Reweight",
+        "bias-product": f"{_HERE}.lmh:BiasProduct",
+        "lm": f"{_HERE}.lmh:LM",
+        "lmh": f"{_HERE}.lmh:LMH",
+        "lmh-l": f"{_HERE}.lmh:LMHL",
+        "lmh-v": f"{_HERE}.lmh:LMHV",
+        "rubi": f"{_HERE}.rubi:RUBi",
+        "lpf": f"{_HERE}.lpf:LPF",
+        "lpf-5": f"{_HERE}.lpf:LPF5",
+        "cf-vqa": f"{_HERE}.cfvqa:CFVQA",
+        "lff": f"{_HERE}.lff:LfF",
+        "ssl": f"{_HERE}.ssl:SSL",
+        "randimg": f"{_HERE}.randimg:RandImg",
+        "css": f"{_HERE}.css:CSS",
+        "css-labels": f"{_HERE}.css:CSSLabels",
+        "hint": f"{_HERE}.hint:HINT",
+        "hint-random": f"{_HERE}.hint:HINTRandom",
+        "hint-inverse": f"{_HERE}.hint:HINTInverse",
+        "scr": f"{_HERE}.scr:SCR",
+        "visfis": f"{_HERE}.visfis:VisFIS",
+        "rmfe": f"{_HERE}.rmfe:RMFE",
+        "rmfe-log": f"{_HERE}.rmfe:RMFELog",
+        "esr": f"{_HERE}.esr:ESR",
+    },
+)
+
+
+def make_method(name: str, model: Network) -> Debias:
+    """Build a method for a network from its name, or from several put together."""
+    stage, comma, rest = name.partition(",")
+    if not comma:
+        return _layers(stage, model)
+    first, _, epochs = stage.partition("@")
+    if not epochs.isdigit():
+        raise SettingError("epochs after the first method, as in 'plain@8,hint'", repr(name), "write how many")
+    return Then(model, _layers(first, model), int(epochs), make_method(rest, model))
+
+
+def _layers(name: str, model: Network) -> Debias:
+    """Build `base+decorator+decorator` from the inside out."""
+    lowest, *others = name.split("+")
+    method = METHODS.get(lowest)(model)
+    for other in others:
+        kind = METHODS.get(other)
+        if not issubclass(kind, Decorator):
+            raise SettingError("a method that lies over another after '+'", repr(other), "put it first")
+        method = kind(model, method)
+    return method

@@ -1,0 +1,92 @@
+"""CSS (Chen et al. 2020): train also on examples without their critical word or regions, and without their answer.
+
+Half of the batches hide words, half regions. The critical word is the one of highest gradient that is not part of the
+question's type; critical regions are, among the 9 of highest hint, those of highest gradient up to 0.65 of
+softmax(10 g), at least one. Answers that the critical part alone would give (the 5 highest) lose their score.
+
+The authors' code computes which regions to keep in the order of gradients and applies it in the order of hints;
+`as_in_code` does so too. The Perceptual Score paper (4.1.2) finds that the changed labels alone, with inputs as they
+were, do as well: `CSSLabels`. Both losses make one step here, two in the authors' code.
+"""
+
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.debias import Decorator
+from eyechart.zoo.editing import drop
+from eyechart.zoo.losses import gradient, wanted
+from eyechart.zoo.network import Network
+
+WORDS_SHARE = 0.5
+CANDIDATES, SHARPNESS, MASS = 9, 10.0, 0.65
+TAKEN = 5
+
+
+class Pair(NamedTuple):
+    """Hold a batch with the critical part alone and one without it."""
+
+    critical: Batch
+    without: Batch
+
+
+class CSS(Decorator):
+    """Add the base loss of the edited batch."""
+
+    needs = ("hints", "qmask")
+    edit_inputs: ClassVar[bool] = True
+    as_in_code: ClassVar[bool] = False
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give L = base(batch) + base(batch without its critical part, and its labels)."""
+        loss: Tensor = self.base(model, batch)
+        pair = hide_words(model, batch) if torch.rand(()) < WORDS_SHARE else self._hide_regions(model, batch)
+        labels = take_answers(model, pair.critical)
+        edited = pair.without if self.edit_inputs else batch
+        added: Tensor = self.base(model, edited.to(a=labels))
+        return loss + added
+
+    def _hide_regions(self, model: Network, batch: Batch) -> Pair:
+        v = batch.v.detach().requires_grad_()
+        g = gradient(wanted(model(batch.to(v=v)).logits, batch), v, keep=False).sum(-1)
+        critical = critical_regions(g, batch, as_in_code=self.as_in_code)
+        return Pair(drop(batch, critical), drop(batch, ~critical))
+
+
+class CSSLabels(CSS):
+    """Change the labels only."""
+
+    edit_inputs: ClassVar[bool] = False
+
+
+def hide_words(model: Network, batch: Batch) -> Pair:
+    """Keep of the words that may be critical only the one of highest gradient, or all but it."""
+    w = model.words(batch).detach().requires_grad_()
+    g = gradient(wanted(model(batch.to(w=w)).logits, batch), w, keep=False).sum(-1)  # [B, T]
+    may_be = batch.need("qmask")
+    highest = g.masked_fill(~may_be, -torch.inf).argmax(1)
+    critical = may_be & nn.functional.one_hot(highest, may_be.shape[1]).bool()
+    hidden = (batch.q.masked_fill(may_be & ~critical, 0), batch.q.masked_fill(critical, 0))
+    return Pair(*(batch.to(q=q) for q in hidden))
+
+
+def critical_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Tensor:
+    """Choose the critical regions by gradient among those of highest hint, [B, N] bool."""
+    seen = batch.visible()
+    best = batch.need("hints").masked_fill(~seen, -1).topk(min(CANDIDATES, g.shape[1]), 1).indices  # [B, C]
+    order = g.masked_fill(~seen, torch.finfo(g.dtype).min).gather(1, best).sort(1, descending=True)
+    mass = (SHARPNESS * order.values).softmax(1).cumsum(1)
+    kept = mass <= MASS
+    kept[:, 0] = True
+    places = best if as_in_code else best.gather(1, order.indices)
+    return torch.zeros_like(seen).scatter(1, places, kept) & seen
+
+
+@torch.no_grad()
+def take_answers(model: Network, critical: Batch) -> Tensor:
+    """Give the labels with 0 for the answers that the critical part alone makes highest, [B, A]."""
+    a = critical.need("a")
+    highest = model(critical.to(a=None)).logits.topk(min(TAKEN, a.shape[1]), 1).indices
+    return a.scatter(1, highest, 0.0)

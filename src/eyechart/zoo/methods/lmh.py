@@ -1,0 +1,75 @@
+"""LMH (Clark et al. 2019) and its family: train the network together with a bias model, test it alone.
+
+d_k = g (log(b_k + kappa) - log(1 - b_k + kappa));  L = bce(s + d, a) + w mean_{batch, k} H(sigma(d_k))
+
+A product of two Bernoulli experts is a sum of logits, so the original's stacked log-probabilities come down to this.
+The entropy is a mean over answers while bce is a sum: w belongs to the number of answers it was tuned with.
+"""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.debias import Debias
+from eyechart.zoo.losses import bce
+from eyechart.zoo.network import Network
+
+ENTROPY_WEIGHT = 0.36
+THETA = -1.0  # kappa = sigma(theta) at the start
+
+
+class LMH(Debias):
+    """Learn how much each example leans on the bias, g = softplus(w . h + c), and keep the bias from vanishing."""
+
+    needs = ("bias",)
+    bias_from = "prior"
+    weight: ClassVar[float] = ENTROPY_WEIGHT
+
+    def __init__(self, model: Network) -> None:
+        super().__init__(model)
+        self.gate = nn.Linear(model.h_size, 1)
+        self.theta = nn.Parameter(torch.tensor(THETA))
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give L for logits s + d."""
+        out = model(batch)
+        b, kappa = batch.need("bias"), self.theta.sigmoid()
+        d = self.lean(out.h) * ((b + kappa).log() - (1 - b + kappa).log())  # [B, A]
+        return bce(out.logits + d, batch.need("a")) + self.weight * binary_entropy(d).mean()
+
+    def lean(self, h: Tensor) -> Tensor:
+        """Give g, [B, 1]."""
+        return nn.functional.softplus(self.gate(h))
+
+
+class LM(LMH):
+    """Leave the entropy out: w = 0."""
+
+    weight: ClassVar[float] = 0.0
+
+
+class BiasProduct(LM):
+    """Lean on the bias alike in every example: g = 1, w = 0."""
+
+    def lean(self, h: Tensor) -> Tensor:
+        """Give 1."""
+        return torch.ones_like(h[:, :1])
+
+
+class LMHL(LMH):
+    """Take the bias from a frozen question-only network."""
+
+    bias_from = "question-only"
+
+
+class LMHV(LMH):
+    """Take the bias from a frozen image-only network."""
+
+    bias_from = "image-only"
+
+
+def binary_entropy(logit: Tensor) -> Tensor:
+    """Give H(sigma(x)) in nats: log(1 + e^x) - x sigma(x)."""
+    return nn.functional.softplus(logit) - logit * logit.sigmoid()

@@ -1,0 +1,72 @@
+"""RMFE (Gat et al. 2020): keep the information that each modality gives, by the functional Fisher information.
+
+v~, w~ = v, w with Gaussian noise of their spread over the batch, three draws;  f = mean BCE(s(v~, w~), softmax s(v, w))
+I_m = mean ||df/dm||^2 / f, the norm over regions or words;  L = base + lambda ||(1 / I_v, 1 / I_w)||
+
+1/I starts near 1e12, so that the published lambda 1e-10 is all or nothing; `RMFELog` lowers the logarithm of the norm
+instead, which is ours. A modality that a network does not use at all has I = 0, held at a floor without gradient.
+"""
+
+from dataclasses import fields
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.debias import Decorator
+from eyechart.zoo.losses import gradient
+from eyechart.zoo.network import Network
+
+DRAWS = 3
+FLOOR = 1e-18  # the square of its inverse is still a number
+
+
+class RMFE(Decorator):
+    """Add the term with lambda 1e-10."""
+
+    weight: ClassVar[float] = 1e-10
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give L."""
+        loss: Tensor = self.base(model, batch)
+        return loss + self.weight * self.scale(self._norm(model, batch))
+
+    def scale(self, norm: Tensor) -> Tensor:
+        """Give what is lowered."""
+        return norm
+
+    def _norm(self, model: Network, batch: Batch) -> Tensor:
+        """Give ||(1 / I_v, 1 / I_w)||."""
+        target = model(batch).logits.softmax(1).repeat(DRAWS, 1)
+        many = repeat(batch.to(a=None), DRAWS)
+        v, w = noisy(many.v), noisy(model.words(many))
+        with torch.backends.cudnn.flags(enabled=False):  # cuDNN's recurrent layers have no second derivative
+            logits = model(many.to(v=v, w=w)).logits
+        f = nn.functional.binary_cross_entropy_with_logits(logits, target)
+        information = [(gradient(f, m, keep=True) ** 2).sum(1).mean() / f for m in (v, w)]
+        norm: Tensor = torch.linalg.vector_norm(1 / torch.stack(information).clamp(min=FLOOR))
+        return norm
+
+
+class RMFELog(RMFE):
+    """Add 0.01 times the logarithm of the norm."""
+
+    weight: ClassVar[float] = 0.01
+
+    def scale(self, norm: Tensor) -> Tensor:
+        """Give the logarithm."""
+        return norm.log()
+
+
+def noisy(x: Tensor) -> Tensor:
+    """Add noise of the spread that each number has over the batch; gradients can be taken at the result."""
+    spread = x.detach().std(0, correction=0)  # its own slope is infinite at 0, where all are padding
+    changed = x + torch.randn_like(x) * spread
+    return changed if changed.requires_grad else changed.requires_grad_()
+
+
+def repeat(batch: Batch, times: int) -> Batch:
+    """Lay copies of a batch one after another."""
+    held = {field.name: getattr(batch, field.name) for field in fields(batch)}
+    return batch.to(**{name: torch.cat([value] * times) for name, value in held.items() if value is not None})

@@ -1,0 +1,51 @@
+"""VisFIS (Ying et al. 2022): right from the important regions, unsure from the others, gradients in line with people.
+
+L = base + ce(s_imp) + KL(u || softmax s_non) / A + l1(g / ||g|| on unimportant) + (1 - cos(g, h))
+
+s_imp and s_non see the other regions overwritten by -1, not masked; a region is important if its hint exceeds 0.3. The
+divergence is over A because the authors' code takes torch's mean. Training on s_imp makes FPVG's test condition
+familiar, so part of what FPVG shows is that. Examples without an important region count in the base alone.
+"""
+
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.debias import Debias, Decorator, PlainCE
+from eyechart.zoo.editing import drop
+from eyechart.zoo.losses import ce_each, region_saliency
+from eyechart.zoo.network import Network
+
+THRESHOLD = 0.3
+
+
+class VisFIS(Decorator):
+    """Add all four terms with weight 1, over ce where no base is given."""
+
+    needs = ("hints",)
+    trained_on_the_metric = ("grounding",)
+    threshold: ClassVar[float] = THRESHOLD
+
+    def __init__(self, model: Network, base: Debias | None = None) -> None:
+        super().__init__(model, base or PlainCE(model))
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Give L."""
+        loss: Tensor = self.base(model, batch)
+        hints, seen = batch.need("hints"), batch.visible()
+        important = seen & (hints > self.threshold)
+        told = important.any(1).to(loss.dtype)  # [B]
+        right = ce_each(model(drop(batch, important, "value")).logits, batch.need("a"))
+        unsure = divergence_from_uniform(model(drop(batch, ~important, "value")).logits)
+        g = region_saliency(model, batch)[2]
+        stray = (nn.functional.normalize(g, dim=1).abs() * (seen & ~important)).mean(1)
+        apart = 1 - nn.functional.cosine_similarity(g, hints * seen, dim=1)
+        return loss + (told * (right + unsure + stray + apart)).mean()
+
+
+def divergence_from_uniform(s: Tensor) -> Tensor:
+    """Give KL(u || softmax s) / A for each example, [B]."""
+    answers = s.shape[1]
+    uniform = s.new_full((), 1 / answers)
+    return (uniform * (uniform.log() - s.log_softmax(1))).mean(1)

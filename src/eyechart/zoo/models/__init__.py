@@ -1,0 +1,36 @@
+"""The networks by name, each imported when it is asked for."""
+
+from eyechart.registry import Registry
+from eyechart.zoo.network import Network, Sizes
+
+_HERE = "eyechart.zoo.models"
+MODELS: Registry[type[Network]] = Registry(
+    "zoo model",
+    {
+        "prior": f"{_HERE}.prior:Prior",
+        "majority": f"{_HERE}.prior:Majority",
+        "question-only": f"{_HERE}.question_only:QuestionOnly",
+        "image-only": f"{_HERE}.image_only:ImageOnly",
+        "answer-only": f"{_HERE}.mlp:AnswerOnly",
+        "mlp-a": f"{_HERE}.mlp:AnswerOnly",
+        "mlp-qa": f"{_HERE}.mlp:QuestionAnswer",
+        "mlp-ia": f"{_HERE}.mlp:ImageAnswer",
+        "mlp-iqa": f"{_HERE}.mlp:ImageQuestionAnswer",
+        "updn": f"{_HERE}.updn:UpDn",
+        "updn2": f"{_HERE}.updn2:UpDn2",
+        "san": f"{_HERE}.san:SAN",
+        "ban": f"{_HERE}.ban:BAN",
+        "block": f"{_HERE}.block:Block",
+        "s-mrl": f"{_HERE}.smrl:SMRL",
+        "mcan": f"{_HERE}.mcan:MCAN",
+        "mac": f"{_HERE}.mac:MAC",
+        "symbolic": f"{_HERE}.symbolic:Symbolic",
+        "lxmert": f"{_HERE}.lxmert:LXMERT",
+        "visualbert": f"{_HERE}.visualbert:VisualBERT",
+    },
+)
+
+
+def make_network(name: str, sizes: Sizes) -> Network:
+    """Build a network with fresh weights, drawn from torch's own seed."""
+    return MODELS.get(name)(sizes)

@@ -1,0 +1,46 @@
+"""The fusion of BLOCK (Ben-younes et al. 2019), of which MUTAN and MLB are special cases.
+
+p = W0 x and r = W1 y are cut into blocks; per block z_c = sum over `rank` of (A_c p_c) * (B_c r_c), then the signed
+square root and length 1; the blocks are put side by side. All blocks are equally wide here (the original makes the
+last one narrower), so that they are one product of tensors.
+"""
+
+import torch
+from torch import Tensor, nn
+
+RANK, MOST_BLOCKS, LEAST_WIDTH = 15, 20, 8
+TINY = 1e-12  # keeps the slope of the root finite at 0, which second derivatives need
+
+
+class Fusion(nn.Module):
+    """Fuse two vectors (with any equal or broadcast axes before the last) into one of `self.size` numbers."""
+
+    def __init__(self, first: int, second: int, joint: int) -> None:
+        super().__init__()
+        self.blocks = max(1, min(MOST_BLOCKS, joint // LEAST_WIDTH))
+        self.width = -(-joint // self.blocks)
+        self.size = self.blocks * self.width
+        self.of_first, self.of_second = nn.Linear(first, self.size), nn.Linear(second, self.size)
+        self.left, self.right = self._core(), self._core()
+        self.left_offset = nn.Parameter(torch.zeros(self.blocks, RANK * self.width))
+        self.right_offset = nn.Parameter(torch.zeros(self.blocks, RANK * self.width))
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Give z, [..., size]."""
+        left = self._expand(self.of_first(x), self.left) + self.left_offset  # [..., C, R * S]
+        right = self._expand(self.of_second(y), self.right) + self.right_offset
+        joint = left * right
+        z = joint.view(*joint.shape[:-1], RANK, self.width).sum(-2)  # [..., C, S]
+        return nn.functional.normalize(signed_root(z), dim=-1).flatten(-2)
+
+    def _core(self) -> nn.Parameter:
+        bound = self.width**-0.5
+        return nn.Parameter(torch.empty(self.blocks, self.width, RANK * self.width).uniform_(-bound, bound))
+
+    def _expand(self, x: Tensor, core: Tensor) -> Tensor:
+        return torch.einsum("...cs,cso->...co", x.view(*x.shape[:-1], self.blocks, self.width), core)
+
+
+def signed_root(z: Tensor) -> Tensor:
+    """Take sign(z) sqrt(|z|)."""
+    return z.sign() * (z.abs() + TINY).sqrt()

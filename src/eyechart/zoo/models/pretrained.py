@@ -1,0 +1,56 @@
+"""Networks whose body comes from transformers, its weights fresh unless released ones are loaded from a folder."""
+
+from typing import Any, ClassVar
+
+from torch import nn
+
+from eyechart.errors import MissingExtraError, ModelError
+from eyechart.zoo.network import Network, Sizes
+
+HEAD_WIDTH = 64
+
+
+class Pretrained(Network):
+    """Hold the body that `kind` names; there is no vector of the question alone.
+
+    With released weights q must come from their own tokenizer, whose padding is 0 too.
+    """
+
+    kind: ClassVar[str]
+    feature_option: ClassVar[str]  # how the body's settings call the size of region features
+    body: nn.Module
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes._replace(embedding=sizes.hidden))
+        self.q_size, self.h_size = None, sizes.hidden
+        auto = _transformers()
+        config = auto.AutoConfig.for_model(
+            self.kind,
+            vocab_size=sizes.words,
+            hidden_size=sizes.hidden,
+            intermediate_size=4 * sizes.hidden,
+            num_attention_heads=max(1, sizes.hidden // HEAD_WIDTH),
+            **{self.feature_option: sizes.features},
+        )
+        # Fused attention has no second derivative.
+        body = auto.AutoModel.from_config(config, attn_implementation="eager")
+        self.body, self.embedding = body, body.get_input_embeddings()
+
+    def load(self, place: str) -> None:
+        """Take the body's weights from a local folder."""
+        body = _transformers().AutoModel.from_pretrained(place, local_files_only=True)
+        try:
+            self.body.load_state_dict(body.state_dict())
+        except RuntimeError:
+            expected = f"weights of {self.kind} with {self.sizes.words} words and {self.sizes.features} features"
+            found = f"others in {place}"
+            raise ModelError(expected, found, "make the network with the sizes of those weights") from None
+
+
+def _transformers() -> Any:
+    try:
+        import transformers
+    except ImportError:
+        advice = "pip install transformers, or choose another model"
+        raise MissingExtraError("the library transformers", "none", advice) from None
+    return transformers

@@ -1,0 +1,63 @@
+"""What every network of the zoo has: sizes, a recipe to train it by, word vectors, and one way to be called."""
+
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from eyechart.zoo.batch import Batch, Out
+
+
+class Sizes(NamedTuple):
+    """Say how large a network is to be; all but `hidden` and `embedding` follow from the data."""
+
+    words: int  # with the 0 of "no word"
+    answers: int
+    features: int
+    hidden: int = 1024
+    embedding: int = 300
+    types: int = 1  # of questions, for the prior
+    examples: int = 0  # in training, for methods that remember each
+
+
+class Recipe(NamedTuple):
+    """Say how a network's authors trained it, where nobody says otherwise."""
+
+    optimizer: str = "adamax"  # or adam
+    rate: float = 2e-3
+    batch: int = 512
+    epochs: int = 13
+    hidden: int = 1024
+    warmup: int = 0  # epochs over which the rate rises to its full height
+
+
+class Network(nn.Module):
+    """Answer batches; `q_size` is None where there is no vector of the question alone."""
+
+    recipe: ClassVar[Recipe] = Recipe()
+    pretrained_on: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ()  # fields of the batch beyond q and v
+    q_size: int | None
+    h_size: int
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.embedding = nn.Embedding(sizes.words, sizes.embedding, padding_idx=0)
+
+    def forward(self, batch: Batch) -> Out:
+        """Score every answer (or option) of every example."""
+        raise NotImplementedError
+
+    def words(self, batch: Batch) -> Tensor:
+        """Look the words up, [B, T, E], unless their vectors are given."""
+        vectors: Tensor = self.embedding(batch.q) if batch.w is None else batch.w
+        return vectors
+
+    @torch.no_grad()
+    def chances(self, batch: Batch) -> Tensor:
+        """Say how likely each answer is, sigma(s), [B, A]: what a frozen network gives to others as their bias."""
+        was_training = self.training
+        logits: Tensor = self.eval()(batch).logits
+        self.train(was_training)
+        return logits.sigmoid()
