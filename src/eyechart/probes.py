@@ -13,6 +13,7 @@ from eyechart.tables import PROBES, check
 
 OWN = "plain"
 EDITS = ("removal", "choices", "visible", "hidden")
+SEVERAL = "images"  # lists all pictures of an example that has more than its `image`, and goes wherever that goes
 
 
 class Prober:
@@ -34,6 +35,8 @@ class Prober:
 
     def _hash(self, probes: pl.DataFrame) -> Hashes:
         shown = [self._hash_shown(probes[source(name)], name) for name in self.data.modalities]
+        if _has_several(self.data):
+            shown.append(self._hash_shown(probes[source("image")], SEVERAL))
         if "choices" not in probes.columns and "choices" in self.data.examples.columns:
             shown.append(self._hash_shown(probes["id"], "choices"))
         # Each edit has its own seed, so that none can pass for another.
@@ -63,9 +66,15 @@ def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
     shown = probes.select("id", "condition", "probe", *(name for name in EDITS if name in probes.columns))
     for modality in data.modalities:
         shown = shown.with_columns(_look_up(probes[source(modality)], data, modality))
+    if _has_several(data):
+        shown = shown.with_columns(_look_up(probes[source("image")], data, SEVERAL))
     if "choices" not in shown.columns and "choices" in data.examples.columns:
         shown = shown.with_columns(_look_up(probes["id"], data, "choices"))
     return shown
+
+
+def _has_several(data: Dataset) -> bool:
+    return "image" in data.modalities and data.examples.schema.get(SEVERAL) == pl.List(pl.String)
 
 
 def _look_up(ids: pl.Series, data: Dataset, column: str) -> pl.Series:

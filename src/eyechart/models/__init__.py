@@ -1,15 +1,17 @@
 """Anything that answers probes, named by a model string: a kind, a colon, and what that kind needs to know."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, SettingError
 from eyechart.protocols import Model
 from eyechart.registry import Registry, unknown_name
 
 MODELS: Registry[Callable[[str], Model]] = Registry(
     "model",
     {
+        "hf": "eyechart.models.huggingface:open_huggingface",
+        "openai": "eyechart.models.endpoint:open_endpoint",
         "predictions": "eyechart.models.file:open_predictions",
         "python": "eyechart.models.function:open_function",
         "world": "eyechart.world:load_answerer",
@@ -17,10 +19,33 @@ MODELS: Registry[Callable[[str], Model]] = Registry(
 )
 
 
-def load(spec: str) -> Model:
-    """Open the model a string names: `predictions:answers.json`, `python:package.module:function`, `world:seer`.
+_ASKED = ("draws", "temperature", "cache", "fresh")
+TAKES = {"hf": _ASKED, "openai": ("base_url", *_ASKED)}  # settings that may be given for several models at once
 
-    The path of an existing file is taken for a predictions file.
+
+def load_all(specs: Sequence[str], settings: Mapping[str, object], *, fresh: bool = False) -> list[Model]:
+    """Open models, each with the settings that its kind takes; one that none of them takes is an error.
+
+    `fresh` leaves what caches hold by now unseen; it concerns only models that have one.
+    """
+    kinds = {spec: spec.partition(":")[0] for spec in specs}
+    for name in settings:
+        if not any(name in TAKES.get(kind, ()) for kind in kinds.values()):
+            takers = ", ".join(f"{kind}:" for kind, names in TAKES.items() if name in names)
+            raise SettingError(f"a model that takes {name} ({takers})", ", ".join(specs), "leave that option out")
+    given = {**settings, "fresh": True} if fresh else settings
+    chosen = {
+        spec: [f",{name}={value}" for name, value in given.items() if name in TAKES.get(kind, ())]
+        for spec, kind in kinds.items()
+    }
+    return [load(spec + "".join(chosen[spec])) for spec in specs]
+
+
+def load(spec: str) -> Model:
+    """Open the model a string names: `hf:org/name`, `openai:name,base_url=URL`, `predictions:it.json`, `world:seer`.
+
+    Settings follow after commas; `eyechart ls models` lists the kinds. The path of an existing file is taken for a
+    predictions file.
     """
     kind, colon, rest = spec.partition(":")
     if not colon and Path(spec).is_file():

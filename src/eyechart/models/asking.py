@@ -2,23 +2,46 @@
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 
 from eyechart.dataset import Dataset
+from eyechart.errors import ModelError
 from eyechart.predictions import tidy
 from eyechart.probes import fill
-from eyechart.protocols import Engine, Model
+from eyechart.progress import Advance
+from eyechart.protocols import Engine, Foreseeing, Model
 from eyechart.tables import ANSWERS, empty
 
+_CALLS = {"key": pl.String, "known": pl.Boolean, "pictures": pl.Int64, "tokens": pl.Int64, "condition": pl.String}
 _SCHEMA = {name: column.dtype for name, column in ANSWERS.columns.items()}
 
 
-def unanswered(probes: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """Select the probes that have no answer yet; an answer to other content does not count."""
-    return probes.join(answers, on=["id", "probe"], how="anti")
+def unanswered(probes: pl.DataFrame, answers: pl.DataFrame, draws: int = 1) -> pl.DataFrame:
+    """Select the probes with answers still to come; a failure and an answer to other content do not count."""
+    obtained = answers.filter(pl.col("status") != "failed").group_by("id", "probe").len()
+    return probes.join(obtained.filter(pl.col("len") >= draws), on=["id", "probe"], how="anti")
+
+
+@contextmanager
+def asking_alone(lock: Path, model: str) -> Iterator[None]:
+    """Refuse to ask a model that another process is asking in the same run; a killed process holds nothing."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            advice = "wait for it, or stop it; answers that it got are not asked again"
+            raise ModelError(f"{model} to be asked by one process", "another that is asking it", advice) from None
+        yield
 
 
 def ask(model: Model, probes: pl.DataFrame, data: Dataset, engine: Engine, batch: int) -> Iterator[pl.DataFrame]:
@@ -36,6 +59,31 @@ def _batches(probes: pl.DataFrame, data: Dataset, batch: int) -> Iterator[pl.Dat
     for at in range(0, probes.height, block):
         filled = fill(probes[at : at + block], data)
         yield from filled.iter_slices(batch)
+
+
+def foresee(
+    model: Foreseeing, todo: Iterable[tuple[str, pl.DataFrame]], data: Dataset, batch: int, advance: Advance
+) -> pl.DataFrame:
+    """Look at everything a model would be shown, without asking, and count by condition what it would take.
+
+    `answers` are wanted, `calls` have to be made for them (the same content once, what the cache knows not at all), and
+    `images` and `tokens` (an estimate) are sent with those calls.
+    """
+    parts = []
+    for condition, probes in todo:
+        for shown in _batches(probes, data, batch):
+            calls = model.foresee(shown, data.images)
+            parts.append(calls.with_columns(condition=pl.lit(condition)))
+            advance(calls.height)
+    return _count_calls(pl.concat([pl.DataFrame(schema=_CALLS), *parts]))
+
+
+def _count_calls(calls: pl.DataFrame) -> pl.DataFrame:
+    new = calls.filter(~pl.col("known")).unique("key", keep="first", maintain_order=True)
+    cost = new.group_by("condition").agg(calls=pl.len(), images=pl.col("pictures").sum(), tokens=pl.col("tokens").sum())
+    wanted = calls.group_by("condition").agg(answers=pl.len()).sort("condition")
+    found = wanted.join(cost, on="condition", how="left", validate="1:1", maintain_order="left")
+    return found.select("condition", pl.col("answers", "calls", "images", "tokens").fill_null(0).cast(pl.Int64))
 
 
 class AnswerLog:

@@ -48,6 +48,10 @@ class PredictionFiles:
         """Find the answers to a batch."""
         return self._answers(probes).join(probes.select("id"), on="id", how="semi")
 
+    def holds(self, condition: str) -> bool:
+        """Tell whether a file has answers under a condition."""
+        return condition in self.files
+
     def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
         """Count what the file holds: read and dropped rows, ids that were asked and are missing, ids nobody asked."""
         answers = self._answers(probes)
@@ -106,5 +110,13 @@ def _divide(spec: str) -> _Parts:
         elif name in _SETTINGS:
             found.settings[name] = value
         else:
-            found.paths[name] = Path(value)
+            condition, path = _find_path(part)
+            found.paths[condition] = path
     return found
+
+
+def _find_path(part: str) -> tuple[str, Path]:
+    """Divide `image=blank=there.json` at the equals sign before a path that exists, else at the first."""
+    words = part.split("=")
+    splits = [("=".join(words[:at]), Path("=".join(words[at:]))) for at in range(1, len(words))]
+    return next((one for one in splits if one[1].exists()), splits[0])

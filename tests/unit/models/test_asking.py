@@ -7,7 +7,8 @@ import pytest
 
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
-from eyechart.models.asking import AnswerLog, ask, unanswered
+from eyechart.errors import ModelError
+from eyechart.models.asking import AnswerLog, ask, asking_alone, unanswered
 from eyechart.probes import Prober
 
 
@@ -43,7 +44,28 @@ def test_batches_have_their_size_and_answers_their_question(
 def test_an_answer_to_other_content_does_not_count(probes: pl.DataFrame) -> None:
     answers = probes.select("id", pl.when(pl.col("id") != "03").then("probe").otherwise(pl.lit("1")).alias("probe"))
 
-    assert unanswered(probes, answers)["id"].to_list() == ["03"]
+    assert unanswered(probes, answers.with_columns(status=pl.lit("ok")))["id"].to_list() == ["03"]
+
+
+def test_failures_and_missing_draws_are_asked_for(probes: pl.DataFrame) -> None:
+    status = pl.when(pl.col("id") == "03").then(pl.lit("failed")).otherwise(pl.lit("unparsed"))
+    once = probes.select("id", "probe", status.alias("status"))
+    twice = pl.concat([once, once.filter(pl.col("id") != "05")])
+
+    assert unanswered(probes, once)["id"].to_list() == ["03"]
+    assert unanswered(probes, twice, draws=2)["id"].to_list() == ["03", "05"]
+
+
+def test_a_model_is_asked_by_one_process_at_a_time(tmp_path: Path) -> None:
+    with (
+        asking_alone(tmp_path / "a.lock", "it"),
+        asking_alone(tmp_path / "b.lock", "other"),
+        pytest.raises(ModelError, match="it to be asked by one process; found another"),
+        asking_alone(tmp_path / "a.lock", "it"),
+    ):
+        pytest.fail("two ask at once")
+    with asking_alone(tmp_path / "a.lock", "it"):
+        pass
 
 
 def test_a_log_cut_anywhere_keeps_every_whole_line(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:

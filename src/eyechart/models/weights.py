@@ -1,0 +1,140 @@
+"""Open the weights of Hugging Face models: from a folder, or by name from the hub or its cache.
+
+Only safetensors are opened and no code of the model's is run.
+"""
+
+import hashlib
+import json
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from eyechart.errors import MissingExtraError, ModelError
+
+Kind = Literal["chat", "vqa", "text"]
+
+
+class Place(NamedTuple):
+    """Which weights are opened, and how."""
+
+    model: str
+    revision: str | None
+    kind: Kind
+    device: str
+    dtype: str
+
+
+class Opened(NamedTuple):
+    """A model that is ready, with what makes tensors of texts and pictures; of a text model that is its tokenizer."""
+
+    model: Any
+    processor: Any
+    device: str
+    sighted: bool
+
+    @property
+    def tokenizer(self) -> Any:  # noqa: ANN401 - transformers are not typed here
+        """Find what makes tokens of texts."""
+        return getattr(self.processor, "tokenizer", self.processor)
+
+
+@lru_cache(maxsize=8)
+def find_config(model: str, revision: str | None) -> Path:
+    """Find config.json in the model's folder, or in the hub's cache, where it is brought to if need be."""
+    if Path(model).is_dir():
+        return Path(model) / "config.json"
+    _require_transformers()
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(model, "config.json", revision=revision))
+    except (OSError, ValueError) as error:
+        advice = "name a folder with a saved model, or a model of the hub that can be reached"
+        raise ModelError(f"a model {model!r}", _first_line(error), advice) from None
+
+
+@lru_cache(maxsize=8)
+def find_kind(model: str, revision: str | None) -> Kind:
+    """Tell from its configuration whether a model chats about pictures, is a classic VQA model, or knows only text."""
+    _require_transformers()
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+        MODEL_FOR_VISUAL_QUESTION_ANSWERING_MAPPING_NAMES,
+    )
+
+    config = _read_config(find_config(model, revision))
+    family, names = str(config.get("model_type")), config.get("architectures") or [""]
+    classic = MODEL_FOR_VISUAL_QUESTION_ANSWERING_MAPPING_NAMES.get(family)
+    if names[0] == classic and names[0].endswith("ForQuestionAnswering"):
+        return "vqa"
+    return "chat" if family in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES else "text"
+
+
+@lru_cache(maxsize=8)
+def find_revision(model: str, revision: str | None) -> str:
+    """Name what is really opened: the commit on the hub, or a hash of all files of a folder."""
+    folder = find_config(model, revision).parent
+    if not Path(model).is_dir():
+        return folder.name
+    found = hashlib.sha256()
+    for path in sorted(each for each in folder.iterdir() if each.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        found.update(f"{path.name} {content}\n".encode())
+    return f"sha256:{found.hexdigest()[:16]}"
+
+
+@lru_cache(maxsize=1)
+def open_weights(place: Place) -> Opened:
+    """Open a model for asking; the latest stays open."""
+    _require_transformers()
+    import torch
+    import transformers
+
+    classes: dict[Kind, tuple[Any, Any]] = {
+        "chat": (transformers.AutoModelForImageTextToText, transformers.AutoProcessor),
+        "vqa": (transformers.AutoModelForVisualQuestionAnswering, transformers.AutoProcessor),
+        "text": (transformers.AutoModelForCausalLM, transformers.AutoTokenizer),
+    }
+    opens, prepares = classes[place.kind]
+    device = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device
+    known = {"revision": place.revision, "trust_remote_code": False}
+    talk: Any = transformers.utils.logging
+    talk.disable_progress_bar()
+    try:
+        processor = prepares.from_pretrained(place.model, **known)
+        model = opens.from_pretrained(place.model, dtype=place.dtype, use_safetensors=True, **known)
+        opened = Opened(model.to(device).eval(), processor, device, place.kind != "text")
+        return opened if place.kind == "vqa" else _padded_left(opened)
+    except (OSError, ValueError, RuntimeError, TypeError, KeyError, AttributeError, ImportError) as error:
+        advice = "check the folder or name, kind=, dtype= and device=; only safetensors are opened"
+        raise ModelError(f"a model in {place.model!r} to open as {place.kind}", _first_line(error), advice) from None
+
+
+def _padded_left(opened: Opened) -> Opened:
+    """Let every prompt end where its answer begins."""
+    tokenizer = opened.tokenizer
+    tokenizer.padding_side = "left"
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return opened
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        advice = "name a folder that `save_pretrained` wrote"
+        raise ModelError(f"the configuration of a model in {path}", _first_line(error), advice) from None
+    return found if isinstance(found, dict) else {}
+
+
+def _require_transformers() -> None:
+    if not (find_spec("torch") and find_spec("transformers")):
+        advice = "pip install 'eyechart[hf]'"
+        raise MissingExtraError("the packages torch and transformers", "not both", advice)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

@@ -1,0 +1,213 @@
+"""Answers are found again by content alone, survive other processes and kills, and failures are never among them."""
+
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.errors import FileFormatError
+from eyechart.models.cache import AnswerCache, ShortMemory, Store, default_place
+from eyechart.models.cached import Cached, open_store
+from eyechart.models.shown import Said, Shown
+from eyechart.pictures import Picture
+
+PICTURE = Picture.of(np.zeros((3, 4, 3), np.uint8))
+OPTIONS = ["red", "blue"]
+
+
+@dataclass
+class Parrot:
+    """Repeat prompts, and remember what it was asked; fail where it is told to."""
+
+    identity: str = "parrot"
+    failing: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def answer_shown(self, shown: Shown) -> list[Said]:
+        self.asked += shown.prompts
+        return [Said(None, failed="tired") if self.failing else Said(f"{text}!") for text in shown.prompts]
+
+
+@pytest.fixture(params=["disk", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return AnswerCache(tmp_path / "a" / "cache.sqlite") if request.param == "disk" else ShortMemory()
+
+
+def put(store: Store, identity: str, said: dict[str, Said]) -> None:
+    with store.writing(identity) as keep:
+        keep(said)
+
+
+def show(*prompts: str, picture: Picture | None = PICTURE, choices: list[str] | None = None) -> Shown:
+    return Shown(list(prompts), [picture] * len(prompts), [choices] * len(prompts))
+
+
+def test_nothing_is_asked_twice_and_every_answer_belongs_to_its_prompt(store: Store) -> None:
+    parrot = Parrot()
+    cached = Cached(parrot, store)
+    first = cached.answer_shown(show("a", "b", "a"))
+    second = cached.answer_shown(show("c", "b", "a", "c"))
+
+    assert [one.raw for one in first] == ["a!", "b!", "a!"]
+    assert [one.raw for one in second] == ["c!", "b!", "a!", "c!"]
+    assert parrot.asked == ["a", "b", "c"]
+
+
+def one_pixel_changed() -> Picture:
+    pixels = PICTURE.pixels.copy()
+    pixels[2, 3, 1] += 1
+    return Picture.of(pixels)
+
+
+CHANGES = {
+    "one pixel": show("a", picture=one_pixel_changed()),
+    "the form of the picture": show("a", picture=Picture.of(PICTURE.pixels.reshape(4, 3, 3))),
+    "no picture": show("a", picture=None),
+    "one more picture": show("a")._replace(further=[(PICTURE,)]),
+    "the text": show("a "),
+    "options": show("a", choices=OPTIONS),
+    "the order of options": show("a", choices=OPTIONS[::-1]),
+    "the draw": show("a")._replace(draw=1),
+}
+
+
+@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
+def test_a_changed_input_never_gets_the_answer_to_the_unchanged_one(store: Store, changed: Shown) -> None:
+    parrot = Parrot()
+    cached = Cached(parrot, store)
+    for shown in (show("a"), show("a", choices=["red"]), changed, changed):
+        cached.answer_shown(shown)
+
+    assert len(parrot.asked) == 3
+
+
+def test_another_asker_is_asked_itself(store: Store) -> None:
+    one, other = Parrot("t=0"), Parrot("t=1")
+    for parrot in (one, other):
+        Cached(parrot, store).answer_shown(show("a"))
+
+    assert (one.asked, other.asked) == (["a"], ["a"])
+
+
+def test_failures_are_not_kept(store: Store) -> None:
+    failing, well = Parrot(failing=True), Parrot()
+
+    assert Cached(failing, store).answer_shown(show("a")) == [Said(None, failed="tired")]
+    assert Cached(well, store).answer_shown(show("a")) == [Said("a!")]
+
+
+said = st.builds(
+    Said,
+    raw=st.text(st.characters(exclude_categories=["Cs"])),
+    scores=st.none() | st.lists(st.tuples(st.text(max_size=3), st.floats(-50, 0))),
+    failed=st.none(),
+    refused=st.booleans(),
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.dictionaries(st.text("abc", min_size=1), said))
+def test_what_was_said_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, said: dict[str, Said]) -> None:
+    cache = AnswerCache(tmp_path_factory.mktemp("cache") / "it.sqlite")
+    put(cache, "me", said)
+
+    assert cache.get([*said, "unknown"]) == said
+
+
+def test_asking_anew_sees_only_what_came_since(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path / "it.sqlite")
+    put(cache, "me", {"old": Said("1")})
+    fresh = replace(cache, since=time.time())
+    put(fresh, "me", {"new": Said("2")})
+
+    assert fresh.get(["old", "new"]) == {"new": Said("2")}
+    assert cache.get(["old", "new"]) == {"old": Said("1"), "new": Said("2")}
+
+
+def test_listing_and_pruning_go_by_asker_and_age(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path / "it.sqlite")
+    put(cache, "openai tiny", {"a": Said("1"), "b": Said("2")})
+    middle = time.time()
+    put(cache, "hf large", {"c": Said("3")})
+
+    assert [(one.identity, one.answers) for one in cache.list()] == [("hf large", 1), ("openai tiny", 2)]
+    assert (cache.prune(containing="nobody"), cache.prune(before=middle, containing="large")) == (0, 0)
+    assert cache.prune(before=middle) == 2
+    assert cache.get(["a", "b", "c"]) == {"c": Said("3")}
+    assert (cache.prune(), cache.list()) == (1, [])
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from eyechart.models.cache import AnswerCache
+from eyechart.models.shown import Said
+cache, me = AnswerCache(Path(sys.argv[1])), sys.argv[2]
+for n in range(int(sys.argv[3])):
+    with cache.writing(me) as put:
+        put({f"{me} {n}": Said(str(n)), f"both {n}": Said("same")})
+    print(n, flush=True)
+"""
+
+
+def write(path: Path, name: str, n: int) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", WRITER, path, name, str(n)], stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "it.sqlite"
+    writers = [write(path, name, 150) for name in ("one", "two")]
+    for writer in writers:
+        writer.communicate()
+    keys = [f"{name} {n}" for name in ("one", "two", "both") for n in range(150)]
+
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert len(AnswerCache(path).get(keys)) == 450
+
+
+def test_a_killed_process_loses_nothing_that_it_put(tmp_path: Path) -> None:
+    path = tmp_path / "it.sqlite"
+    with write(path, "one", 1_000_000) as writer:
+        done = [int(writer.stdout.readline()) for _ in range(20)]
+        writer.kill()
+        done += map(int, writer.stdout.read().split())
+    found = AnswerCache(path).get([f"one {n}" for n in range(len(done) + 1)])
+
+    assert set(found) >= {f"one {n}" for n in done}
+    assert all(one.raw == key.split()[1] for key, one in found.items())
+
+
+def test_a_damaged_file_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "it.sqlite").write_text("not a database " * 100)
+
+    with pytest.raises(FileFormatError, match=r"a cache of answers in .*it\.sqlite; found file is not a database"):
+        AnswerCache(tmp_path / "it.sqlite").get(["a"])
+
+
+def test_a_cache_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "it.sqlite") as database:
+        database.execute("PRAGMA user_version=99")
+    database.close()
+
+    with pytest.raises(FileFormatError, match="found version 99; upgrade eyechart"):
+        put(AnswerCache(tmp_path / "it.sqlite"), "me", {"a": Said("1")})
+
+
+def test_the_place_is_the_named_one_or_the_usual_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("EYECHART_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    usual = tmp_path / "eyechart" / "answers.sqlite"
+
+    assert default_place() == usual
+    assert open_store(None) == AnswerCache(usual)
+    assert open_store("there.sqlite") == AnswerCache(Path("there.sqlite"))
+    assert isinstance(open_store("off"), ShortMemory)
+    monkeypatch.setenv("EYECHART_CACHE", "elsewhere.sqlite")
+    assert default_place() == Path("elsewhere.sqlite")

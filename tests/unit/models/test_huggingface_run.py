@@ -1,0 +1,69 @@
+"""A chat model that sees pictures goes the whole way: every audit, on a world that is drawn."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import eyechart
+from eyechart.audits import AUDITS
+from eyechart.dataset import Dataset
+from eyechart.errors import ModelError
+from eyechart.layout import Layout
+from eyechart.models.weights import find_revision, open_weights
+from eyechart.run import Asking
+
+SETTINGS = "decide=scores,prompt=auto,max_new_tokens=2,batch=32,cache=off"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Draw a small world and keep a few of its questions."""
+    whole = eyechart.read("world", tmp_path_factory.mktemp("world"), seed=0, images=16, render=True)
+    return whole.sample(40)
+
+
+@pytest.mark.usefixtures("hub_is_off")
+def test_all_audits_run_to_the_end_and_again_alike(world: Dataset, tiny_llava: Path, tmp_path: Path) -> None:
+    model = f"hf:{tiny_llava},{SETTINGS}"
+    first, again = (
+        eyechart.audit(world, model, to=tmp_path / name, asking=Asking(allow_partial=True)) for name in ("one", "two")
+    )
+
+    assert set(first) == set(AUDITS.names())
+    for name, result in first.items():
+        assert result.measures.height
+        assert_frame_equal(result.measures, again[name].measures)
+        assert_frame_equal(result.rows, again[name].rows)
+    answers = Layout(tmp_path / "one").answers("llava,decide=scores,prompt=auto,max_new_tokens=2").answers
+    assert "failed" not in set(answers["status"])
+    assert (answers.filter(pl.col("scores").is_not_null())["status"] == "ok").all()
+
+
+@pytest.mark.usefixtures("hub_is_off")
+def test_other_weights_cannot_go_on_with_the_answers_of_a_run(world: Dataset, tiny_llama: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_llama, tmp_path / "model")
+    model = f"hf:{folder},max_new_tokens=1,cache=off"
+    partly = Asking(allow_partial=True)
+    eyechart.audit(world, model, ["accuracy"], to=tmp_path / "run", asking=partly)
+    told = json.loads(Layout(tmp_path / "run").asked_file("model,max_new_tokens=1").read_text())["identity"]
+
+    assert told["revision"] == find_revision(str(folder), None)
+    assert told["prompt"] == "auto@1"
+    eyechart.audit(world, model, ["accuracy"], to=tmp_path / "run", asking=partly)
+
+    (folder / "generation_config.json").write_text('{"eos_token_id": 2}')
+    find_revision.cache_clear()
+    open_weights.cache_clear()
+    with pytest.raises(ModelError, match="found another revision; ask it anew with --fresh"):
+        eyechart.audit(world, model, ["accuracy"], to=tmp_path / "run", asking=partly)
+    eyechart.audit(world, model, ["accuracy"], to=tmp_path / "run", asking=Asking(fresh=True, allow_partial=True))
+
+
+@pytest.fixture
+def hub_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make sure that nothing is looked up anywhere else."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")

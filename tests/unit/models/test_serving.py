@@ -1,0 +1,103 @@
+"""A real server of a real (tiny) model: asked over the network it says what it says in this process."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyechart.audits import AUDITS
+from eyechart.dataset import Dataset
+from eyechart.layout import Layout
+from eyechart.models import load
+from eyechart.models.endpoint import Endpoint
+from eyechart.models.huggingface import HuggingFace
+from eyechart.models.shown import Shown
+from eyechart.pictures import Picture
+from eyechart.readers import read
+from eyechart.verbs import audit
+
+pytest.importorskip("openai")
+pytest.importorskip("transformers.cli.serve", reason="transformers is installed without its extra `serving`")
+START = 120  # seconds that a server may take
+
+
+@pytest.fixture(scope="module")
+def url(tiny_llava: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the tiny model with `transformers serve`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    cache = tmp_path_factory.mktemp("hub")  # /health of the server needs one, even if it is empty
+    words = [Path(sys.executable).with_name("transformers"), "serve", tiny_llava, "--device", "cpu"]
+    log = (cache / "log.txt").open("w")
+    with (
+        log,
+        subprocess.Popen(
+            [*words, "--host", "127.0.0.1", "--port", str(port)],
+            env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(cache)},
+            stdout=log,
+            stderr=log,
+        ) as process,
+    ):
+        try:
+            _wait(f"http://127.0.0.1:{port}/health", process)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.kill()
+
+
+def _wait(health: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(START * 10):
+        assert process.poll() is None, "the server has stopped"
+        try:
+            with urlopen(health):  # noqa: S310 - on loopback
+                return
+        except (URLError, OSError):
+            time.sleep(0.1)
+    pytest.fail(f"the server did not start within {START} seconds")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Dataset:
+    data = read("world", tmp_path / "pictures", images=20, seed=3, render=True)
+    data.save(tmp_path / "data")
+    return Dataset.load(tmp_path / "data").sample(16, seed=1)
+
+
+def test_a_served_model_says_what_it_says_in_this_process(tiny_llava: Path, url: str) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 50, 70, 3), np.uint8)
+    pictures = [Picture.of(each) for each in pixels]
+    shown = Shown([f"what color is it? {n}" for n in range(6)], [*pictures[:5], None], [None] * 6)
+    here = HuggingFace(str(tiny_llava), device="cpu", dtype="float32", max_new_tokens=8).answer_shown(shown)
+    there = Endpoint(str(tiny_llava), url, max_new_tokens=8).answer_shown(shown)
+
+    assert [one.raw for one in there] == [one.raw for one in here]
+    assert len({one.raw for one in here}) > 1  # it does look
+
+
+@pytest.mark.parametrize("kind", ["hf", "openai"])
+def test_all_audits_run_end_to_end(kind: str, tiny_llava: Path, url: str, world: Dataset, tmp_path: Path) -> None:
+    """Every audit gives a result with every probe counted, and a second run asks nothing and finds the same."""
+    spec = f"{kind}:{tiny_llava},max_new_tokens=4,cache={tmp_path / 'cache.sqlite'}"
+    spec += f",base_url={url}" if kind == "openai" else ",device=cpu"
+    model = load(spec)
+    results = audit(world, model, to=tmp_path / "run")
+    again = audit(world, load(spec), to=tmp_path / "again")
+    answers = Layout(tmp_path / "run").answers(model.name).answers
+
+    assert set(results) == set(AUDITS.names())
+    assert "failed" not in answers["status"].unique()
+    for name, result in results.items():
+        assert result.tables["parsing"].height > 0
+        assert result.measures.equals(again[name].measures), name
+    plain = results["accuracy"].tables["counts"].filter(pl.col("condition") == "plain")["n"].sum()
+    assert plain == Layout(tmp_path / "run").probes("plain").height
