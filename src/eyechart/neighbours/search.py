@@ -1,0 +1,134 @@
+"""The nearest vectors of each vector by cosine: exact where that is affordable, else approximate and measured.
+
+Exact search (scikit-learn) takes time with the square of the number of vectors: half a minute for 50,000, hours for a
+million. Above 50,000 faiss sorts the vectors into cells and searches the nearest cells only; how many is found by
+trying on a sample, whose recall against exact search is the one reported. With torch and a GPU it is exact there too.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import MissingExtraError
+from eyechart.neighbours.vectors import Vectors
+
+EXACT_BELOW = 50_000
+PATIENCE = 200_000  # without faiss, exact search goes so far and no further
+ENOUGH = 0.92  # of the true neighbours of the sample
+SAMPLE = 1_000
+AT_ONCE = 20_000
+
+Places = NDArray[np.int32]
+
+
+class Neighbours(NamedTuple):
+    """The nearest others of each row, the nearest first; -1 fills a row up."""
+
+    places: Places
+    recall: float
+    note: str
+
+
+def find_nearest(vectors: Vectors, k: int, exact_below: int = EXACT_BELOW) -> Neighbours:
+    """Find the k nearest other rows of each row; rows of zeros are neighbours of none."""
+    known = np.flatnonzero(np.any(vectors != 0, axis=1))
+    if len(known) < 2:
+        return Neighbours(np.full((len(vectors), 0), -1, np.int32), 1.0, "no two texts can be compared")
+    found = _search(np.ascontiguousarray(vectors[known]), min(k, len(known) - 1) + 1, exact_below)
+    places = np.full((len(vectors), found.places.shape[1] - 1), -1, np.int32)
+    places[known] = _without_self(np.where(found.places < 0, -1, known[found.places]), known)
+    return found._replace(places=places)
+
+
+def _search(vectors: Vectors, k: int, exact_below: int) -> Neighbours:
+    if len(vectors) <= exact_below:
+        return Neighbours(_search_exactly(vectors, k), 1.0, "exact search")
+    if (torch := _torch_with_gpu()) is not None:
+        return Neighbours(_search_gpu(torch, vectors, k), 1.0, "exact search on a GPU")
+    try:
+        import faiss
+    except ImportError:
+        return _search_without_faiss(vectors, k)
+    return _search_cells(faiss, vectors, k)
+
+
+def _search_exactly(vectors: Vectors, k: int) -> Places:
+    """Search all pairs; for unit vectors the nearest by angle are the nearest by distance."""
+    from sklearn.neighbors import NearestNeighbors
+
+    index = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="euclidean").fit(vectors)
+    parts = [index.kneighbors(part) for part in _parts(vectors)]
+    distances, places = (np.concatenate(found) for found in zip(*parts, strict=True))
+    return _sorted(distances, places)
+
+
+def _search_without_faiss(vectors: Vectors, k: int) -> Neighbours:
+    advice = "pip install 'eyechart[neighbours]'"
+    if len(vectors) > PATIENCE:
+        found = f"{len(vectors):,} distinct texts and no faiss"
+        raise MissingExtraError(f"faiss for more than {PATIENCE:,} texts", found, advice)
+    note = f"exact search among {len(vectors):,} texts; faster with faiss: {advice}"
+    return Neighbours(_search_exactly(vectors, k), 1.0, note)
+
+
+def _search_cells(faiss: Any, vectors: Vectors, k: int) -> Neighbours:  # noqa: ANN401 - faiss has no types
+    """Search the nearest cells, as many as a sample needs."""
+    index = _make_cells(faiss, vectors)
+    chosen = np.random.default_rng(0).choice(len(vectors), min(SAMPLE, len(vectors)), replace=False)
+    sample = vectors[np.sort(chosen)]
+    whole = faiss.IndexFlatIP(vectors.shape[1])
+    whole.add(vectors)
+    least = whole.search(sample, k)[0][:, -1:]
+    index.nprobe, recall = 4, 0.0
+    while recall < ENOUGH and index.nprobe < index.nlist:
+        index.nprobe = min(int(index.nprobe * 1.5), index.nlist)
+        # Equal texts in other words have equal similarities: any of them will do.
+        recall = float((index.search(sample, k)[0] >= least - 1e-6).mean())
+    del whole
+    note = f"approximate search: {index.nprobe} of {index.nlist} cells, recall {recall:.3f} on {len(sample):,} texts"
+    parts = (index.search(part, k) for part in _parts(vectors))
+    return Neighbours(np.concatenate([_sorted(-alike, places) for alike, places in parts]), recall, note)
+
+
+def _make_cells(faiss: Any, vectors: Vectors) -> Any:  # noqa: ANN401 - as above
+    cells = int(4 * np.sqrt(len(vectors)))
+    index = faiss.index_factory(vectors.shape[1], f"IVF{cells},Flat", faiss.METRIC_INNER_PRODUCT)
+    index.cp.niter, index.cp.max_points_per_centroid, index.cp.spherical = 10, 64, True
+    index.train(vectors)
+    index.add(vectors)
+    return index
+
+
+def _search_gpu(torch: Any, vectors: Vectors, k: int) -> Places:  # noqa: ANN401 - torch is not a dependency
+    """Multiply blocks of the vectors with all of them on the device torch offers."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    all_of_them = torch.from_numpy(vectors).to(device)
+    parts = (torch.topk(part @ all_of_them.T, k) for part in all_of_them.split(max(1, 2**28 // len(vectors))))
+    return np.concatenate([_sorted(-part.values.cpu().numpy(), part.indices.cpu().numpy()) for part in parts])
+
+
+def _torch_with_gpu() -> Any:  # noqa: ANN401 - as above
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+def _sorted(distances: NDArray[Any], places: NDArray[Any]) -> Places:
+    """Put equally near ones in the order of their numbers; what faiss did not find stays at the end."""
+    order = np.lexsort((places, distances, places < 0), axis=1)
+    return np.take_along_axis(places, order, axis=1).astype(np.int32)
+
+
+def _without_self(places: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Drop each row's own number, or the last one where it was not found among its equals."""
+    same = places == own[:, None]
+    same[~same.any(axis=1), -1] = True
+    kept: NDArray[np.int64] = places[~same]
+    return kept.reshape(len(places), -1)
+
+
+def _parts(vectors: Vectors) -> list[Vectors]:
+    return [vectors[at : at + AT_ONCE] for at in range(0, len(vectors), AT_ONCE)]

@@ -1,0 +1,93 @@
+"""Nearest vectors, against brute force."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.errors import MissingExtraError
+from eyechart.neighbours import find_nearest
+from eyechart.neighbours import search as room
+from eyechart.neighbours.vectors import Vectors, unit
+
+
+def made_up(n: int, size: int, seed: int) -> Vectors:
+    return unit(np.random.default_rng(seed).normal(size=(n, size)).astype(np.float32))
+
+
+def brute_force(vectors: Vectors, k: int) -> np.ndarray:
+    alike = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
+    np.fill_diagonal(alike, -np.inf)
+    return np.argsort(-alike, axis=1)[:, :k]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 60), st.integers(1, 8), st.integers(0, 1000))
+def test_exact_search_finds_what_brute_force_finds(n: int, k: int, seed: int) -> None:
+    vectors = made_up(n, 6, seed)
+
+    found = find_nearest(vectors, k)
+
+    assert found.recall == 1.0
+    assert np.array_equal(found.places, brute_force(vectors, min(k, n - 1)))
+
+
+def test_equally_near_ones_come_in_the_order_of_their_numbers() -> None:
+    vectors = unit(np.array([[1, 0], [1, 0], [0, 1], [1, 0], [1, 0]], np.float32))
+
+    assert find_nearest(vectors, 3).places[[0, 3]].tolist() == [[1, 3, 4], [0, 1, 4]]
+
+
+def test_a_vector_of_zeros_is_nobodys_neighbour_and_has_none() -> None:
+    vectors = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
+
+    assert find_nearest(vectors, 2).places.tolist() == [[2], [-1], [0]]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_one_vector_alone_has_no_neighbours(n: int) -> None:
+    assert find_nearest(np.ones((n, 2), np.float32), 5).places.shape == (n, 0)
+
+
+def test_approximate_search_tells_a_recall_that_brute_force_confirms() -> None:
+    pytest.importorskip("faiss")
+    vectors = made_up(3_000, 8, 0)
+
+    found = find_nearest(vectors, 20, exact_below=1_000)
+    true = brute_force(vectors, 20)
+    recall = np.mean([len(set(row) & set(other)) / 20 for row, other in zip(found.places, true, strict=True)])
+
+    assert "approximate" in found.note
+    assert found.recall >= room.ENOUGH
+    assert recall == pytest.approx(found.recall, abs=0.02)
+    assert not (found.places == np.arange(3_000)[:, None]).any()
+
+
+def test_without_faiss_search_is_exact_and_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    vectors = made_up(50, 4, 0)
+
+    found = find_nearest(vectors, 5, exact_below=10)
+
+    assert "eyechart[neighbours]" in found.note
+    assert np.array_equal(found.places, brute_force(vectors, 5))
+
+
+def test_without_faiss_too_many_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr(room, "PATIENCE", 40)
+
+    with pytest.raises(MissingExtraError, match=r"eyechart\[neighbours\]"):
+        find_nearest(made_up(50, 4, 0), 5, exact_below=10)
+
+
+def test_torch_finds_what_brute_force_finds() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    vectors = made_up(300, 8, 1)
+
+    places = room._search_gpu(torch, vectors, 11)
+
+    assert np.array_equal(places[:, 0], np.arange(300))
+    assert np.array_equal(places[:, 1:], brute_force(vectors, 10))
