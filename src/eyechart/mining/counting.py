@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.mining.jit import kernel
+from eyechart.kernels import kernel
 from eyechart.mining.transactions import Int32s, Int64s, Transactions
 
 Words = NDArray[np.uint64]

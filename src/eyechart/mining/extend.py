@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eyechart.kernels import inner_kernel, kernel
 from eyechart.mining.found import Found, Thresholds, add_rule, confident, reserve
-from eyechart.mining.jit import inner_kernel, kernel
 from eyechart.mining.levels import NO_ITEM, Int16s, Level, index
 from eyechart.mining.transactions import Int32s
 

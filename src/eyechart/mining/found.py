@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eyechart.mining.jit import Integer, inner_kernel, kernel
+from eyechart.kernels import Integer, inner_kernel, kernel
 from eyechart.mining.levels import NO_ITEM, Int16s
 from eyechart.mining.transactions import Int32s, Int64s
 

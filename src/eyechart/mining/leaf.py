@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.kernels import Integer, inner_kernel, kernel, popcount
 from eyechart.mining.extend import answer_run_end, exact_support
 from eyechart.mining.found import Found, Thresholds, add_rule, confident, reserve
-from eyechart.mining.jit import Integer, inner_kernel, kernel, popcount
 from eyechart.mining.levels import Int16s, Level
 from eyechart.mining.transactions import Int32s, Int64s
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import DataError
-from eyechart.mining.jit import inner_kernel, kernel
+from eyechart.kernels import inner_kernel, kernel
 from eyechart.mining.settings import MiningSettings
 from eyechart.mining.transactions import Int32s, Int64s, Transactions
 

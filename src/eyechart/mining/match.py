@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eyechart.errors import DataError
-from eyechart.mining.jit import Announce, announced
+from eyechart.kernels import Announce, announced
 from eyechart.mining.levels import Level
 from eyechart.mining.meet import NO_RULE, Examples, Ledger, match_roots
 from eyechart.mining.plan import Plan, level_of, make_plan

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eyechart.mining.jit import inner_kernel, kernel, popcount
+from eyechart.kernels import inner_kernel, kernel, popcount
 from eyechart.mining.leaf import Words, more_words
 from eyechart.mining.levels import NO_ITEM, Level
 from eyechart.mining.plan import Plan

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import SettingError
+from eyechart.kernels import Announce, announced, kernel
 from eyechart.mining.extend import make_tally
 from eyechart.mining.found import Found, Thresholds, join_found, make_found, rows_in_use
-from eyechart.mining.jit import Announce, announced, kernel
 from eyechart.mining.leaf import make_leaf
 from eyechart.mining.levels import NO_ITEM, Encoded, Level, encode, make_level
 from eyechart.mining.rules import Rules, in_order

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eyechart.errors import DataError
-from eyechart.mining.jit import kernel
+from eyechart.kernels import kernel
 from eyechart.mining.levels import NO_ITEM, Int16s, Level, lay_out_level, layout
 from eyechart.mining.rules import Bytes, Rules, item_keys, order_by
 from eyechart.mining.transactions import Int32s, Int64s, Transactions

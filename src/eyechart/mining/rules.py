@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.kernels import kernel
 from eyechart.mining.found import Found
-from eyechart.mining.jit import kernel
 from eyechart.mining.leaf import Words
 from eyechart.mining.levels import NO_ITEM, Encoded, Int16s
 from eyechart.mining.transactions import Int32s

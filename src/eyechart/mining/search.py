@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from eyechart.kernels import kernel
 from eyechart.mining.extend import Tally, add_extensions, choose_tails, count_tails, project
 from eyechart.mining.found import Found, Thresholds
-from eyechart.mining.jit import kernel
 from eyechart.mining.leaf import (
     Bits,
     Leaf,

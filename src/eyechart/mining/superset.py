@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.kernels import Integer, inner_kernel, kernel, popcount
 from eyechart.mining.found import Found
-from eyechart.mining.jit import Integer, inner_kernel, kernel, popcount
 from eyechart.mining.leaf import Words
 from eyechart.mining.levels import NO_ITEM, Int16s
 from eyechart.mining.transactions import Int64s

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.mining.jit import kernel
+from eyechart.kernels import kernel
 from eyechart.wordnet.ancestors import Int32s, Ladder
 from eyechart.wordnet.taxonomy import Senses, Taxonomy
 

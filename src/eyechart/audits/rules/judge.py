@@ -19,7 +19,7 @@ from eyechart.audits.rules.mined import tell
 from eyechart.audits.rules.study import COUNTEREXAMPLE, KINDS, in_kind, of_kind
 from eyechart.audits.rules.views import judge_views
 from eyechart.dataset import Dataset
-from eyechart.mining.jit import announced
+from eyechart.kernels import announced
 from eyechart.predictions import Answered, Predictions
 from eyechart.probes import OWN
 from eyechart.result import Measure, Result, Verdict, measures_table, speak

@@ -11,9 +11,9 @@ import polars as pl
 
 from eyechart.encode.items import VISUAL, Vocabulary, number
 from eyechart.errors import SettingError
+from eyechart.kernels import COMPILING
 from eyechart.mining import Accepted, Transactions
 from eyechart.mining.counting import NONE, Queries
-from eyechart.mining.jit import COMPILING
 from eyechart.mining.match import Matches, match
 from eyechart.mining.mine import mine
 from eyechart.mining.rules import Rules

@@ -14,7 +14,7 @@ from eyechart.audits.rules.study import COUNTEREXAMPLE, EASY, Studied, measure_s
 from eyechart.audits.rules.sweep import chosen, sweep
 from eyechart.audits.rules.views import answers_table, study_tables, study_views
 from eyechart.dataset import Dataset
-from eyechart.mining.jit import announced
+from eyechart.kernels import announced
 from eyechart.result import Measure, Result, Verdict, measures_table
 from eyechart.scoring import chosen_score
 

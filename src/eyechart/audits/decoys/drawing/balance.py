@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eyechart.audits.decoys.drawing.lists import Int32s
 from eyechart.hashing import Hashes
-from eyechart.mining.jit import kernel
+from eyechart.kernels import kernel
 
 ROUNDS = 40
 THINNINGS = 4

@@ -13,7 +13,7 @@ import polars as pl
 from eyechart.audits.decoys.drawing.lists import Int32s, Int64s, Lists, starts_of
 from eyechart.audits.decoys.drawing.pairs import ALIKE, CONTAINS, FILTERS, Lexicon, Limits, Memory, judge_pair
 from eyechart.hashing import Hashes
-from eyechart.mining.jit import Integer, kernel
+from eyechart.kernels import Integer, kernel
 
 EQUAL = len(FILTERS) + 1  # one more thing that keeps a candidate out: it is an accepted answer
 TARGET, ACCEPTED, CHOSEN = range(3)  # whom a filter compared a candidate with

@@ -18,7 +18,7 @@ from eyechart.audits.decoys.drawing.candidates import (
 )
 from eyechart.audits.decoys.drawing.lists import Int32s, Int64s
 from eyechart.audits.decoys.drawing.pairs import judge_pair
-from eyechart.mining.jit import kernel
+from eyechart.kernels import kernel
 
 SECOND_LOT = 1 << 40  # a choice among candidates must not repeat the lots that put them in order
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from eyechart.audits.decoys.drawing.answers import NO, NUMBER, VAGUE, YES
 from eyechart.audits.decoys.drawing.lists import Int64s, Lists
-from eyechart.mining.jit import Integer, kernel
+from eyechart.kernels import Integer, kernel
 from eyechart.wordnet.ancestors import Ladder
 from eyechart.wordnet.similarity import word_similarity
 from eyechart.wordnet.taxonomy import Senses

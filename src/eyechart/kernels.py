@@ -1,8 +1,8 @@
 """Compile the kernels with Numba: at their first call, never at import, and once for each version of the sources.
 
 Numba's own cache does not notice a change in a function that another file calls, and refuses to import where neither
-the package nor the home folder can be written; so the compiled kernels lie in a folder of their own, named after a hash
-of all sources of this room.
+the package nor the home folder can be written; so the compiled kernels lie in folders of their own, each named after a
+hash of all sources of the room whose kernels it holds. A kernel may call those of its own folder, not of another.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -24,13 +25,13 @@ Integer = int | np.integer[Any]
 
 config: Any = numba.config  # its attributes are made at run time
 
-COMPILING = "compiling the mining kernels, once for this installation: about half a minute"
+COMPILING = "compiling kernels, once for this installation: about half a minute"
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__)
 
 
-def _stamp() -> str:
-    sources = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))
+def _stamp(room: Path) -> str:
+    sources = b"".join(path.read_bytes() for path in (_HERE, *sorted(room.glob("*.py"))))
     return hashlib.sha256(sources).hexdigest()[:12]
 
 
@@ -44,17 +45,15 @@ def _can_write(folder: Path) -> bool:
         return False
 
 
-def cache_folder() -> Path:
-    """Choose where compiled kernels are kept: where Numba is told to, beside the sources, or in the user's cache."""
+@cache
+def cache_folder(room: Path) -> Path:
+    """Choose where a room's kernels are kept: where Numba is told to, beside the sources, or in the user's cache."""
     told = os.environ.get("NUMBA_CACHE_DIR")
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    places = [Path(told)] if told else [_HERE / "__pycache__", user]
-    folders = [place / f"eyechart-kernels-{_stamp()}" for place in places]
+    places = [Path(told)] if told else [room / "__pycache__", user]
+    folders = [place / f"eyechart-kernels-{_stamp(room)}" for place in places]
     # A folder with a guessable name under /tmp could be another user's: the last resort is new each time.
     return next(filter(_can_write, folders), None) or Path(tempfile.mkdtemp(prefix="eyechart-kernels-"))
-
-
-_FOLDER = str(cache_folder())
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -68,7 +67,8 @@ def inner_kernel(function: Kernel) -> Kernel:
 
 
 def _compiled(function: Kernel, *, inline: bool) -> Kernel:
-    told, config.CACHE_DIR = config.CACHE_DIR, _FOLDER
+    room = Path(function.__code__.co_filename).parent
+    told, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder(room))
     try:
         return cast("Kernel", numba.njit(nogil=True, cache=True, error_model="numpy", forceinline=inline)(function))
     finally:

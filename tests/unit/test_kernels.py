@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.mining import jit
+from eyechart import kernels
 
 SMALL = """
 import numpy as np
@@ -44,7 +44,7 @@ def test_nothing_is_compiled_at_import_nor_numba_imported_with_the_package(tmp_p
 
 def test_a_compilation_is_announced_once_and_kept_where_numba_is_told(tmp_path: Path) -> None:
     small = """
-from eyechart.mining.jit import announced, popcount, kernel
+from eyechart.kernels import announced, popcount, kernel
 @kernel
 def count(word):
     return popcount(word)
@@ -58,19 +58,27 @@ with announced(print):
 
     said = [run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2)]
 
-    assert said == [jit.COMPILING + "\n", ""]
+    assert said == [kernels.COMPILING + "\n", ""]
 
 
 def test_the_cache_falls_back_to_a_folder_that_can_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be", encoding="utf-8")
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr(jit, "_HERE", blocked)
-    monkeypatch.setattr(jit, "_stamp", lambda: "stamp")
+    monkeypatch.setattr(kernels, "_stamp", lambda _: "stamp")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    assert jit.cache_folder() == tmp_path / "home" / "eyechart-kernels-stamp"
+    choose = kernels.cache_folder.__wrapped__
+    assert choose(blocked) == tmp_path / "home" / "eyechart-kernels-stamp"
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    last_resort = jit.cache_folder()
+    last_resort = choose(blocked)
     assert last_resort.is_dir()
-    assert last_resort != jit.cache_folder()
+    assert last_resort != choose(blocked)
+
+
+def test_a_change_in_any_file_of_a_room_compiles_its_kernels_anew(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one", encoding="utf-8")
+    before = kernels._stamp(tmp_path)
+    (tmp_path / "b.py").write_text("two", encoding="utf-8")
+
+    assert kernels._stamp(tmp_path) != before
