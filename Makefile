@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format fuzz docs benchmarks clean
+.PHONY: demo test check format fuzz docs site benchmarks clean
 
 demo: $(VENV)/.run-ready
 	$(BIN)/eyechart demo
@@ -27,6 +27,10 @@ fuzz: $(VENV)/.dev-ready
 
 docs: $(VENV)/.dev-ready
 	$(BIN)/python docs/make_cli_page.py
+
+site: docs
+	$(INSTALL) --editable '.[docs]'
+	$(BIN)/mkdocs build --quiet
 
 benchmarks: $(VENV)/.dev-ready
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

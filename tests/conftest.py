@@ -36,3 +36,30 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real data are not at {folder}; set EYECHART_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a chat model that sees pictures, with random weights."""
+    return _saved("llava", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a language model without eyes, with random weights."""
+    return _saved("llama", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def tiny_vilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a classic VQA model, with random weights."""
+    return _saved("vilt", tmp_path_factory)
+
+
+def _saved(name: str, folders: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from saved import tiny_models
+
+    save = {"llava": tiny_models.save_llava, "llama": tiny_models.save_llama, "vilt": tiny_models.save_vilt}
+    return save[name](folders.mktemp("models") / name)

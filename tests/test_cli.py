@@ -385,3 +385,23 @@ def test_compare_answers_mistakes_in_one_line(
     assert code == 1
     assert err.count("\n") == 1
     assert said in err
+
+
+def test_a_crossed_threshold_ends_with_exit_code_2(eyechart: Eyechart, world: Path) -> None:
+    code, _, err = eyechart(
+        "audit", world, "-a", "accuracy", "-m", "world:blind", "-o", "R", "--fail-on", "accuracy.gain < 99"
+    )
+
+    assert code == 2
+    assert "crossed: accuracy.gain < 99: gain of blind is" in err
+    assert eyechart("report", "R", "--fail-on", "accuracy.accuracy < 1")[0] == 0
+    assert eyechart("report", "R", "--fail-on", "accuracy.accuracy = 1")[0] == 1
+
+
+def test_the_report_can_be_had_as_markdown(eyechart: Eyechart, world: Path) -> None:
+    eyechart("audit", world, "-a", "accuracy", "-m", "world:blind", "-o", "R")
+    code, out, _ = eyechart("report", "R", "--markdown")
+
+    assert code == 0
+    assert out.startswith("# An eye test of ")
+    assert "| accuracy | blind |" in out

@@ -38,6 +38,22 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """Under which conditions each audit wants answers."""
+
+    kind: Literal["wanted"]
+    conditions: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What exactly answered: the model's revision, its decoding, the words around a question."""
+
+    kind: Literal["asked"]
+    identity: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Layout:
     """The places in a run folder."""
 
@@ -89,6 +105,15 @@ class Layout:
         """Place the probes of a condition."""
         return self.folder / "probes" / f"{_quoted(condition)}.parquet"
 
+    @property
+    def wanted_file(self) -> Path:
+        """Place the record of what each audit wants to be asked."""
+        return self.folder / "probes" / "wanted.json"
+
+    def wanted(self) -> dict[str, tuple[str, ...]]:
+        """Name the conditions under which each audit wants answers."""
+        return read_record(self.wanted_file, Wanted).conditions if self.wanted_file.is_file() else {}
+
     def answer_folder(self, model: str) -> Path:
         """Place the answers of a model."""
         return self.folder / "answers" / _quoted(model)
@@ -100,6 +125,14 @@ class Layout:
     def stock_file(self, model: str) -> Path:
         """Place the counts of what a model's files of answers hold."""
         return self.folder / "answers" / f"{_quoted(model)}.parquet"
+
+    def asked_file(self, model: str) -> Path:
+        """Place the record of what exactly answered."""
+        return self.folder / "answers" / f"{_quoted(model)}.json"
+
+    def lock_file(self, model: str) -> Path:
+        """Place the file that the process which asks a model holds."""
+        return self.folder / "answers" / f".{_quoted(model)}.lock"
 
     def studies(self) -> dict[str, Result]:
         """Load the studies made so far."""

@@ -38,8 +38,36 @@ class Model(Protocol):
 class Stocked(Protocol):
     """A model whose answers exist already, so that it can say beforehand which probes it lacks."""
 
+    def holds(self, condition: str) -> bool:
+        """Tell whether there are answers under a condition."""
+        ...
+
     def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
         """Count read, missing, extra and duplicate answers to the probes of one condition."""
+        ...
+
+
+@runtime_checkable
+class Foreseeing(Model, Protocol):
+    """A model that asks the same content once, and can say beforehand what it will ask."""
+
+    @property
+    def draws(self) -> int:
+        """Tell how often each probe is asked."""
+        ...
+
+    def foresee(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """List the calls for filled probes: `key` (the same is asked once), `known`, `pictures`, `tokens`."""
+        ...
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """A model that can say what exactly answers: its revision, its decoding, the words around a question."""
+
+    @property
+    def identity(self) -> str:
+        """Write everything that decides an answer beside what is shown, as JSON."""
         ...
 
 

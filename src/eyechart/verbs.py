@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from eyechart.audits import make_audit, runnable
@@ -22,7 +23,8 @@ def study(
     `to` keeps the run folder; without it everything happens in a temporary one.
     """
     with _place(to) as folder:
-        return Run(Layout(folder)).start(data, "eyechart.study(...)").study(choose(audits, data))
+        run = Run(Layout(folder), asking=Asking(skip=audits is None)).start(data, "eyechart.study(...)")
+        return run.study(choose(audits, data))
 
 
 def audit(
@@ -35,7 +37,8 @@ def audit(
 ) -> dict[str, Result]:
     """Audit a model on data: study, probe, predict and judge; `asking` says how it is asked and what is allowed."""
     with _place(to) as folder:
-        run = Run(Layout(folder), asking=asking or Asking()).start(data, "eyechart.audit(...)")
+        how = replace(asking or Asking(), skip=audits is None)
+        run = Run(Layout(folder), asking=how).start(data, "eyechart.audit(...)")
         run.study(choose(audits, data))
         return run.audit(load(model) if isinstance(model, str) else model)
 

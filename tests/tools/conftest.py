@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,7 @@ def install() -> Iterator[Callable[[str], Path]]:
     """
     with ExitStack() as stack:
 
+        @cache  # what several tests use is installed once
         def make(package: str) -> Path:
             folder = Path(stack.enter_context(TemporaryDirectory()))
             python = folder / "bin" / "python"

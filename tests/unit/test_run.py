@@ -1,7 +1,8 @@
 """A run keeps what it has, goes on where it stopped, and refuses what does not belong to it."""
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +17,9 @@ from eyechart.models import load
 from eyechart.models.function import Function
 from eyechart.probes import Prober
 from eyechart.readers import read
+from eyechart.result import Result
 from eyechart.run import Asking, Run, _merge
+from eyechart.tables import COUNTS, empty
 
 
 class Counting:
@@ -235,3 +238,85 @@ def test_a_column_that_no_study_lends_is_one_clear_error(run: Run) -> None:
 
     with pytest.raises(DataError, match=r"a column 'rules\.kind'"):
         run.audit(Counting())
+
+
+class Twice(Accuracy):
+    """Ask the same again under another name."""
+
+    def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002
+        for condition, probes in super().probe(data, study, round):
+            yield condition, probes
+            yield "again", probes.with_columns(condition=pl.lit("again"))
+
+
+def test_the_same_content_is_asked_once_under_all_conditions(tiny: Dataset, tmp_path: Path) -> None:
+    started = Run(Layout(tmp_path / "run")).start(tiny)
+    started.study([Twice()])
+    started.probe()
+    model = Counting()
+    started.predict(model)
+    answers = started.at.answers(model.name)
+
+    assert len(model.asked) == 4
+    assert answers.under("again").drop("condition").equals(answers.under("plain").drop("condition"))
+
+
+@dataclass(frozen=True)
+class OnlyPlain:
+    """Answers from a file that knows the examples only as they are."""
+
+    name: str = "file"
+
+    def holds(self, condition: str) -> bool:
+        return condition == "plain"
+
+    def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
+        return empty(COUNTS)
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        return probes.select("id", pl.lit("red").alias("answer"))
+
+
+def test_files_of_answers_are_judged_by_the_audits_they_serve(
+    tiny: Dataset, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    started = Run(Layout(tmp_path / "run"), asking=Asking(skip=True)).start(tiny)
+    started.study([Accuracy(), make_audit("perception")])
+    results = started.audit(OnlyPlain())
+
+    assert list(results) == ["accuracy"]
+    assert "audit 'perception' left out: file has no answers" in caplog.text
+
+
+def test_an_audit_that_was_named_is_never_left_out(tiny: Dataset, tmp_path: Path) -> None:
+    started = Run(Layout(tmp_path / "run")).start(tiny)
+    started.study([Accuracy(), make_audit("perception")])
+    started.probe()
+    with pytest.raises(ModelError, match="image#0"):
+        started.predict(load(f"predictions:{_plain_file(tmp_path)}"))
+
+
+def test_answers_that_serve_no_audit_are_one_clear_error(tiny: Dataset, tmp_path: Path) -> None:
+    started = Run(Layout(tmp_path / "run"), asking=Asking(skip=True)).start(tiny)
+    started.study([make_audit("perception")])
+
+    with pytest.raises(ModelError, match="name a file for each condition"):
+        started.audit(OnlyPlain())
+
+
+def test_an_audit_that_the_data_do_not_allow_is_left_out_unless_it_was_named(
+    tiny: Dataset, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = replace(tiny, examples=tiny.examples.head(1))
+    audits = [Accuracy(), make_audit("perception")]
+
+    assert list(Run(Layout(tmp_path / "a"), asking=Asking(skip=True)).start(one).study(audits)) == ["accuracy"]
+    assert "audit 'perception' left out: expected at least two judged examples" in caplog.text
+    with pytest.raises(DataError, match="at least two judged examples"):
+        Run(Layout(tmp_path / "b")).start(one).study(audits)
+
+
+def _plain_file(folder: Path) -> Path:
+    file = folder / "answers.csv"
+    file.write_text("id,answer\n04,red\n05,red\n06,red\n07,red\n", encoding="utf-8")
+    return file

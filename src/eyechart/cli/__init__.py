@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from eyechart.cli import beginning, comparing, running
+from eyechart.cli import beginning, caching, comparing, running, viewing
 from eyechart.errors import EyechartError
 from eyechart.files import our_version
 
@@ -26,7 +26,9 @@ EXAMPLES: dict[Callable[..., None], str] = {
     running.audit: "eyechart audit DATA -m predictions:answers.json --by question_type -o runs/mine",
     comparing.compare: "eyechart compare runs/mine --base predictions:answers.json",
     running.report: "eyechart report runs/mine -o report.html",
+    viewing.view: "eyechart view runs/mine",
     running.export: "eyechart export runs/mine --to eee -o exported",
+    caching.cache: "eyechart cache prune --older-than 90",
 }
 
 STOPPED = 130  # what typer makes of Ctrl-C, as shells do

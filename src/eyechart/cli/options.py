@@ -47,8 +47,13 @@ def _read_yaml(path: Path) -> Mapping[Any, Any]:
 _CONFIG_HELP = "A YAML file of options; the command line wins."
 _SET_HELP = "A setting, as `score=exact` or `accuracy.score=exact`; again for more."
 _AUDIT_HELP = "An audit; again for more. Default: all that can run."
-_MODEL_HELP = "As `predictions:answers.json`, `python:file.py:function`, `world:seer`; again for more."
+_MODEL_HELP = "As `hf:org/name`, `openai:name`, `predictions:answers.json`, `python:file.py:function`; again for more."
+_URL_HELP = "Where models `openai:` are, as http://127.0.0.1:8000/v1."
+_DRAWS_HELP = "Ask each probe so often; wants a temperature."
+_CACHE_HELP = "The file that remembers answers, or `off`. Default: one for all runs."
 _PARTIAL_HELP = "Judge even if under 99 % of the probes are answered."
+_PRECISION_HELP = "Draw until the intervals of `perception` are so narrow, in points."
+_FAIL_HELP = "As `perception.image < 20`, in points; again for more. Exit code 2 where one is crossed."
 _DATA_HELP = "A dataset made by `eyechart read`, or a table file."
 
 Config = Annotated[Path | None, typer.Option("--config", help=_CONFIG_HELP, callback=_load_config, is_eager=True)]
@@ -58,12 +63,18 @@ Limit = Annotated[int | None, typer.Option(help="Take only so many examples, cho
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
 By = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Break down by a column; again for more.")]
 Score = Annotated[str | None, typer.Option(help="How answers are scored; see `eyechart ls scores`.")]
+Precision = Annotated[float | None, typer.Option(help=_PRECISION_HELP)]
 Audits = Annotated[list[str] | None, typer.Option("-a", "--audit", help=_AUDIT_HELP)]
 Models = Annotated[list[str], typer.Option("-m", "--model", metavar="MODEL", help=_MODEL_HELP)]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the model calls to come.")]
+BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help=_URL_HELP)]
+Draws = Annotated[int | None, typer.Option(help=_DRAWS_HELP, min=1)]
+Temperature = Annotated[float | None, typer.Option(help="Sample answers; 0 takes the likeliest.", min=0)]
+Cache = Annotated[str | None, typer.Option("--cache", metavar="FILE", help=_CACHE_HELP)]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the model calls to come and what they take.")]
 MaxCalls = Annotated[int | None, typer.Option(help="Refuse to make more model calls than this.", min=0)]
 BatchSize = Annotated[int, typer.Option(help="Probes handed to the model at once.", min=1)]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask anew what the model has answered already.")]
+FailOn = Annotated[list[str] | None, typer.Option(metavar="THRESHOLD", help=_FAIL_HELP)]
 AllowPartial = Annotated[bool, typer.Option("--allow-partial", help=_PARTIAL_HELP)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", help=_DATA_HELP, show_default=False)]

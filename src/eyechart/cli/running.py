@@ -13,12 +13,14 @@ from eyechart.cli import options, show
 from eyechart.dataset import Dataset
 from eyechart.errors import SettingError
 from eyechart.layout import Layout
-from eyechart.models import load
-from eyechart.protocols import Audit
+from eyechart.models import load_all
+from eyechart.protocols import Audit, Foreseeing, Model
 from eyechart.readers import read
 from eyechart.registry import unknown_name
 from eyechart.reporting import collect, to_json
 from eyechart.reporting import report as write_report
+from eyechart.reporting.markdown import summarise
+from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
 from eyechart.run import Asking, Run
 from eyechart.writers import EXPORTS
 
@@ -29,6 +31,7 @@ Answered = Annotated[
 Round = Annotated[int, typer.Option("--round", help="Which round of draws to write.", min=0)]
 ExportName = Annotated[str, typer.Option("--to", metavar="WHAT", help="See `eyechart ls exports`.", show_default=False)]
 ExportFolder = Annotated[Path, typer.Option("-o", "--out", help="The folder to write into.", show_default=False)]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print a summary in Markdown instead.")]
 Page = Annotated[Path | None, typer.Option("-o", "--out", help="Where to write the page. Default: into the run.")]
 
 
@@ -39,6 +42,7 @@ def study(
     audit: options.Audits = None,
     by: options.By = None,
     score: options.Score = None,
+    precision: options.Precision = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
@@ -46,8 +50,8 @@ def study(
     _config: options.Config = None,
 ) -> None:
     """Look at the data alone, without a model."""
-    run = _open(out, json=json).start(read(data), command(), seed, limit)
-    run.study(_choose(audit, run.at.data, _gather(settings, by, score)))
+    run = _open(out, Asking(skip=audit is None), json=json).start(read(data), command(), seed, limit)
+    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision)))
     show.print_summary(run.at, as_json=json)
 
 
@@ -65,6 +69,10 @@ def predict(
     run: options.RunFolder,
     *,
     model: options.Models,
+    base_url: options.BaseUrl = None,
+    draws: options.Draws = None,
+    temperature: options.Temperature = None,
+    cache: options.Cache = None,
     batch_size: options.BatchSize = 512,
     max_calls: options.MaxCalls = None,
     dry_run: options.DryRun = False,
@@ -76,16 +84,14 @@ def predict(
 
     Stop it at any time and run it again to go on: at most one batch is lost.
     """
+    models = load_all(model, _asked(base_url, draws, temperature, cache), fresh=fresh)
     opened = _open(run, Asking(batch_size, fresh, max_calls), json=json)
     if dry_run:
-        _preview(opened, model, json=json)
+        _preview(opened, models, json=json)
         return
-    for spec in model:
-        answerer = load(spec)
+    for answerer in models:
         stock = opened.predict(answerer)
-        predictions = opened.at.answers(answerer.name)
-        answered = {condition: predictions.under(condition).height for condition in opened.at.conditions()}
-        show.print_calls(f"answers of {answerer.name}", answered, as_json=json)
+        show.print_statuses(opened.at, answerer.name, as_json=json)
         show.print_stock(answerer.name, stock, as_json=json)
 
 
@@ -115,49 +121,71 @@ def audit(
     audit: options.Audits = None,
     by: options.By = None,
     score: options.Score = None,
+    precision: options.Precision = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
+    base_url: options.BaseUrl = None,
+    draws: options.Draws = None,
+    temperature: options.Temperature = None,
+    cache: options.Cache = None,
     batch_size: options.BatchSize = 512,
     max_calls: options.MaxCalls = None,
     dry_run: options.DryRun = False,
     fresh: options.Fresh = False,
     allow_partial: options.AllowPartial = False,
+    fail_on: options.FailOn = None,
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
     """Study, probe, predict, judge and report.
 
-    The page is written into the run. Run the same command again to go on where it stopped.
+    The page is written into the run. Run the same command again to go on where it stopped. Exit code 2 where a
+    --fail-on threshold is crossed.
     """
-    asking = Asking(batch_size, fresh, max_calls, allow_partial)
+    thresholds = [read_threshold(text) for text in fail_on or ()]  # before anything is asked
+    models = load_all(model, _asked(base_url, draws, temperature, cache), fresh=fresh)
+    asking = Asking(batch_size, fresh, max_calls, allow_partial, skip=audit is None)
     run = _open(out, asking, json=json).start(read(data), command(), seed, limit)
-    run.study(_choose(audit, run.at.data, _gather(settings, by, score)))
+    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision)))
     if dry_run:
         run.probe()
-        _preview(run, model, json=json)
+        _preview(run, models, json=json)
         return
-    for spec in model:
-        answerer = load(spec)
+    for answerer in models:
         run.audit(answerer)
+        if not json:
+            show.print_statuses(run.at, answerer.name, as_json=False)
         show.print_stock(answerer.name, run.at.stock(answerer.name), as_json=json)
     page = write_report(out, out / "report.html")
     show.print_summary(run.at, as_json=json)
     if not json:
         typer.echo(f"report: {page}")
+    _hold(run.at, thresholds)
 
 
 def report(
-    run: options.RunFolder, *, out: Page = None, json: options.Json = False, _config: options.Config = None
+    run: options.RunFolder,
+    *,
+    out: Page = None,
+    markdown: Markdown = False,
+    fail_on: options.FailOn = None,
+    json: options.Json = False,
+    _config: options.Config = None,
 ) -> None:
     """Write one self-contained page from a run.
 
-    With --json print what the page would say instead.
+    With --json or --markdown print what the page would say instead; `--markdown >> $GITHUB_STEP_SUMMARY` is a summary
+    for CI. Exit code 2 where a --fail-on threshold is crossed.
     """
+    thresholds = [read_threshold(text) for text in fail_on or ()]
     if json:
         typer.echo(to_json(collect(Layout(run))), nl=False)
+    elif markdown:
+        typer.echo(summarise(collect(Layout(run))))
     else:
         typer.echo(f"report: {write_report(run, out or run / 'report.html')}")
+    _hold(Layout(run), thresholds)
 
 
 def export(
@@ -179,6 +207,15 @@ def export(
         show.print_table(f"written into {out}", ("file", "entries"), list(written.items()))
 
 
+def _hold(run: Layout, thresholds: Sequence[Threshold]) -> None:
+    """Leave with exit code 2 where a threshold is crossed, saying which."""
+    lines = list(crossed(collect(run), thresholds)) if thresholds else []
+    for line in lines:
+        typer.echo(f"crossed: {line}", err=True)
+    if lines:
+        raise typer.Exit(2)
+
+
 def command() -> str:
     """Write down the command that is running, so that a report can say how to repeat it."""
     return shlex.join(["eyechart", *sys.argv[1:]])
@@ -188,15 +225,27 @@ def _open(folder: Path, asking: Asking | None = None, *, json: bool) -> Run:
     return Run(Layout(folder), progress=show.progress_bars(silent=json), asking=asking or Asking())
 
 
-def _preview(run: Run, models: Sequence[str], *, json: bool) -> None:
-    for spec in models:
-        answerer = load(spec)
-        show.print_calls(f"calls of {answerer.name} to come", run.calls(answerer), as_json=json)
+def _asked(base_url: str | None, draws: int | None, temperature: float | None, cache: str | None) -> dict[str, object]:
+    """Gather the settings for models that are asked."""
+    given = {"base_url": base_url, "draws": draws, "temperature": temperature, "cache": cache}
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _gather(words: Sequence[str] | None, by: Sequence[str] | None, score: str | None) -> dict[str, str]:
+def _preview(run: Run, models: Sequence[Model], *, json: bool) -> None:
+    for model in models:
+        title = f"calls of {model.name} to come"
+        if isinstance(model, Foreseeing):
+            show.print_foresight(title, run.foresee(model), as_json=json)
+        else:
+            show.print_calls(title, run.calls(model), as_json=json)
+
+
+def _gather(
+    words: Sequence[str] | None, by: Sequence[str] | None, score: str | None, precision: float | None
+) -> dict[str, str]:
     found = options.pairs(words or [])
-    shortcuts = {"by": ",".join(by or []), "score": score or ""}
+    narrow = "" if precision is None else str(precision)
+    shortcuts = {"by": ",".join(by or []), "score": score or "", "precision": narrow}
     return found | {name: value for name, value in shortcuts.items() if value}
 
 

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import polars as pl
 import typer
@@ -11,6 +12,10 @@ import typer
 from eyechart.layout import Layout
 from eyechart.progress import Advance, Progress, quiet
 from eyechart.reporting import collect, to_json
+from eyechart.tables import STATUSES
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 
 def print_json(content: object) -> None:
@@ -52,6 +57,30 @@ def print_calls(title: str, calls: Mapping[str, int], *, as_json: bool) -> None:
         print_table(title, ("condition", "n"), [*calls.items(), ("all", sum(calls.values()))])
 
 
+def print_foresight(title: str, calls: pl.DataFrame, *, as_json: bool) -> None:
+    """Print what asking would take, condition by condition."""
+    if as_json:
+        print_json(calls.to_dicts())
+        return
+    total = calls.select(pl.lit("all").alias("condition"), pl.exclude("condition").sum())
+    print_table(title, calls.columns, pl.concat([calls, total.select(calls.columns)]).rows())
+
+
+def print_statuses(run: Layout, model: str, *, as_json: bool) -> None:
+    """Print how many answers came, and of what status; for programs, how many there are."""
+    answers = run.answers(model)
+    if as_json:
+        print_calls("", {condition: answers.under(condition).height for condition in run.conditions()}, as_json=True)
+        return
+    rows = [(name, *_count_statuses(answers.under(name))) for name in run.conditions()]
+    total = ("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True)))
+    print_table(f"answers of {model}", ("condition", *STATUSES, "n"), [*rows, total])
+
+
+def _count_statuses(answers: pl.DataFrame) -> list[int]:
+    return [*(answers.filter(pl.col("status") == status).height for status in STATUSES), answers.height]
+
+
 def print_summary(run: Layout, *, as_json: bool) -> None:
     """Print the verdict of every study and result in a run."""
     page = collect(run)
@@ -82,7 +111,7 @@ class Bars:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         texts = TextColumn("{task.description}", markup=False)
-        columns = (texts, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (texts, BarColumn(), MofNCompleteColumn(), _rate_column(), TimeRemainingColumn())
         self._display = Progress(*columns, console=Console(stderr=True), transient=True)
 
     @contextmanager
@@ -97,6 +126,19 @@ class Bars:
             self._display.remove_task(task)
             if not self._display.tasks:
                 self._display.stop()
+
+
+def _rate_column() -> "ProgressColumn":
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """How much is done in a second."""
+
+        def render(self, task: Task) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
+
+    return Rate()
 
 
 def _cell(value: object) -> str:

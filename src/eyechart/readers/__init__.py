@@ -35,6 +35,7 @@ FORMATS: Registry[Reader] = Registry(
         "pope": "eyechart.readers.pope:read_pope",
         "vlmeval": "eyechart.readers.vlmeval:read_vlmeval",
         "world": "eyechart.world:read_world",
+        "resplit": "eyechart.resplit:read_resplit",
     },
 )
 

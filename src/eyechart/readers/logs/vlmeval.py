@@ -18,6 +18,8 @@ GUESSED = "Failed to predict, thus randomly generate one."  # the judge found no
 UNKNOWN = "Unknown"  # neither yes nor no was found
 CELL = 32_767  # characters that a cell of a workbook can hold
 ROTATION = 1_000_000  # between the index of a question and that of the same with its options shifted
+OUR_COLUMN = "eyechart"  # where our own exports carry the id, which the tool's index would not keep as text
+OUR_MARK = "id:"
 _TEXTS = {"prediction": "raw", "extracted": "extracted", "log": "log"}
 
 
@@ -40,7 +42,13 @@ def _type(table: pl.DataFrame, place: str) -> pl.DataFrame:
         for theirs, ours in _TEXTS.items()
     ]
     group = as_key(table["g_index"], place) if "g_index" in table.columns else pl.lit(None, pl.String)
-    return table.select(as_key(table["index"], place).alias("id"), *texts, group.alias("group"))
+    return table.select(_find_key(table, place).alias("id"), *texts, group.alias("group"))
+
+
+def _find_key(table: pl.DataFrame, place: str) -> pl.Series:
+    if OUR_COLUMN in table.columns:
+        return as_text(table[OUR_COLUMN], place).str.strip_prefix(OUR_MARK)
+    return as_key(table["index"], place)
 
 
 def _judge(table: pl.DataFrame) -> pl.DataFrame:

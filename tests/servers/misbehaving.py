@@ -1,0 +1,168 @@
+"""A server that speaks the chat protocol and misbehaves in the way that the name of the model says.
+
+    python tests/servers/misbehaving.py      prints its port, then serves until it is killed
+
+echo        says how long the question is          refusing    refuses as the protocol has it
+empty       says nothing                           filtered    is cut off by a content filter
+slow        takes 30 seconds                       delayed     takes 50 milliseconds
+busy        429 with Retry-After, twice            banned      429 with a Retry-After of an hour
+broken      500, twice                             dead        500 for ever
+dropping    closes the connection, twice           gone        closes every connection
+malformed   JSON that ends too early               page        an HTML page instead of JSON
+odd         JSON of another form                   picky       400 for a question with the word `bad`
+letters     says A, with log-probabilities         forbidden   401 that repeats the key
+lucky       says A and B in turn                   missing     404
+
+parrot      says the key
+
+GET /seen tells every request so far: model, question, headers, parts.
+"""
+
+import json
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+SEEN: list[dict[str, Any]] = []
+ATTEMPTS: Counter[str] = Counter()
+LOCK = threading.Lock()
+LETTERS = [{"token": token, "logprob": score} for token, score in ((" A", -0.5), ("B", -1.25), ("the", -2.0))]
+
+
+def completion(text: str | None, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    message = choice["message"] | more.pop("message", {})
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [choice | {"message": message} | more],
+    }
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Be quiet."""
+
+    def do_GET(self) -> None:
+        self.send(200, SEEN)
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        content = request["messages"][-1]["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        question = "".join(part.get("text", "") for part in parts)
+        model = request["model"]
+        with LOCK:
+            ATTEMPTS[model, question] += 1
+            nth = ATTEMPTS[model, question]
+            told = {name: request.get(name) for name in ("temperature", "max_tokens", "logprobs", "seed")}
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            SEEN.append({"model": model, "question": question, "parts": parts, "headers": headers, **told})
+        getattr(self, f"be_{model}")(question, nth)
+
+    def send(self, status: int, content: object, **headers: str) -> None:
+        body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+        self.send_response(status)
+        kind = headers.pop("kind", "application/json")
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def be_echo(self, question: str, nth: int) -> None:
+        self.send(200, completion(str(len(question))))
+
+    def be_empty(self, question: str, nth: int) -> None:
+        self.send(200, completion(None if nth % 2 else ""))
+
+    def be_refusing(self, question: str, nth: int) -> None:
+        self.send(200, completion(None, message={"refusal": "No, thank you."}))
+
+    def be_filtered(self, question: str, nth: int) -> None:
+        self.send(200, completion(None, finish_reason="content_filter"))
+
+    def be_slow(self, question: str, nth: int) -> None:
+        time.sleep(30)
+        self.be_echo(question, nth)
+
+    def be_delayed(self, question: str, nth: int) -> None:
+        time.sleep(0.05)
+        self.be_echo(question, nth)
+
+    def be_busy(self, question: str, nth: int) -> None:
+        if nth > 2:
+            self.be_echo(question, nth)
+        else:
+            self.send(429, {"error": {"message": "too many"}}, Retry_After="0.3")
+
+    def be_banned(self, question: str, nth: int) -> None:
+        self.send(429, {"error": {"message": "too many"}}, Retry_After="3600")
+
+    def be_broken(self, question: str, nth: int) -> None:
+        if nth > 2:
+            self.be_echo(question, nth)
+        else:
+            self.be_dead(question, nth)
+
+    def be_dead(self, question: str, nth: int) -> None:
+        self.send(500, {"error": {"message": "out of order"}}, Retry_After_Ms="10")
+
+    def be_dropping(self, question: str, nth: int) -> None:
+        if nth > 2:
+            self.be_echo(question, nth)
+        else:
+            self.close_connection = True
+
+    def be_gone(self, question: str, nth: int) -> None:
+        self.close_connection = True
+
+    def be_malformed(self, question: str, nth: int) -> None:
+        self.send(200, '{"choices": [{"message": ')
+
+    def be_page(self, question: str, nth: int) -> None:
+        self.send(200, "<html>Please log in</html>", kind="text/html")
+
+    def be_odd(self, question: str, nth: int) -> None:
+        self.send(200, {"choices": [], "answer": "42"})
+
+    def be_picky(self, question: str, nth: int) -> None:
+        if "bad" in question:
+            self.send(400, {"error": {"message": "I do not like this one"}})
+        else:
+            self.be_echo(question, nth)
+
+    def be_letters(self, question: str, nth: int) -> None:
+        first = {"token": " A", "logprob": -0.5, "top_logprobs": LETTERS}
+        self.send(200, completion("A", logprobs={"content": [first]}))
+
+    def be_forbidden(self, question: str, nth: int) -> None:
+        said = f"wrong key: {self.headers['Authorization']}"
+        self.send(401, {"error": {"message": said}})
+
+    def be_parrot(self, question: str, nth: int) -> None:
+        self.send(200, completion(self.headers["Authorization"]))
+
+    def be_lucky(self, question: str, nth: int) -> None:
+        self.send(200, completion("AB"[nth % 2]))
+
+    def be_missing(self, question: str, nth: int) -> None:
+        self.send(404, {"error": {"message": "no such model"}})
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing of clients that were killed."""
+
+
+if __name__ == "__main__":
+    server = Server(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)  # noqa: T201 - for whoever started it
+    server.serve_forever()

@@ -1,0 +1,167 @@
+"""Every condition of a run becomes a dataset of another tool, and what the tool logs comes back under its id."""
+
+import json
+import runpy
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+from PIL import Image
+
+from eyechart.audits.accuracy import Accuracy
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.files import write_table
+from eyechart.layout import Layout
+from eyechart.models import load
+from eyechart.models.prompted import show
+from eyechart.models.prompts import choose_template
+from eyechart.probes import Prober, fill
+from eyechart.readers import read
+from eyechart.run import Run
+from eyechart.writers import EXPORTS
+from eyechart.writers.asked.questions import _name
+
+CONDITIONS = ("image=blank", "image=none", "plain")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    """Make a run whose ids are numbers with leading zeros, with three conditions."""
+    folder = tmp_path_factory.mktemp("asked")
+    data = read("world", folder / "pictures", images=8, seed=2, render=True)
+    examples = data.examples.with_columns(pl.int_range(pl.len()).cast(pl.String).str.zfill(5).alias("id"))
+    made = Run(Layout(folder / "run")).start(Dataset("quiz", examples, data.images))
+    made.study([Accuracy(split="all")])
+    made.probe()
+    ids = made.at.probes("plain").select("id")
+    for condition in CONDITIONS[:2]:
+        probes = Prober(made.at.data).complete(ids.with_columns(removal=pl.lit(condition)), condition)
+        write_table(probes, made.at.probe_file(condition))
+    return made.at
+
+
+def asked(run: Layout, condition: str) -> pl.DataFrame:
+    """Tell what a model of ours would be shown."""
+    filled = fill(run.probes(condition), run.data)
+    shown = show(filled, run.data.images, choose_template(None))
+    return filled.select("id").with_columns(
+        pl.Series("prompt", shown.prompts), pl.Series("seen", shown.pictures, pl.Object)
+    )
+
+
+def judge(run: Layout, logs: dict[str, Path]) -> pl.DataFrame:
+    """Bring logs back as a model's answers."""
+    spec = ",".join(f"{condition}={path}" for condition, path in logs.items())
+    model = load(f"predictions:{spec}")
+    Run(run).predict(model)
+    return run.answers(model.name).answers
+
+
+def check_pictures(run: Layout, condition: str, found: dict[str, str | None]) -> None:
+    """Compare the written pictures with those a model of ours would see."""
+    for row in asked(run, condition).iter_rows(named=True):
+        path = found[row["id"]]
+        assert (path is None) == (row["seen"] is None)
+        if path is not None:
+            assert (np.asarray(Image.open(path)) == row["seen"].pixels).all()
+
+
+def expected(run: Layout) -> set[tuple[str, str, str]]:
+    return {
+        (condition, *row)
+        for condition in CONDITIONS
+        for row in asked(run, condition).select("id", said(pl.col("prompt"))).iter_rows()
+    }
+
+
+def said(prompt: pl.Expr) -> pl.Expr:
+    """Answer a prompt as the tools of these tests do."""
+    return pl.lit("said ") + prompt.str.len_chars().cast(pl.String)
+
+
+def test_vlmeval_tables_hold_every_question_and_come_back_by_id(run: Layout, tmp_path: Path) -> None:
+    written = EXPORTS.get("vlmeval")(run, tmp_path)
+    logs = {}
+    for condition in CONDITIONS:
+        table = pl.read_csv(tmp_path / f"{_name(condition)}.tsv", separator="\t")
+        ids = table["eyechart"].str.strip_prefix("id:")
+        check_pictures(run, condition, dict(zip(ids, table["image_path"], strict=True)))
+        logs[condition] = tmp_path / f"M_{_name(condition)}.tsv"
+        table.with_columns(said(pl.col("question")).alias("prediction")).write_csv(logs[condition], separator="\t")
+    answers = judge(run, logs)
+
+    assert written == {f"{_name(one)}.tsv": run.probes(one).height for one in CONDITIONS} | {"README.md": 1}
+    assert set(answers.select("condition", "id", "answer").rows()) == expected(run)
+
+
+def test_lmms_eval_tasks_work_and_come_back_by_id(run: Layout, tmp_path: Path) -> None:
+    """Do what lmms-eval does with a task: load its functions and table, ask, and log what `process_results` gives."""
+    EXPORTS.get("lmms-eval")(run, tmp_path)
+    functions = runpy.run_path(str(tmp_path / "utils.py"))
+    logs = {}
+    for condition in CONDITIONS:
+        text = (tmp_path / f"eyechart_{_name(condition)}.yaml").read_text().replace("!function ", "")
+        task = yaml.safe_load(text)
+        docs = pl.read_parquet(task["dataset_kwargs"]["data_files"]["test"]).to_dicts()
+        check_pictures(run, condition, {doc["id"]: doc["picture"] for doc in docs})
+        assert [len(functions["doc_to_visual"](doc)) for doc in docs] == [doc["picture"] is not None for doc in docs]
+        lines = []
+        for n, doc in enumerate(docs):
+            answer = f"said {len(functions['doc_to_text'](doc))}"
+            metrics = functions["process_results"](doc, [answer])
+            lines.append({"doc_id": n, "input": doc["prompt"], "target": "", "filtered_resps": answer, **metrics})
+        assert functions["share"]([line["answered"] for line in lines]) == 1.0
+        logs[condition] = tmp_path / f"20260101_samples_{task['task']}.jsonl"
+        logs[condition].write_text("\n".join(map(json.dumps, lines)))
+    answers = judge(run, logs)
+
+    assert set(answers.select("condition", "id", "answer").rows()) == expected(run)
+
+
+def test_inspect_samples_hold_every_question(run: Layout, tmp_path: Path) -> None:
+    """What Inspect itself makes of them stands in tests/tools."""
+    written = EXPORTS.get("inspect")(run, tmp_path)
+    for condition in CONDITIONS:
+        lines = (tmp_path / f"ask_{_name(condition)}.jsonl").read_text().splitlines()
+        samples = {sample["id"]: sample["input"][0]["content"] for sample in map(json.loads, lines)}
+        pictures = {key: parts[0].get("image") for key, parts in samples.items()}
+        check_pictures(run, condition, pictures)
+        assert {(key, parts[-1]["text"]) for key, parts in samples.items()} == set(
+            asked(run, condition).select("id", "prompt").iter_rows()
+        )
+    tasks = (tmp_path / "tasks.py").read_text()
+    compile(tasks, "tasks.py", "exec")
+
+    assert written["tasks.py"] == tasks.count("@task") == len(CONDITIONS)
+
+
+@pytest.mark.parametrize("form", ["vlmeval", "lmms-eval", "inspect"])
+def test_the_references_stay_here_and_the_guide_names_every_condition(run: Layout, form: str, tmp_path: Path) -> None:
+    secret = run.data.examples.with_columns(pl.lit("a very secret answer").alias("answer")).drop("choices")
+    data = Dataset("secret", secret, run.data.images)
+    hidden = Run(Layout(tmp_path / "run")).start(data)
+    hidden.study([Accuracy(split="all")])
+    hidden.probe()
+    EXPORTS.get(form)(hidden.at, tmp_path / "out")
+    EXPORTS.get(form)(run, tmp_path / "named")
+    guide = (tmp_path / "named" / "README.md").read_text()
+
+    assert not [path for path in (tmp_path / "out").rglob("*.*") if b"very secret" in path.read_bytes()]
+    assert all(f"`{condition}`" in guide for condition in CONDITIONS)
+
+
+def test_names_of_conditions_stay_apart_and_are_safe() -> None:
+    names = [_name(one) for one in ("plain", "iou+qou", "iou-qou", "image#0", "../../etc/passwd", "image=as-if")]
+
+    assert len(set(names)) == len(names)
+    assert all(name.isidentifier() for name in names)
+
+
+def test_a_run_without_probes_is_one_clear_error(run: Layout, tmp_path: Path) -> None:
+    Run(Layout(tmp_path / "run")).start(run.data)
+
+    with pytest.raises(DataError, match="found none; run `eyechart probe` first"):
+        EXPORTS.get("inspect")(Layout(tmp_path / "run"), tmp_path / "out")
