@@ -14,7 +14,7 @@ import pytest
 if find_spec("torch") is None:
     pytest.skip("torch is not installed", allow_module_level=True)
 
-import torch  # noqa: TID253 - only where it is installed
+import torch
 
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Debias

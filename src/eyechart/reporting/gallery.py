@@ -21,6 +21,7 @@ from eyechart.pixels import Pixels
 from eyechart.reporting.drawing import Drawing, say
 from eyechart.tables import BOX
 
+SEEN: dict[str, pl.DataType | type[pl.DataType]] = {"image": pl.String, "removal": pl.String, "hidden": pl.List(BOX)}
 SHOWN_AS_PICTURE = ("image", "hidden", "removal", "boxes")
 SIDE = 320  # of a thumbnail, at most, in pixels
 QUALITY = 72
@@ -109,8 +110,7 @@ def _frames(boxes: Iterable[Any], picture: Thumbnail) -> Iterator[Frame]:
 
 
 def _make_thumbnail(record: Mapping[str, Any], images: Images) -> Thumbnail | None:
-    shown = {"image": pl.String, "removal": pl.String, "hidden": pl.List(BOX)}
-    probe = pl.DataFrame({name: [record.get(name)] for name in shown}, schema=shown)
+    probe = pl.DataFrame([{name: record.get(name) for name in SEEN}], schema=SEEN)
     try:
         picture = next(show_pictures(probe, images))
     except EyechartError:

@@ -53,9 +53,17 @@ def read_threshold(text: str) -> Threshold:
             "write AUDIT.MEASURE < NUMBER, as in 'perception.image < 20' or 'rules.accuracy[kind=counterexample] < 30'"
         )
         raise SettingError("a threshold", repr(text), advice)
-    parts = found.groupdict()
-    names = (parts[name] for name in ("audit", "name", "condition", "by", "group"))
-    return Threshold(text.strip(), *names, parts["end"] or "value", parts["sign"], float(parts["limit"]))
+    return Threshold(
+        text=text.strip(),
+        audit=found["audit"],
+        name=found["name"],
+        condition=found["condition"],
+        by=found["by"],
+        group=found["group"],
+        end=found["end"] or "value",
+        sign=found["sign"],
+        limit=float(found["limit"]),
+    )
 
 
 def crossed(page: Page, thresholds: Iterable[Threshold]) -> Iterator[str]:

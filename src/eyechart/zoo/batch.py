@@ -27,7 +27,7 @@ class Batch:
     qtype: Tensor | None = None  # [B] long, the type of each question
     program: Tensor | None = None  # [B, 3] long, what a symbolic network runs: operation, first and second word
 
-    def to(self, **changes: Any) -> Self:
+    def to(self, **changes: Any) -> Self:  # noqa: ANN401 - a field of any kind
         """Give a batch that differs from this one in the named fields."""
         return replace(self, **changes)
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.rules.confirm import LEVEL, binomial_tail, confirm, fisher_tail, power, states
-from eyechart.mining.counting import Counts, Queries, make_index
 from eyechart.mining import Transactions
+from eyechart.mining.counting import Counts, Queries, make_index
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -47,7 +47,7 @@ class Pretrained(Network):
             raise ModelError(expected, found, "make the network with the sizes of those weights") from None
 
 
-def _transformers() -> Any:
+def _transformers() -> Any:  # noqa: ANN401 - a module
     try:
         import transformers
     except ImportError:
