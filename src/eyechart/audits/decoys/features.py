@@ -1,0 +1,141 @@
+"""What a scorer without understanding may know of an option: hashed sparse features of its text and what is beside it.
+
+A         the words of the option and its whole text
+Q + A     also each of these with each word of the question, and how much of the option the question says
+I + A     also each of these with each object in the image, and whether the option names one
+I + Q + A all of that, and how many of the objects that the question names are there
+
+The features of one kind in one option share the length 1, so that long texts do not shout.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from eyechart.audits.decoys.cues import opening_of
+from eyechart.dataset import Dataset
+from eyechart.encode.items import SURE
+from eyechart.encode.words import question_words
+from eyechart.hashing import Hashes, combine, hash_text
+
+SEEN: dict[str, tuple[str, ...]] = {
+    "A": ("text",),
+    "Q+A": ("text", "question"),
+    "I+A": ("text", "image"),
+    "I+Q+A": ("text", "question", "image", "both"),
+}
+COLUMNS = 2**20  # of the feature matrix
+MOST_NAMED = 4  # objects that are told apart by their number
+
+Rows = npt.NDArray[np.int64]
+Matrix: TypeAlias = Any  # a sparse matrix; scipy.sparse has no types
+
+
+class Block(NamedTuple):
+    """Features of one kind: the option that has each, and the hash of what it is."""
+
+    rows: Rows
+    hashes: Hashes
+
+
+def describe(offers: pl.DataFrame, data: Dataset) -> dict[str, Block]:
+    """Find the features of every kind; `offers` also has `image` and `question`."""
+    numbered = offers.with_columns(pl.int_range(pl.len()).alias("row"), pl.col("id").rle_id().alias("item"))
+    items = numbered.unique("id", keep="first", maintain_order=True).select("item", "image", "question")
+    keys = _option_keys(numbered)
+    asked = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
+    objects = _objects(items, data)
+    seen = objects.select("item", "text").unique().sort("item", "text")
+    texts = Block(keys["row"].to_numpy(), hash_text(keys["text"], 1))
+    return {
+        "text": texts,
+        "question": _join(_cross(keys, asked, 2), _told(numbered, asked, 3)),
+        "image": _join(_cross(keys, seen, 4), _told(numbered, seen, 5)),
+        "both": _join(_cross(keys, _named(items, objects), 6), _told(numbered, seen, 7, opening=True)),
+    }
+
+
+def matrix(blocks: dict[str, Block], n: int, seen: tuple[str, ...]) -> Matrix:
+    """Lay the features of the kinds in a sparse matrix, a row an option."""
+    import scipy.sparse
+
+    parts = [blocks[name] for name in seen]
+    rows = np.concatenate([part.rows for part in parts])
+    columns = np.concatenate([(part.hashes % np.uint64(COLUMNS)).astype(np.int64) for part in parts])
+    weights = np.concatenate([_weights(part, n) for part in parts])
+    # Learners take a time that grows with the columns, so only those that occur are kept.
+    used = np.bincount(columns, minlength=COLUMNS) > 0
+    places = np.cumsum(used) - 1
+    return scipy.sparse.csr_matrix((weights, (rows, places[columns])), shape=(n, int(used.sum())))
+
+
+def _weights(block: Block, n: int) -> npt.NDArray[np.float64]:
+    sizes = np.bincount(block.rows, minlength=n)
+    return 1 / np.sqrt(sizes[block.rows])
+
+
+def _option_keys(numbered: pl.DataFrame) -> pl.DataFrame:
+    """List the whole text of each option and, where it has several, its words (row, item, text)."""
+    words = question_words(pl.col("text")).list.unique()
+    whole = "= " + pl.col("text").str.to_lowercase()
+    several = pl.when(words.list.len() > 1).then(words)
+    keys = pl.concat([numbered.select("row", "item", text=whole), _long(numbered.select("row", "item", text=several))])
+    return keys.sort("row", "text")
+
+
+def _objects(items: pl.DataFrame, data: Dataset) -> pl.DataFrame:
+    """List the labels that are surely in the image of each item, with their number (item, text, n)."""
+    table = data.images.table
+    if "objects" not in table.columns:
+        return items.select("item", text=pl.lit(""), n=pl.lit(0, pl.UInt32)).clear()
+    listed = table.select("image", "objects").join(items.select("image").unique(), on="image", how="semi")
+    found = listed.explode("objects", empty_as_null=False, keep_nulls=False).unnest("objects")
+    sure = found.filter(pl.col("label").is_not_null() & (pl.col("score").fill_null(1.0) >= SURE))
+    counted = sure.group_by("image", text=pl.col("label").str.to_lowercase()).agg(pl.len().alias("n"))
+    return items.select("item", "image").join(counted, on="image").select("item", "text", "n").sort("item", "text")
+
+
+def _named(items: pl.DataFrame, objects: pl.DataFrame) -> pl.DataFrame:
+    """Say how many of the objects that the question names are in the image, plurals in -s included."""
+    asked = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
+    both = pl.concat([asked, asked.with_columns(pl.col("text").str.strip_suffix("s"))]).unique()
+    met = both.join(objects, on=["item", "text"]).group_by("item").agg(pl.col("n").max())
+    known = items.join(met, on="item", how="left", validate="1:1", maintain_order="left")
+    said = pl.format("{} {}", opening_of(pl.col("question")), pl.col("n").fill_null(0).clip(0, MOST_NAMED))
+    return known.select("item", text=said)
+
+
+def _told(numbered: pl.DataFrame, there: pl.DataFrame, kind: int, *, opening: bool = False) -> Block:
+    """Say whether the option, or a word of it, is among the texts of its item, also by the opening of the question."""
+    whole = numbered.select("row", "item", text=pl.col("text").str.to_lowercase())
+    words = _long(numbered.select("row", "item", text=question_words(pl.col("text")).list.unique()))
+    met = pl.concat([whole, words]).join(there.select("item", "text"), on=["item", "text"], how="semi")
+    flag = numbered["row"].is_in(met["row"].unique().implode())
+    flags = hash_text(flag.cast(pl.String), kind)
+    if opening:
+        flags = combine(flags, hash_text(numbered.select(opening_of(pl.col("question"))).to_series()))
+    return Block(numbered["row"].to_numpy(), flags)
+
+
+def _cross(keys: pl.DataFrame, tokens: pl.DataFrame, kind: int) -> Block:
+    """Pair each text of an option with each text of its item; the tokens are sorted by item."""
+    n = int(keys["item"].max() or 0) + 1  # type: ignore[arg-type]  # a column of whole numbers
+    item, owner = keys["item"].to_numpy(), tokens["item"].to_numpy()
+    sizes = np.bincount(owner, minlength=n)
+    starts = np.cumsum(sizes) - sizes
+    each = sizes[item]
+    left = np.repeat(np.arange(len(item)), each)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(each) - each, each)
+    right = starts[item[left]] + within
+    hashes = combine(hash_text(keys["text"], kind)[left], hash_text(tokens["text"])[right])
+    return Block(keys["row"].to_numpy()[left], hashes)
+
+
+def _join(one: Block, other: Block) -> Block:
+    return Block(np.concatenate([one.rows, other.rows]), np.concatenate([one.hashes, other.hashes]))
+
+
+def _long(lists: pl.DataFrame) -> pl.DataFrame:
+    return lists.explode("text", empty_as_null=False, keep_nulls=False).sort(lists.columns)

@@ -1,0 +1,90 @@
+"""What solves a set of options: the score of a rule or scorer on every example, beside chance on the same ones."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import polars as pl
+
+from eyechart.audits.measuring import measured
+from eyechart.result import Measure
+from eyechart.statistics import Difference, Estimate, adjust, mean, paired_difference
+
+CHANCE = "chance"
+SCORE = "choice"  # an option is right or wrong
+
+
+class Solver(NamedTuple):
+    """One way to pick an option, in words, and its scores: id, cluster, score, chance."""
+
+    options: str
+    name: str
+    picks: str
+    scores: pl.DataFrame
+
+    @property
+    def column(self) -> str:
+        """Name the column of its scores among the rows."""
+        return f"{self.options} {self.name}"
+
+
+class Solved(NamedTuple):
+    """How often a solver is right, how far that is above chance, and the adjusted p-value of that."""
+
+    solver: Solver
+    accuracy: Estimate
+    over: Difference
+    q: float
+
+
+def hold_against_chance(solvers: Iterable[Solver]) -> list[Solved]:
+    """Estimate every solver, and adjust the p-values for all of them together."""
+    listed = list(solvers)
+    right = [mean(one.scores["score"], one.scores["cluster"]) for one in listed]
+    over = [paired_difference(one.scores["score"], one.scores[CHANCE], one.scores["cluster"]) for one in listed]
+    q = adjust([found.p for found in over])
+    return [Solved(*each) for each in zip(listed, right, over, map(float, q), strict=True)]
+
+
+def solver_measures(found: Iterable[Solved]) -> Iterator[Measure]:
+    """Measure each solver; its p-value is of no difference from chance."""
+    for one in found:
+        name, condition = one.solver.name, one.solver.options
+        measure = measured(name, one.accuracy, of=one.solver.column, condition=condition, score=SCORE)
+        yield replace(measure, p=one.over.p, q=one.q, note=f"{measure.note}; p against chance; {one.solver.picks}")
+
+
+def solver_table(found: Iterable[Solved]) -> pl.DataFrame:
+    """Lay the solvers out with chance and the distance from it."""
+    rows = [
+        {
+            "options": one.solver.options,
+            "solver": one.solver.name,
+            "picks": one.solver.picks,
+            "accuracy": one.accuracy.value,
+            "low": one.accuracy.low,
+            "high": one.accuracy.high,
+            "chance": one.accuracy.value - one.over.value,
+            "over_chance": one.over.value,
+            "over_low": one.over.low,
+            "over_high": one.over.high,
+            "p": one.over.p,
+            "q": one.q,
+            "n": one.accuracy.n,
+            "clusters": one.accuracy.clusters,
+        }
+        for one in found
+    ]
+    return pl.DataFrame(rows, schema=SOLVERS)
+
+
+SOLVERS: dict[str, type[pl.DataType]] = {
+    "options": pl.String,
+    "solver": pl.String,
+    "picks": pl.String,
+    **dict.fromkeys(
+        ("accuracy", "low", "high", "chance", "over_chance", "over_low", "over_high", "p", "q"), pl.Float64
+    ),
+    "n": pl.Int64,
+    "clusters": pl.Int64,
+}

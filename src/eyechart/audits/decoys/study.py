@@ -1,0 +1,151 @@
+"""The study: the diagnosis of each set of options, before and after the repair, and the decoys themselves."""
+
+from collections.abc import Iterable
+from functools import reduce
+
+import polars as pl
+
+from eyechart.audits.decoys.audit import DecoysAudit
+from eyechart.audits.decoys.cues import PRIOR_RULE
+from eyechart.audits.decoys.look import Look, Looking, look_at
+from eyechart.audits.decoys.parts import Parts, divide
+from eyechart.audits.decoys.recipes import Drawn, draw_decoys
+from eyechart.audits.decoys.sets import ORIG, REPAIRED, damage, offer, sets_of
+from eyechart.audits.decoys.shown import shown_table
+from eyechart.audits.decoys.solving import (
+    CHANCE,
+    SCORE,
+    Solved,
+    hold_against_chance,
+    solver_measures,
+    solver_table,
+)
+from eyechart.audits.decoys.views import study_views
+from eyechart.audits.measuring import measured
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.result import Measure, Result, Verdict, measures_table
+from eyechart.statistics import mean
+from eyechart.tables import COUNTS, empty
+
+ANSWERS_ALONE = (PRIOR_RULE, "A")  # what a verdict on the options rests on
+NO_DECOYS = {"id": pl.String, "source": pl.String, "place": pl.Int64, "decoy": pl.String, "donor": pl.String}
+_KEPT = ("cluster", "part", "image", "question")
+
+
+def study_options(audit: DecoysAudit, data: Dataset) -> Result:
+    """Draw decoys, and look at every set of options."""
+    parts = divide(data, audit.seed)
+    drawn = _draw(audit, data, parts)
+    how = Looking(audit.folds, audit.most, audit.scorer, audit.kinds, audit.seed)
+    looks = {name: look_at(name, offers, data, how) for name, offers in _offers(audit, parts, drawn).items()}
+    found = hold_against_chance(solver for look in looks.values() for solver in look.solvers)
+    notes = [*parts.notes, *drawn.notes, *_missing_sets(audit, looks)]
+    tables = {
+        "counts": _counts(audit, parts, looks),
+        "notes": pl.DataFrame({"note": notes}, schema={"note": pl.String}),
+        "decoys": drawn.decoys,
+        "filters": drawn.counts,
+        "solvers": solver_table(found),
+        "neutrality": _neutrality(looks),
+        "usage": _stack({name: look.usage for name, look in looks.items()}),
+        "shown": shown_table(parts.examples, drawn.decoys),
+        "kinds": _stack({name: look.kinds for name, look in looks.items()}),
+    }
+    return Result(
+        audit=audit.name,
+        subject=data.name,
+        settings=audit.settings(),
+        measures=measures_table([*_chances(looks), *solver_measures(found)]),
+        rows=_rows(parts, looks),
+        tables=tables,
+        views=study_views(tables),
+        verdict=_decide(found, audit.margin, next(iter(looks))),
+    )
+
+
+def _draw(audit: DecoysAudit, data: Dataset, parts: Parts) -> Drawn:
+    if audit.studied == (ORIG,):
+        return Drawn(pl.DataFrame(schema=NO_DECOYS | {"filler": pl.Boolean}), _no_filters(), ())
+    return draw_decoys(data, parts.examples["id"], audit.recipe)
+
+
+def _no_filters() -> pl.DataFrame:
+    return pl.DataFrame(schema={"source": pl.String, "filter": pl.String, "n": pl.Int64})
+
+
+def _offers(audit: DecoysAudit, parts: Parts, drawn: Drawn) -> dict[str, pl.DataFrame]:
+    """List the options of each set that has any."""
+    kinds = [column for column in (audit.kinds,) if column in parts.examples.columns]
+    about = parts.examples.select("id", *_KEPT, *kinds)
+    there = sets_of(parts.examples, drawn.decoys)
+    listed = {name: offer(parts.examples, drawn.decoys, name, audit.seed) for name in audit.studied if name in there}
+    known = {name: offers for name, offers in listed.items() if offers.height}
+    if not known:
+        found = f"{parts.examples.height} answered examples, without options and without a decoy that could be drawn"
+        advice = "bring data with choices, or with several questions on an image and different answers"
+        raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
+    return {
+        name: offers.join(about, on="id", how="left", validate="m:1", maintain_order="left")
+        for name, offers in known.items()
+    }
+
+
+def _missing_sets(audit: DecoysAudit, looks: dict[str, Look]) -> list[str]:
+    lost = [name for name in audit.sets if name not in looks]
+    return [f"no options for {', '.join(lost)}: no choices in the data, or no decoy that fits"] if lost else []
+
+
+def _counts(audit: DecoysAudit, parts: Parts, looks: dict[str, Look]) -> pl.DataFrame:
+    rows: list[tuple[str | None, str, str | None, int]] = []
+    for name, look in looks.items():
+        sizes = look.offers.group_by("id").len()["len"]
+        rows.append((name, "left out", "no wrong option", parts.examples.height - len(sizes)))
+        if name != ORIG:
+            whole = audit.k * (2 if name in (REPAIRED, "all") else 1)
+            rows += [(name, "offered", None, int((sizes > whole).sum()))]
+            rows += [(name, "offered", f"fewer than {whole} decoys", int((sizes <= whole).sum()))]
+        else:
+            rows += [(name, "offered", None, len(sizes))]
+            rows += [(name, "noted", reason, n) for reason, n in damage(parts.examples).items()]
+    own = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
+    return pl.concat([parts.counts, own])
+
+
+def _chances(looks: dict[str, Look]) -> Iterable[Measure]:
+    for name, look in looks.items():
+        found = mean(look.guess[CHANCE], look.guess["cluster"])
+        yield measured(CHANCE, found, of=f"{name} {CHANCE}", condition=name, score=SCORE)
+
+
+def _rows(parts: Parts, looks: dict[str, Look]) -> pl.DataFrame:
+    """Put the score of every solver on every example side by side: what is solvable without looking."""
+    rows = parts.examples.select("id", "cluster", "part")
+    columns = [look.guess.select("id", pl.col(CHANCE).alias(f"{name} {CHANCE}")) for name, look in looks.items()]
+    columns += [
+        one.scores.select("id", pl.col("score").alias(one.column)) for look in looks.values() for one in look.solvers
+    ]
+    return reduce(lambda left, right: left.join(right, on="id", how="left", validate="1:1"), columns, rows)
+
+
+def _neutrality(looks: dict[str, Look]) -> pl.DataFrame:
+    return pl.DataFrame([{"options": name, **look.neutrality} for name, look in looks.items()])
+
+
+def _stack(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat([table.select(pl.lit(name).alias("options"), pl.all()) for name, table in tables.items()])
+
+
+def _decide(found: list[Solved], margin: float, options: str) -> Verdict:
+    """Conclude from what the answers alone give away, on the options of the data or else on the repaired ones."""
+    alone = [one for one in found if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
+    if not alone:
+        return Verdict("none", CHANCE, "There is nothing to judge the options on.")
+    worst = max(alone, key=lambda one: one.over.low)
+    over = worst.over
+    said = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance on {options!r}"
+    if over.low > margin:
+        return Verdict("caught", worst.solver.name, f"The options give the answer away: {worst.solver.name} is {said}.")
+    if all(one.over.high < margin for one in alone):
+        return Verdict("clear", worst.solver.name, f"The options alone tell little: {worst.solver.name} is {said}.")
+    return Verdict("undecided", worst.solver.name, f"Too close to tell: {worst.solver.name} is {said}.")

@@ -1,0 +1,84 @@
+"""What there is to look at in a study and in a judgement."""
+
+import polars as pl
+
+from eyechart.result import View
+
+BARS = {"x": "accuracy", "y": "solver", "low": "low", "high": "high", "n": "n", "label": "picks"}
+
+
+def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
+    """Draw the tables that have rows."""
+    by_set = [_solvers_of(name) for name in tables["solvers"]["options"].unique(maintain_order=True)]
+    return (*(view for view in STUDY if tables[view.table].height), *by_set)
+
+
+def judge_views(tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
+    """Draw the accuracies by what is visible, and by each group."""
+    drawn = tuple(view for view in JUDGE if tables[view.table].height)
+    return (*drawn, *(_accuracy_by(column) for column in by))
+
+
+def _solvers_of(name: str) -> View:
+    reading = "A bar above chance is a way to the answer that does not go through understanding; whiskers are 95 %."
+    return View("bars", "solvers", f"What solves the options {name!r}", reading, BARS, {"options": name})
+
+
+def _accuracy_by(column: str) -> View:
+    drawn = {"x": "value", "y": "group", "color": "condition", "low": "low", "high": "high", "n": "n"}
+    return View("bars", "measures", f"Accuracy by {column}", "Whiskers are 95 % intervals.", drawn, {"by": column})
+
+
+STUDY = (
+    View(
+        "matrix",
+        "solvers",
+        "Accuracy by what is used, on every set of options",
+        "Before and after the repair (the paper's Table 3); answers alone should be near chance, everything highest.",
+        {"x": "options", "y": "solver", "color": "accuracy"},
+    ),
+    View(
+        "matrix",
+        "solvers",
+        "The same, as distance from chance",
+        "Chance differs between sets, for they have different numbers of options.",
+        {"x": "options", "y": "solver", "color": "over_chance"},
+    ),
+    View(
+        "table",
+        "neutrality",
+        "Are texts as often target as their offers let expect?",
+        "Imbalance is the share of targets that would have to change hands; beside it what redrawn targets have.",
+    ),
+    View(
+        "table",
+        "usage",
+        "Texts that are target oftener or rarer than expected",
+        "A text that is offered often and hardly ever right can be ruled out without looking, and the reverse.",
+    ),
+    View(
+        "bars",
+        "kinds",
+        "Which kinds of decoys give themselves away",
+        "How often the target is scored above a decoy of the kind; guessing has 50.",
+        {"x": "value", "y": "kind", "color": "solver", "low": "low", "high": "high", "n": "n"},
+    ),
+    View("table", "filters", "Candidates that each filter took", "Filters work in this order."),
+    View("table", "shown", "Examples with their decoys", "iou: right on the image; qou: right for such a question."),
+)
+JUDGE = (
+    View(
+        "matrix",
+        "visible",
+        "Accuracy by what is visible, on every set of options",
+        "The layout of the paper's Tables 3 to 5; Random is chance.",
+        {"x": "options", "y": "visible", "color": "accuracy"},
+    ),
+    View(
+        "bars",
+        "visible",
+        "The same with intervals",
+        "Whiskers are 95 % intervals.",
+        {"x": "accuracy", "y": "options", "color": "visible", "low": "low", "high": "high", "n": "n"},
+    ),
+)

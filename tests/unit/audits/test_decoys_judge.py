@@ -1,0 +1,211 @@
+"""The judgement: what is asked hides what it says, letters and texts mean the same option, and cheaters are caught."""
+
+import polars as pl
+import pytest
+
+from eyechart.audits.decoys import DecoysAudit
+from eyechart.audits.decoys.asking import Condition
+from eyechart.audits.decoys.shifts import picked_options, steadiness
+from eyechart.dataset import Dataset, Images
+from eyechart.engines.local import Local
+from eyechart.errors import DataError, SettingError
+from eyechart.predictions import Predictions, tidy
+from eyechart.probes import fill
+from eyechart.protocols import Model
+from eyechart.readers import read
+from eyechart.result import Result
+from eyechart.tables import ANSWERS, empty
+from eyechart.world import load_answerer
+
+AUDIT = DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=300, rotations=2)
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=5, images=150)
+
+
+@pytest.fixture(scope="module")
+def study(world: Dataset) -> Result:
+    return AUDIT.study(world, Local())
+
+
+@pytest.fixture(scope="module")
+def probes(world: Dataset, study: Result) -> dict[str, pl.DataFrame]:
+    return dict(AUDIT.probe(world, study))
+
+
+def judged(world: Dataset, study: Result, probes: dict[str, pl.DataFrame], model: Model) -> Result:
+    answers = [tidy(model.answer(fill(one, world), world.images), one, model.name) for one in probes.values()]
+    return AUDIT.judge(world, study, Predictions(model.name, pl.concat(answers)), Local())
+
+
+def test_the_conditions_are_those_of_the_grammar(probes: dict[str, pl.DataFrame]) -> None:
+    hidden = ("", "-image", "-question", "-image-question")
+    sets = [f"{name}{part}" for name in ("orig", "iou+qou") for part in hidden]
+
+    assert set(probes) == {*sets, "rotate#1", "rotate#2"}
+
+
+def test_what_is_hidden_is_not_shown_and_the_rest_is(world: Dataset, probes: dict[str, pl.DataFrame]) -> None:
+    for condition, table in probes.items():
+        shown = fill(table, world)
+        for part in ("image", "question"):
+            assert shown[part].is_null().all() == (f"-{part}" in condition), condition
+        assert shown["choices"].list.len().min() >= 2
+
+
+def test_options_keep_their_target_under_every_condition(world: Dataset, probes: dict[str, pl.DataFrame]) -> None:
+    for table in probes.values():
+        known = table.join(world.examples.select("id", "answer"), on="id", validate="1:1")
+        assert known.select(pl.col("choices").list.contains(pl.col("answer")).all()).item()
+
+
+def test_only_judged_examples_are_asked(world: Dataset, probes: dict[str, pl.DataFrame]) -> None:
+    test = world.examples.filter(pl.col("split") == "test")["id"]
+
+    assert set(probes["orig"]["id"]) == set(test)
+
+
+class Lettered:
+    """Answer with the letter of the first option."""
+
+    name = "first"
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        return probes.select("id", answer=pl.lit("A"))
+
+
+class Steady:
+    """Answer with the text of the option that is first in the alphabet, wherever it stands."""
+
+    name = "steady"
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        return probes.select("id", answer=pl.col("choices").list.sort().list.first())
+
+
+def test_one_who_always_says_a_is_never_consistent(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
+) -> None:
+    result = judged(world, study, probes, Lettered())
+
+    assert result.measure("consistent", "rotate").value == 0
+    first = fill(probes["orig"], world).join(world.examples.select("id", "answer"), on="id")
+    right = first.select((pl.col("choices").list.first() == pl.col("answer")).mean()).item()
+    assert result.measure("accuracy", "orig").value == pytest.approx(right)
+
+
+def test_one_who_picks_by_text_is_always_consistent(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
+) -> None:
+    result = judged(world, study, probes, Steady())
+
+    assert result.measure("consistent", "rotate").value == 1
+    assert result.measure("right under every shift", "rotate").value == result.measure("accuracy", "orig").value
+    assert result.measure("image adds", "orig").value == 0
+
+
+def test_the_seer_is_cleared_and_needs_both(world: Dataset, study: Result, probes: dict[str, pl.DataFrame]) -> None:
+    result = judged(world, study, probes, load_answerer("seer"))
+
+    assert result.verdict.state == "clear"
+    for options in ("orig", "iou+qou"):
+        assert result.measure("accuracy", options).value == 1
+        assert result.measure("image adds", options).value == 1
+        assert result.measure("question adds", options).value == 1
+
+
+def test_the_cheater_is_caught_on_the_options_of_the_data_and_lost_on_the_repaired_ones(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
+) -> None:
+    result = judged(world, study, probes, load_answerer("cheater:decoy"))
+
+    assert result.verdict.state == "caught"
+    before, after = (result.measure("over chance", f"{name}-image-question") for name in ("orig", "iou+qou"))
+    assert before.low > 0.15
+    assert after.value < before.value / 2
+
+
+def test_measures_are_means_of_their_columns(world: Dataset, study: Result, probes: dict[str, pl.DataFrame]) -> None:
+    for result in (study, judged(world, study, probes, load_answerer("guesser"))):
+        for row in result.measures.drop_nulls("of").iter_rows(named=True):
+            known = result.rows[row["of"]].drop_nulls()
+            assert known.mean() == pytest.approx(row["value"]), row
+            assert len(known) == row["n"]
+
+
+def test_the_table_is_laid_out_as_in_the_paper(world: Dataset, study: Result, probes: dict[str, pl.DataFrame]) -> None:
+    table = judged(world, study, probes, load_answerer("guesser")).tables["visible"]
+
+    assert table["visible"].unique(maintain_order=True).to_list() == ["A", "I+A", "Q+A", "I+Q+A", "Random"]
+    chance = fill(probes["iou+qou"], world).select((1 / pl.col("choices").list.len()).mean()).item()
+    random = table.filter((pl.col("visible") == "Random") & (pl.col("options") == "iou+qou"))["accuracy"].item()
+    assert random == pytest.approx(chance)
+
+
+def test_picks_are_named_by_text_or_letter_and_what_is_no_option_is_none() -> None:
+    answered = pl.DataFrame(
+        {"id": ["1", "2", "3"], "answer": ["red"] * 3, "choices": [["blue", "red"]] * 3, "given": ["red", "B", "green"]}
+    )
+
+    picks = picked_options(answered)
+
+    assert picks["picked"].to_list() == ["red", "red", None]
+    assert picks["right"].to_list() == [True, True, False]
+
+
+def test_an_example_shown_only_once_has_no_steadiness() -> None:
+    once = pl.DataFrame({"id": ["1", "2"], "picked": ["a", "b"], "right": [True, False]})
+
+    found = steadiness({"orig": once, "rotate#1": once.head(1)})
+
+    assert found.rows() == [("1", 1.0, 1.0)]
+
+
+def test_conditions_have_one_grammar() -> None:
+    assert Condition("qou", "image-question").name == "qou-image-question"
+    assert Condition("orig", "", 2).name == "rotate#2"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"sets": ("best",)}, {"hide": ("options",)}, {"drawing": "by hand"}, {"compat": "x"}, {"k": 0}, {"folds": 1}],
+)
+def test_settings_that_mean_nothing_are_refused(settings: dict) -> None:
+    with pytest.raises(SettingError):
+        DecoysAudit(**settings)
+
+
+def test_data_without_options_are_repaired_and_asked_about_the_made_sets_only(tiny: Dataset) -> None:
+    study = AUDIT.study(tiny, Local())
+
+    assert set(dict(AUDIT.probe(tiny, study))) >= {"iou+qou", "iou+qou-image-question", "rotate#1"}
+    assert not any(condition.startswith("orig") for condition in dict(AUDIT.probe(tiny, study)))
+    assert any("no choices" in note for note in study.tables["notes"]["note"])
+
+
+def test_data_about_videos_hide_the_video(tiny: Dataset) -> None:
+    examples = tiny.examples.with_columns(video=pl.col("image"), image=pl.lit(None, pl.String))
+    videos = Dataset("videos", examples, Images.named(examples["image"]), ("video", "question"), "video")
+
+    probes = dict(AUDIT.probe(videos, AUDIT.study(videos, Local())))
+
+    assert fill(probes["iou+qou-image"], videos)["video"].is_null().all()
+    assert fill(probes["iou+qou-question"], videos)["video"].is_not_null().all()
+
+
+def test_a_model_that_was_asked_nothing_is_not_judged(world: Dataset, study: Result) -> None:
+    nobody = world.take(pl.col("split") == "train")
+
+    result = AUDIT.judge(nobody, study, Predictions("silent", empty(ANSWERS)), Local())
+
+    assert result.verdict.state == "none"
+    assert result.rows.is_empty()
+
+
+def test_one_answer_for_all_and_no_options_cannot_be_helped(tiny: Dataset) -> None:
+    same = Dataset("same", tiny.examples.with_columns(answer=pl.lit("red")), tiny.images)
+
+    with pytest.raises(DataError, match="decoy that could be drawn"):
+        AUDIT.study(same, Local())
