@@ -22,7 +22,11 @@ from eyechart.verbs import audit
 # Who must be caught where; an audit without a line here fails `test_every_audit_says_whom_it_catches`.
 CAUGHT = {
     "accuracy": ("deaf",),
+    "decoys": ("cheater:decoy",),
+    "grounding": ("blind", "cheater:word", "cheater:object", "cheater:pair", "cheater"),
+    "perception": ("blind", "deaf", "guesser", "cheater:prior", "cheater:word", "cheater:decoy"),
     "rules": ("cheater:word", "cheater:object", "cheater:pair", "cheater", "blind"),
+    "splits": ("cheater:prior", "cheater:word", "cheater:object", "cheater:pair", "blind"),
 }
 
 

@@ -13,7 +13,11 @@ AUDITS: Registry[type[Audit]] = Registry(
     "audit",
     {
         "accuracy": "eyechart.audits.accuracy:Accuracy",
+        "decoys": "eyechart.audits.decoys:DecoysAudit",
+        "grounding": "eyechart.audits.grounding:GroundingAudit",
+        "perception": "eyechart.audits.perception:PerceptionAudit",
         "rules": "eyechart.audits.rules:RulesAudit",
+        "splits": "eyechart.audits.splits:SplitsAudit",
     },
 )
 
