@@ -6,14 +6,15 @@ from eyechart.audits.decoys.parts import JUDGED
 from eyechart.audits.decoys.recipes import IOU, QOU
 from eyechart.hashing import hash_text
 
-MOST = 20
+MOST = 12
 
 
 def shown_table(examples: pl.DataFrame, decoys: pl.DataFrame) -> pl.DataFrame:
     """Choose judged examples by a hash of their ids, and put their decoys beside them."""
     judged = examples.filter((pl.col("part") == JUDGED).fill_null(value=False))
     chosen = judged.with_columns(pl.Series("order", hash_text(judged["id"]))).sort("order").head(MOST).sort("id")
-    table = chosen.select("id", "image", "question", "answer", *(["choices"] if "choices" in chosen.columns else []))
+    choices = pl.col("choices") if "choices" in chosen.columns else pl.lit(None, pl.List(pl.String)).alias("choices")
+    table = chosen.select("id", "image", "question", "answer", choices)
     for source in (IOU, QOU):
         drawn = decoys.filter(pl.col("source") == source).sort("id", "place")
         lists = drawn.group_by("id", maintain_order=True).agg(pl.col("decoy").alias(source))

@@ -64,7 +64,13 @@ STUDY = (
         {"x": "value", "y": "kind", "color": "solver", "low": "low", "high": "high", "n": "n"},
     ),
     View("table", "filters", "Candidates that each filter took", "Filters work in this order."),
-    View("table", "shown", "Examples with their decoys", "iou: right on the image; qou: right for such a question."),
+    View(
+        "gallery",
+        "shown",
+        "Examples with their decoys",
+        "choices: as given; iou: right on the image; qou: right for such a question.",
+        {"image": "image", "title": "question", "answer": "answer", "choices": "choices", "iou": "iou", "qou": "qou"},
+    ),
 )
 JUDGE = (
     View(

@@ -20,6 +20,7 @@ from eyechart.audits.perception.drawn import (
 )
 from eyechart.audits.perception.emap import project
 from eyechart.audits.perception.examples import least_perceived, sample_scores
+from eyechart.audits.perception.gallery import seen_table
 from eyechart.audits.perception.groups import groups_table, measure_groups, paper_table, with_groups
 from eyechart.audits.perception.measures import TEXT_ONLY, Ruler, with_scores
 from eyechart.audits.perception.plan import Plan, make_plan
@@ -52,13 +53,15 @@ def judge_model(audit: PerceptionAudit, data: Dataset, study: Result, prediction
     errors, ignored = errors_table(rows, given.removed), ignored_table(rows, removals, audit.margin)
     how_far = reach(audit, whole, errors, plan, turn)
     notes = [*study.tables["notes"]["note"], *emap.notes, *filter(None, [how_far.note]), *_warn(predictions, given)]
+    least = least_perceived(rows, examples, given)
     tables = {
         "counts": pl.concat([plain.counts, *(each.counts for each in given.removed.values()), emap.counts]),
         "errors": errors,
         "ignored": ignored,
         "table1": paper_table([*whole, *groups], [each.name for each in removals]),
         "samples": sample_scores(rows, removals),
-        "least": least_perceived(rows, examples, given),
+        "least": least,
+        "seen": seen_table(audit, data, least, given),
         "notes": pl.DataFrame({"note": notes}),
         **({"groups": groups_table(groups)} if audit.by else {}),
         **_further(audit, data, rows, given),

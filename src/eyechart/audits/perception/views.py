@@ -61,6 +61,13 @@ JUDGED = (
     ),
     View("table", "ignored", "Is it ignored?", "Ignored: shown to lie within the margin of 0 at 5 %."),
     View(
+        "gallery",
+        "seen",
+        "The least perceived examples, side by side",
+        "What was shown and what was said under each condition: an answer that stays was not looked up.",
+        {"group": "named", "title": "condition", "image": "image", "question": "question", "answer": "said"},
+    ),
+    View(
         "table", "least", "The least perceived examples", "What the model says as it is, and with the modality removed."
     ),
     View(
