@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from eyechart.cli import beginning, caching, comparing, running, viewing
+from eyechart.cli import beginning, caching, comparing, running, training, viewing
 from eyechart.errors import EyechartError
 from eyechart.files import our_version
 
@@ -28,6 +28,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     running.report: "eyechart report runs/mine -o report.html",
     viewing.view: "eyechart view runs/mine",
     running.export: "eyechart export runs/mine --to eee -o exported",
+    training.train: "eyechart train DATA updn --debias lmh -o models/updn-lmh",
     caching.cache: "eyechart cache prune --older-than 90",
 }
 

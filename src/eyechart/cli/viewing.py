@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from eyechart.cli import options
+from eyechart.cli import options as shared
 from eyechart.errors import MissingExtraError
 from eyechart.layout import Layout
 
 Ask = Annotated[bool, typer.Option("--ask", help="Let people answer probes instead, as a model named `human`.")]
 Items = Annotated[int, typer.Option(help="With --ask: how many examples each person is asked about.", min=1)]
+Options = Annotated[str, typer.Option(metavar="SET", help="With --ask: the options to offer, a set of `decoys`.")]
 Host = Annotated[str, typer.Option(help="The address to listen on; other than 127.0.0.1 lets others in.")]
 Port = Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help="A name others open it by; again for more.")]
@@ -18,31 +19,40 @@ Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser."
 
 
 def view(
-    run: options.RunFolder,
+    run: shared.RunFolder,
     *,
     ask: Ask = False,
     items: Items = 40,
-    seed: options.Seed = 0,
+    options: Options = "orig",
+    seed: shared.Seed = 0,
     host: Host = "127.0.0.1",
     port: Port = 0,
     name: Names = None,
     open: Open = True,  # noqa: A002 - what it is called everywhere
-    _config: options.Config = None,
+    _config: shared.Config = None,
 ) -> None:
     """Look into a run in the browser.
 
     Prints an address with a token; nobody without it sees anything. Stop with Ctrl-C. Needs the extra `view`.
     """
-    try:
-        from eyechart.viewing.serving import Doorway
-        from eyechart.viewing.start import view_run
-    except ImportError:
-        advice = "pip install 'eyechart[view]'"
-        raise MissingExtraError("the libraries fastapi and uvicorn", "none", advice) from None
+    _require_extra()
+    from eyechart.viewing.serving import Doorway
+    from eyechart.viewing.start import People, view_run
 
     def announce(address: str) -> None:
         typer.echo(f"look at: {address}")
         if open:
             webbrowser.open(address)
 
-    view_run(Layout(run), Doorway(host, port, name or ()), announce, items if ask else None, seed)
+    people = People(items, seed, options) if ask else None
+    view_run(Layout(run), Doorway(host, port, name or ()), announce, people)
+
+
+def _require_extra() -> None:
+    try:
+        import fastapi
+        import uvicorn
+    except ImportError as error:
+        advice = "install them: pip install 'eyechart[view]'"
+        raise MissingExtraError("the libraries fastapi and uvicorn", str(error), advice) from None
+    del fastapi, uvicorn

@@ -1,0 +1,161 @@
+"""How fast the explorer is on a large run: 214,000 examples, 1.65 million rules, two models; and what memory it takes.
+
+    python benchmarks/view.py [FOLDER]
+
+The run is written straight to Parquet (rules drawn from the words, objects and answers of the made-up questions), once
+per folder. The real server runs as a process of its own; a request is timed as a client sees it, the first time (cold)
+and again (warm). Memory is the highest the process had.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import numpy as np
+import polars as pl
+
+from eyechart.files import write_record, write_table
+from eyechart.layout import Layout, Manifest, fingerprint
+from eyechart.result import Measure, Result, Verdict, measures_table
+from eyechart.tables import ANSWERS, COUNTS, empty
+from mining_data import N_LABELS, make_dataset, zipf
+
+RULES, JUDGED = 1_650_000, 214_000
+TRAIN = 20_000
+FIRST, FILTER, MEMORY = 0.5, 1.0, 1.5  # what is promised at most: seconds, seconds, GB
+PAGES = {
+    "overview": "/",
+    "rules": "/rules",
+    "confirmed rules": "/rules?state=confirmed",
+    "rules with a word": "/rules?word=w3",
+    "rules with word and object": "/rules?word=w3&object=o13005",
+    "rules with an answer": "/rules?answer=a1",
+    "rules by support": "/rules?sort=support",
+    "rules by support, page 20,000": "/rules?sort=support&page=20000",
+    "one rule with its examples": "/rule?rule=77",
+    "examples": "/examples",
+    "examples with a text": "/examples?text=w77",
+    "examples of a group": "/examples?where=rules.kind%3Deasy",
+    "examples a model gets wrong": "/examples?model=one&fate=wrong",
+    "wrong ones of a group": "/examples?model=one&fate=wrong&where=rules.kind%3Deasy&text=w1",
+    "examples by a score": "/examples?model=one&sort=result.accuracy.accuracy&page=3000",
+    "one example": "/example?id=val-7",
+    "rules of an example": "/rules?example=val-7",
+    "two models": "/compare?first=one&second=two",
+    "where the second is better": "/compare?first=one&second=two&cell=second",
+}
+
+
+def make_run(folder: Path) -> None:
+    """Write a run of the full size."""
+    data, run, rng = make_dataset(TRAIN, JUDGED), Layout(folder), np.random.default_rng(0)
+    data.save(folder / "data")
+    write_record(Manifest("run", "benchmarks/view.py", 0, None, fingerprint(folder / "data")), folder / "manifest.json")
+    judged = data.examples.filter(pl.col("split") == "val").select("id", "image", "answer").sort("id")
+    kinds = pl.Series("kind", rng.choice(["easy", "counterexample", "uncovered"], judged.height, p=[0.75, 0.15, 0.1]))
+    rows = judged.select("id", pl.col("image").alias("cluster")).with_columns(kinds)
+    _save(run.study_folder("rules"), "rules", "made up", rows, {"rules": make_rules(rng)})
+    probes = judged.select("id", image_from="id", question_from="id", condition=pl.lit("plain"), probe="id")
+    write_table(probes, run.probe_file("plain"))
+    for model, share in {"one": 0.6, "two": 0.65}.items():
+        right = pl.Series("right", rng.random(judged.height) < share)
+        said = pl.when(right).then("answer").otherwise(pl.lit("a2999"))
+        answers = judged.select("id", condition=pl.lit("plain"), draw=pl.lit(0, pl.Int64), probe="id", answer=said)
+        answers = answers.with_columns(raw="answer", status=pl.lit("ok"))
+        write_table(pl.concat([empty(ANSWERS), answers], how="diagonal"), run.answer_file(model, "plain"))
+        scores = rows.select("id", "cluster").with_columns(right.cast(pl.Float64).alias("accuracy"))
+        _save(run.result_folder(model, "accuracy"), "accuracy", model, scores, {})
+
+
+def make_rules(rng: np.random.Generator) -> pl.DataFrame:
+    """Draw rules of one to three words and none to two objects."""
+    words = _lists(rng, np.char.add("w", np.arange(5_000).astype(str)), rng.integers(1, 4, RULES))
+    objects = _lists(rng, np.char.add("o", np.arange(13_000, 13_000 + N_LABELS).astype(str)), rng.integers(0, 3, RULES))
+    support = rng.integers(8, 2_000, RULES)
+    share, held = rng.uniform(0.3, 1, RULES), rng.uniform(0.1, 1, RULES)
+    return pl.DataFrame(
+        {
+            "rule": np.arange(RULES),
+            "words": words,
+            "objects": objects,
+            "answer": pl.Series(rng.integers(0, 3_000, RULES)).cast(pl.String).str.replace("^", "a"),
+            "kind": rng.choice(["mixed", "words"], RULES),
+            "support": support,
+            "joint": (support * share).astype(np.int64),
+            "confidence": share,
+            "held_out_support": support // 2,
+            "held_out_joint": (support // 2 * held).astype(np.int64),
+            "held_out_confidence": held,
+            "low": held * 0.9,
+            "high": np.minimum(held * 1.1, 1),
+            "p": rng.random(RULES),
+            "q": rng.random(RULES),
+            "power": rng.random(RULES),
+            "state": rng.choice(["confirmed", "refuted", "untestable"], RULES, p=[0.1, 0.7, 0.2]),
+            "kept": rng.random(RULES) < 0.05,
+        }
+    )
+
+
+def _lists(rng: np.random.Generator, texts: np.ndarray, sizes: np.ndarray) -> pl.Series:
+    flat = texts[np.searchsorted(zipf(len(texts)), rng.random(int(sizes.sum()))).clip(0, len(texts) - 1)]
+    rows = pl.DataFrame({"row": np.repeat(np.arange(len(sizes)), sizes), "text": flat})
+    lists = rows.group_by("row", maintain_order=True).agg("text")
+    every = pl.DataFrame({"row": np.arange(len(sizes))}).join(lists, on="row", how="left", maintain_order="left")
+    return every["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
+
+
+def _save(folder: Path, audit: str, subject: str, rows: pl.DataFrame, tables: dict[str, pl.DataFrame]) -> None:
+    measures = measures_table([Measure("accuracy", 0.6, 0.59, 0.61, rows.height, of="accuracy", condition="plain")])
+    verdict = Verdict("none", "accuracy", "Made up.")
+    Result(audit, subject, {}, measures, rows, {"counts": empty(COUNTS)} | tables, (), verdict).save(folder)
+
+
+def measure(folder: Path) -> None:
+    """Start the server, ask for every page twice, and print seconds and memory."""
+    command = [sys.executable, "-m", "eyechart", "view", str(folder), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None  # noqa: S101 - it is a pipe
+            address = server.stdout.readline().split()[-1]
+            base, cookie = address.split("/?")[0], _enter(address)
+            print(f"{'':32}{'cold':>8}{'warm':>8}")
+            for name, path in PAGES.items():
+                cold, warm = (_seconds(base + path, cookie) for _ in range(2))
+                over = cold > (FIRST if path == "/" else FILTER)
+                print(f"{name:32}{cold:8.2f}{warm:8.2f}{'  over the limit' if over else ''}")
+            print(f"{'CSV of all rules':32}{_seconds(base + '/rules.csv', cookie):8.2f}")
+            print(f"memory at most {_memory(server.pid):.2f} of {MEMORY} GB")
+            print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        finally:
+            server.terminate()
+
+
+def _enter(address: str) -> str:
+    with urlopen(address) as answer:  # noqa: S310 - our own server
+        return str(answer.headers["Set-Cookie"]).split(";")[0]
+
+
+def _seconds(address: str, cookie: str) -> float:
+    start = time.perf_counter()
+    with urlopen(Request(address, headers={"Cookie": cookie})) as answer:  # noqa: S310 - our own server
+        while answer.read(1 << 20):
+            pass
+    return time.perf_counter() - start
+
+
+def _memory(process: int) -> float:
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 2**20
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        chosen = Path(sys.argv[1] if len(sys.argv) > 1 else place) / "run"
+        if not (chosen / "results").is_dir():
+            make_run(chosen)
+        measure(chosen)

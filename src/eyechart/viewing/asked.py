@@ -1,0 +1,75 @@
+"""What an address asks for: the query string as typed values, and addresses made from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+PAGE = 50  # rows of a list
+MOST_TEXT = 2000  # characters of one word of an address
+
+Params = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of a query string, in order; a name may stand several times."""
+
+    words: tuple[tuple[str, str], ...]
+
+    def get(self, name: str, default: str = "") -> str:
+        """Take the last value of a name."""
+        found = [value for key, value in self.words if key == name]
+        return found[-1][:MOST_TEXT] if found and found[-1].strip() else default
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Take every value of a name, each once."""
+        return tuple(dict.fromkeys(value for key, value in self.words if key == name and value))
+
+    def one_of(self, name: str, known: Sequence[str], default: str = "") -> str:
+        """Take a value if it is known."""
+        value = self.get(name)
+        return value if value in known else default
+
+    @property
+    def page(self) -> int:
+        """Number the page from 1."""
+        value = self.get("page", "1")
+        return max(1, int(value)) if value.isascii() and value.isdecimal() and len(value) < 8 else 1
+
+    def to(self, path: str, changes: Mapping[str, str | int | None] | None = None) -> str:
+        """Write the address of the same with something changed; without a new page it begins at the first."""
+        gone = {"page", *(changes or {})}
+        kept = [(name, value) for name, value in self.words if name not in gone and value]
+        new = [(name, str(value)) for name, value in (changes or {}).items() if value not in (None, "")]
+        return _address(path, [*kept, *new])
+
+    def without(self, path: str, name: str, value: str) -> str:
+        """Write the address of the same less one word."""
+        return _address(path, [word for word in self.words if word != (name, value) and word[0] != "page" and word[1]])
+
+
+def _address(path: str, words: Params) -> str:
+    return f"{path}?{urlencode(words)}" if words else path
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One page of a list: where it lies among the others."""
+
+    number: int
+    total: int
+
+    @property
+    def pages(self) -> int:
+        """Count the pages."""
+        return max(1, -(-self.total // PAGE))
+
+    @property
+    def start(self) -> int:
+        """Count the rows before this page."""
+        return (min(self.number, self.pages) - 1) * PAGE
+
+    @property
+    def end(self) -> int:
+        """Count the rows up to the end of this page."""
+        return min(self.start + PAGE, self.total)

@@ -1,0 +1,133 @@
+"""Examples found by text, group, and how a model answered them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import polars as pl
+
+from eyechart.viewing.asked import PAGE, Asked
+from eyechart.viewing.facets import as_text, locate
+from eyechart.viewing.scores import RIGHT, scored
+from eyechart.viewing.shelf import Shelf, Stamped
+
+FATES = ("right", "wrong", "unanswered")
+KEPT = 16  # orders in memory
+AT_ONCE = 20_000  # examples written to CSV
+SHOWN = ("id", "image", "question", "answer", "question_type", "split")
+
+
+@dataclass(frozen=True)
+class ExampleSearch:
+    """Which examples, in which order."""
+
+    text: str = ""
+    where: tuple[tuple[str, str], ...] = ()  # column, value
+    model: str = ""
+    condition: str = ""
+    fate: str = ""
+    sort: str = ""
+    down: bool = False
+
+
+def read_search(asked: Asked, shelf: Shelf) -> ExampleSearch:
+    """Read what is searched for from an address; a name that nothing has is left out."""
+    model = asked.one_of("model", shelf.models())
+    conditions = shelf.asked_conditions(model) if model else []
+    groups = [group.partition("=")[::2] for group in asked.all("where")]
+    sort = asked.get("sort")
+    return ExampleSearch(
+        text=asked.get("text").strip().lower(),
+        where=tuple((name, value) for name, value in groups if locate(shelf, name, model)),
+        model=model,
+        condition=asked.one_of("condition", conditions, conditions[0] if conditions else ""),
+        fate=asked.one_of("fate", FATES) if conditions else "",
+        sort=sort if (sort == "score" and model) or locate(shelf, sort, model) else "",
+        down=asked.get("way") == "down",
+    )
+
+
+def find_examples(shelf: Shelf, search: ExampleSearch) -> pl.Series:
+    """List the ids of the examples that fit, in order."""
+    answers = shelf.answers(search.model, search.condition) if search.model else None
+    names = (*(name for name, _ in search.where), search.sort)
+    files = [found[0] for name in names if (found := _at(shelf, name, search))]
+    return _find(shelf, search, (shelf.examples, answers, *files))
+
+
+@lru_cache(maxsize=KEPT)
+def _find(shelf: Shelf, search: ExampleSearch, _now: tuple[Stamped | None, ...]) -> pl.Series:
+    scan = shelf.examples.scan().select("id", "question", "answer").with_row_index("at")
+    if search.text:
+        scan = scan.filter(_has_text(search.text))
+    scan = scan.select("at", "id")
+    for name, value in search.where:
+        found = _at(shelf, name, search)
+        if found:
+            group = found[0].scan().filter(as_text(found[1]) == value).select("id")
+            scan = scan.join(group, on="id", how="semi")
+    if search.fate or search.sort == "score":
+        scan = _by_fate(scan, scored(shelf, search.model, search.condition), search.fate)
+    return _sorted(shelf, scan, search).select("id").collect()["id"]
+
+
+def _at(shelf: Shelf, name: str, search: ExampleSearch) -> tuple[Stamped, str] | None:
+    return locate(shelf, name, search.model) if name else None
+
+
+def _has_text(text: str) -> pl.Expr:
+    question, answer = (pl.col(name).str.to_lowercase() for name in ("question", "answer"))
+    return question.str.contains(text, literal=True) | (answer == text) | (pl.col("id").str.to_lowercase() == text)
+
+
+def _by_fate(scan: pl.LazyFrame, scores: pl.DataFrame, fate: str) -> pl.LazyFrame:
+    how: Any = "left" if fate in ("", "unanswered") else "inner"
+    joined = scan.join(scores.lazy(), on="id", how=how, validate="1:1")
+    usable = pl.col("given").is_not_null()
+    kept = {
+        "right": usable & (pl.col("score") >= RIGHT),
+        "wrong": usable & (pl.col("score") < RIGHT),
+        "unanswered": ~usable,
+        "": pl.lit(value=True),
+    }
+    return joined.filter(kept[fate])
+
+
+def _sorted(shelf: Shelf, scan: pl.LazyFrame, search: ExampleSearch) -> pl.LazyFrame:
+    order = search.sort
+    found = None if order in ("", "score") else _at(shelf, order, search)
+    if found:
+        key = found[0].scan().select("id", pl.col(found[1]).alias("key"))
+        scan, order = scan.join(key, on="id", how="left", validate="1:1"), "key"
+    by = [order, "at"] if order else ["at"]
+    down = [search.down, False] if order else [search.down]
+    return scan.sort(by, descending=down, nulls_last=True)
+
+
+def take_examples(shelf: Shelf, search: ExampleSearch, ids: pl.Series) -> pl.DataFrame:
+    """Fetch examples by their ids, in that order, with the answer of the model at hand."""
+    scan = shelf.examples.scan()
+    wanted = [name for name in SHOWN if name in scan.collect_schema()]
+    found = scan.filter(pl.col("id").is_in(ids.implode())).select(wanted).collect()
+    ordered = ids.to_frame("id").join(found, on="id", how="left", validate="1:1", maintain_order="left")
+    if search.model:
+        answers = scored(shelf, search.model, search.condition)
+        ordered = ordered.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
+    key = None if search.sort == "score" else _at(shelf, search.sort, search)
+    if key and key[1] not in ordered.columns:
+        values = key[0].scan().filter(pl.col("id").is_in(ids.implode())).select("id", pl.col(key[1]).alias(search.sort))
+        ordered = ordered.join(values.collect(), on="id", how="left", validate="1:1", maintain_order="left")
+    return ordered
+
+
+def page_of_examples(shelf: Shelf, search: ExampleSearch, start: int) -> list[dict[str, Any]]:
+    """Fetch one page of examples."""
+    return take_examples(shelf, search, find_examples(shelf, search)[start : start + PAGE]).to_dicts()
+
+
+def examples_as_csv(shelf: Shelf, search: ExampleSearch, ids: pl.Series) -> Iterator[str]:
+    """Write examples part by part, so that few are in memory."""
+    yield take_examples(shelf, search, ids[:0]).write_csv()
+    for start in range(0, len(ids), AT_ONCE):
+        yield take_examples(shelf, search, ids[start : start + AT_ONCE]).write_csv(include_header=False)

@@ -1,0 +1,85 @@
+"""Who may see a run: those who have the token, from this very address; and what their browsers may do with it."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Iterable
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+POLICY = (
+    "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # with none at all a form of our own would come from nowhere
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+SAFE = ("GET", "HEAD")
+
+Next = Callable[["Request"], Awaitable["Response"]]
+
+
+class Guard:
+    """Let a request in, or turn it away before any page sees it."""
+
+    def __init__(self, token: str, names: Iterable[str], port: int) -> None:
+        self.token = token
+        self.hosts = frozenset(f"{name}:{port}" for name in names)
+        self.cookie = f"eyechart-{port}"  # cookies do not tell ports apart
+
+    async def __call__(self, request: "Request", follow: Next) -> "Response":
+        """Check where a request comes from and what it carries."""
+        answer = self._refuse(request) or self._welcome(request) or await follow(request)
+        for name, value in HEADERS.items():
+            answer.headers[name] = value
+        answer.headers.setdefault("Cache-Control", "no-store")
+        return answer
+
+    def _refuse(self, request: "Request") -> "Response | None":
+        host = request.headers.get("host", "")
+        origin = request.headers.get("origin")
+        if host not in self.hosts:
+            return _say(421, "This is not the address of this server.")
+        if origin is not None and origin != f"http://{host}":
+            return _say(403, "Another site sent this request.")
+        if request.method not in SAFE and origin is None:
+            return _say(403, "Nothing says which site sent this request.")
+        if not self._knows(request.cookies.get(self.cookie)) and not self._knows(request.query_params.get("token")):
+            return _say(403, "Open the address that eyechart printed: it carries the token this page asks for.")
+        return None
+
+    def _knows(self, token: str | None) -> bool:
+        return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
+
+    def _welcome(self, request: "Request") -> "Response | None":
+        """Put the token of an address into a cookie, and go on without it."""
+        if "token" not in request.query_params or not self._knows(request.query_params["token"]):
+            return None
+        words = [word for word in parse_qsl(request.url.query) if word[0] != "token"]
+        # A page in between: after a redirect from another site a strict cookie would not be sent.
+        answer = _go_on(f"{request.url.path}?{urlencode(words)}" if words else request.url.path)
+        answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
+        return answer
+
+
+def _go_on(address: str) -> "Response":
+    from starlette.responses import HTMLResponse
+
+    to = escape("/" + address.lstrip("/"))  # two slashes would name another host
+    head = f'<title>eyechart</title><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url={to}">'
+    page = f'<!doctype html><html lang="en"><head>{head}</head><body><a href="{to}">Go on</a></body></html>'
+    return HTMLResponse(page)
+
+
+def _say(status: int, sentence: str) -> "Response":
+    from starlette.responses import PlainTextResponse
+
+    return PlainTextResponse(sentence + "\n", status)

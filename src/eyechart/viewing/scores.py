@@ -1,0 +1,71 @@
+"""How right a model was, example by example, under any condition; kept as long as its answers stay the same."""
+
+from functools import lru_cache
+
+import polars as pl
+
+from eyechart.probes import OWN
+from eyechart.scoring import SCORES, auto_score, score
+from eyechart.viewing.shelf import Shelf, Stamped
+
+KEPT = 8
+JUDGED = "accuracy"  # the audit that scores every answer as it is, and the column of its rows
+RIGHT = 0.5  # the least score that is called right
+SCHEMA = {"id": pl.String, "given": pl.String, "status": pl.String, "score": pl.Float64}
+
+
+def scored(shelf: Shelf, model: str, condition: str) -> pl.DataFrame:
+    """List what a model answered first under a condition: id, given, status, score; empty where it did not."""
+    answers = shelf.answers(model, condition)
+    if answers is None:
+        return pl.DataFrame(schema=SCHEMA)
+    judged = shelf.rows(JUDGED, model) if condition == OWN else None
+    if judged is not None and judged.changed >= answers.changed and JUDGED in judged.scan().collect_schema():
+        return _as_judged(answers, judged)
+    return _scored(answers, shelf.examples, shelf.probes(condition))
+
+
+@lru_cache(maxsize=KEPT)
+def _as_judged(answers: Stamped, judged: Stamped) -> pl.DataFrame:
+    """Take the scores by which the model was judged, whatever way of scoring was set."""
+    scores = judged.scan().select("id", pl.col(JUDGED).alias("score"))
+    given = _first(answers).select(*list(SCHEMA)[:3])
+    return given.join(scores, on="id", how="left", validate="1:1").select(*SCHEMA).cast(SCHEMA).collect()  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=KEPT)
+def _scored(answers: Stamped, examples: Stamped, probes: Stamped | None) -> pl.DataFrame:
+    given = _first(answers).collect()
+    joined = _references(examples, given).join(given, on="id", validate="1:1")
+    if probes is not None:
+        joined = _with_options(joined, probes)
+    if not joined.height:
+        return pl.DataFrame(schema=SCHEMA)
+    found = score(joined, auto_score(joined))
+    return joined.select("id", "given", "status").with_columns(found.alias("score")).cast(SCHEMA)  # type: ignore[arg-type]
+
+
+def _first(answers: Stamped) -> pl.LazyFrame:
+    """Read the first answer to each example."""
+    scan = answers.scan()
+    ranking = ["ranking"] if "ranking" in scan.collect_schema() else []
+    first = scan.sort("draw").unique("id", keep="first", maintain_order=True)
+    return first.select("id", pl.col("answer").alias("given"), "status", *ranking)
+
+
+def _references(examples: Stamped, given: pl.DataFrame) -> pl.DataFrame:
+    wanted = {name for each in SCORES.values() for name in each.needs} - {"given", "ranking"}
+    scan = examples.scan()
+    named = [name for name in scan.collect_schema().names() if name in wanted]
+    return scan.select("id", *named).filter(pl.col("id").is_in(given["id"].implode())).collect()
+
+
+def _with_options(joined: pl.DataFrame, probes: Stamped) -> pl.DataFrame:
+    """Put the options an audit offered in the place of the data's own."""
+    scan = probes.scan()
+    if "choices" not in scan.collect_schema():
+        return joined
+    offered = scan.select("id", pl.col("choices").alias("offered")).collect()
+    beside = joined.join(offered, on="id", how="left", validate="1:1", maintain_order="left")
+    own = [pl.col("choices")] if "choices" in joined.columns else []
+    return beside.with_columns(pl.coalesce("offered", *own).alias("choices")).drop("offered")

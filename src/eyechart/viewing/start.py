@@ -1,0 +1,41 @@
+"""Open a run: build its pages, and serve them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from eyechart.layout import Layout
+from eyechart.viewing.app import make_app
+from eyechart.viewing.asking.pages import Asker
+from eyechart.viewing.asking.plan import ORIG, plan_questions
+from eyechart.viewing.guard import Guard
+from eyechart.viewing.pages import routes
+from eyechart.viewing.serving import Doorway, serve
+from eyechart.viewing.shelf import Shelf
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+
+class People(NamedTuple):
+    """What people are asked: how many examples, drawn with which seed, with which options."""
+
+    items: int = 40
+    seed: int = 0
+    options: str = ORIG
+
+
+def view_run(run: Layout, doorway: Doorway, announce: Callable[[str], None], people: People | None = None) -> None:
+    """Serve the explorer of a run, or the place where people answer."""
+    run.manifest  # noqa: B018 - says at once when this is no run
+    serve(lambda guard: explorer(run, guard) if people is None else asker(run, guard, people), doorway, announce)
+
+
+def explorer(run: Layout, guard: Guard) -> "FastAPI":
+    """Build the explorer."""
+    return make_app(routes(Shelf(run)), guard)
+
+
+def asker(run: Layout, guard: Guard, people: People) -> "FastAPI":
+    """Build the place where people answer; it shows nothing else, for the rest holds the answers."""
+    pages = Asker(plan_questions(run, *people))
+    return make_app(pages.shown(), guard, pages.sent())

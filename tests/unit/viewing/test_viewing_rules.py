@@ -1,0 +1,147 @@
+"""Rules and the examples that meet them are found as a loop over all of them finds them."""
+
+import io
+import re
+
+import polars as pl
+import pytest
+from starlette.testclient import TestClient
+
+from eyechart.viewing.asked import PAGE, Asked
+from eyechart.viewing.met import examples_of
+from eyechart.viewing.rules import find_rules, items_of, read_search, rule_at, take_rules
+from eyechart.viewing.shelf import Shelf, Stamped
+
+SEARCHES = (
+    {},
+    {"word": "CAT"},
+    {"word": "cat dog"},
+    {"object": "ball"},
+    {"word": "red", "object": "tree"},
+    {"answer": "YES"},
+    {"kind": "mixed", "state": "confirmed"},
+    {"state": "refuted", "sort": "support"},
+    {"sort": "confidence", "way": "up"},
+    {"sort": "q"},
+    {"word": "nobody-says-this"},
+    {"sort": "no such column", "state": "no such state", "page": "-3"},
+)
+
+
+@pytest.fixture
+def file(shelf: Shelf) -> Stamped:
+    found = shelf.rules()
+    assert found is not None
+    return found
+
+
+def fits(rule: dict[str, object], asked: dict[str, str]) -> bool:
+    words, objects = set(rule["words"]), set(rule["objects"])  # type: ignore[call-overload]
+    return (
+        set(asked.get("word", "").lower().split()) <= words
+        and ({asked["object"]} <= objects if "object" in asked else True)
+        and asked.get("answer", rule["answer"]).lower() == str(rule["answer"]).lower()  # type: ignore[attr-defined]
+        and asked.get("kind", rule["kind"]) == rule["kind"]
+        and (asked.get("state") not in ("confirmed", "refuted") or asked["state"] == rule["state"])
+    )
+
+
+@pytest.mark.parametrize("asked", SEARCHES, ids=str)
+def test_a_search_finds_what_a_loop_finds(shelf: Shelf, file: Stamped, asked: dict[str, str]) -> None:
+    found = find_rules(file, read_search(Asked(tuple(asked.items())), shelf))
+
+    expected = [rule["rule"] for rule in pl.read_parquet(file.path).to_dicts() if fits(rule, asked)]
+    assert sorted(found.tolist()) == expected
+
+
+@pytest.mark.parametrize(("sort", "down"), [("low", True), ("support", True), ("confidence", True), ("q", False)])
+def test_rules_come_in_order_with_the_untested_last(shelf: Shelf, file: Stamped, sort: str, *, down: bool) -> None:
+    order = find_rules(file, read_search(Asked((("sort", sort),)), shelf))
+
+    values = take_rules(file, order)[sort].to_list()
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=down)
+    assert values[: len(known)] == known
+
+
+def test_the_other_way_is_the_same_backwards_up_to_ties(shelf: Shelf, file: Stamped) -> None:
+    up, down = (find_rules(file, read_search(Asked((("sort", "rule"), ("way", way))), shelf)) for way in ("up", "down"))
+
+    assert up.tolist() == down.tolist()[::-1]
+
+
+def test_pages_divide_the_list(client: TestClient) -> None:
+    numbers = []
+    for page in range(1, 5):
+        text = client.get("/rules", params={"page": page}).text
+        numbers += re.findall(r'href="/rule\?rule=(\d+)"', text)[:PAGE]
+
+    assert sorted(map(int, numbers)) == list(range(160))
+
+
+def test_a_page_beyond_the_last_shows_the_last(client: TestClient) -> None:
+    assert "151 to 160 of <strong>160</strong>" in client.get("/rules?page=9999999").text
+
+
+def test_the_csv_has_all_that_fit_in_the_order_of_the_page(client: TestClient, shelf: Shelf, file: Stamped) -> None:
+    words = {"state": "confirmed", "sort": "support"}
+    table = pl.read_csv(io.StringIO(client.get("/rules.csv", params=words).text))
+
+    assert table["rule"].to_list() == find_rules(file, read_search(Asked(tuple(words.items())), shelf)).tolist()
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_the_examples_of_a_rule_are_those_with_its_words_and_objects(
+    shelf: Shelf, file: Stamped, *, everywhere: bool
+) -> None:
+    examples = pl.read_parquet(shelf.examples.path).to_dicts()
+    labels = {
+        row["image"]: {each["label"] for each in row["objects"]}
+        for row in pl.read_parquet(shelf.images.path).to_dicts()
+    }
+    for number in range(0, 60, 7):
+        rule = rule_at(file, number)
+        assert rule is not None
+        expected = {
+            row["id"]: rule["answer"] in row["answers"]
+            for row in examples
+            if set(rule["words"]) <= set(re.findall(r"\w+", row["question"]))
+            and set(rule["objects"]) <= labels[row["image"]]
+            and (everywhere or row["split"] == "test")
+        }
+        found = examples_of(shelf, rule, everywhere=everywhere)
+        assert dict(found.select("id", "holds").iter_rows()) == expected
+
+
+def test_the_rules_of_an_example_have_nothing_it_lacks(shelf: Shelf, file: Stamped) -> None:
+    example = "e/051"
+    words, objects = items_of(shelf, example)
+    found = find_rules(file, read_search(Asked((("example", example),)), shelf))
+
+    expected = [
+        rule["rule"]
+        for rule in pl.read_parquet(file.path).to_dicts()
+        if set(rule["words"]) <= set(words) and set(rule["objects"]) <= set(objects)
+    ]
+    assert sorted(found.tolist()) == expected
+    assert 0 < len(expected) < 160
+
+
+@pytest.mark.parametrize("number", ["", "-1", "999", "x", "٣", "9" * 40])
+def test_a_rule_that_is_not_there_is_said_to_be_missing(client: TestClient, number: str) -> None:
+    assert client.get("/rule", params={"rule": number}).status_code == 404
+
+
+def test_rules_that_were_mined_again_are_seen(fresh: object, guard: object) -> None:
+    from eyechart.layout import Layout
+
+    assert isinstance(fresh, Layout)
+    shelf = Shelf(fresh)
+    path = fresh.study_folder("rules") / "rules.parquet"
+    before = shelf.rules()
+    assert before is not None
+    assert len(find_rules(before, read_search(Asked(()), shelf))) == 160
+    pl.read_parquet(path).head(10).write_parquet(path)
+    after = shelf.rules()
+    assert after is not None
+    assert len(find_rules(after, read_search(Asked(()), shelf))) == 10
