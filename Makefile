@@ -5,13 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format fuzz docs site benchmarks clean
+.PHONY: demo test browser check format fuzz docs site benchmarks clean
 
 demo: $(VENV)/.run-ready
 	$(BIN)/eyechart demo
 
-test: check
+test: check browser
 	$(BIN)/python -m pytest --numprocesses auto
+
+# The tests of the page and the explorer use a real browser, and are skipped with a reason where there is none.
+browser:
+	command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } || true
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff check .

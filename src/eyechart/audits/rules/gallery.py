@@ -30,8 +30,9 @@ def gallery_table(judged: Dataset, table: pl.DataFrame, rules: Rules, transactio
 def _surest(table: pl.DataFrame) -> pl.DataFrame:
     """Take the confirmed rules of each kind that are the most confident on held-out images, at the least."""
     sure = table.filter(pl.col("state") == "confirmed").sort("low", "rule", descending=[True, False])
-    chosen = [sure.filter(pl.col("kind") == kind).head(RULES_OF_A_KIND) for kind in KINDS]
-    return pl.concat(chosen)
+    # Many rules differ in a word and meet the same examples: one for each answer shows more.
+    different = sure.unique(["kind", "answer"], keep="first", maintain_order=True)
+    return pl.concat([different.filter(pl.col("kind") == kind).head(RULES_OF_A_KIND) for kind in KINDS])
 
 
 def _meeting(
