@@ -52,7 +52,7 @@ def test_the_official_form_gives_its_own_lower_figures(data: Path, real_data: Pa
 
 def test_files_that_cover_too_little_are_refused_in_one_line(data: Path, real_data: Path) -> None:
     model = f"predictions:{real_data}/vqa2/predictions/pred_gpt2.json.gz"
-    done = eyechart("audit", data, "-m", model, "-o", data.parent / "refused")
+    done = eyechart("audit", data, "-a", "accuracy", "-m", model, "-o", data.parent / "refused")
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

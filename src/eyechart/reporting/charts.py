@@ -21,7 +21,8 @@ def drawable(drawing: Drawing) -> bool:
     """Tell whether a drawing becomes a chart; the others are tables."""
     found = {column.role: column.kind for column in drawing.columns}
     needed, numbers = NEEDED.get(drawing.kind, ("?",)), VALUE_ROLES[drawing.kind]
-    return bool(drawing.rows) and found.keys() >= set(needed) and all(found[role] != "text" for role in numbers)
+    fits = found.keys() >= set(needed) and all(found[role] != "text" for role in numbers)
+    return fits and all(_known(drawing, role) for role in numbers)
 
 
 class Drawn(NamedTuple):
@@ -68,7 +69,7 @@ def _bars(drawing: Drawing) -> Chart:
     axis = _axis(drawing, "x", ("x", "low", "high"))
     # Past the edge of the scale an interval is cut, not drawn over the names.
     layers = [base.mark_bar(clip=True, size=15, opacity=0.85).encode(x=alt.X("x:Q", **axis), **_color(drawing))]
-    if drawing.column("low") and drawing.column("high"):
+    if _known(drawing, "low") and _known(drawing, "high"):
         whisker = base.mark_rule(clip=True, color=INK, strokeWidth=1.4)
         layers.append(whisker.encode(x=alt.X("low:Q", **axis), x2="high:Q"))
     layers.append(base.mark_text(align="right", color=INK, limit=210).encode(x=alt.value(-10), text="name:N"))
@@ -100,7 +101,7 @@ def _lines(drawing: Drawing) -> Chart:
     axis = _axis(drawing, "y", ("y", "low", "high"))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, tooltip=_tips(drawing), **_color(drawing))
     layers = []
-    if drawing.column("low") and drawing.column("high"):
+    if _known(drawing, "low") and _known(drawing, "high"):
         layers.append(base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", **axis), y2="high:Q"))
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=42), strokeWidth=2)
     layers.append(line.encode(y=alt.Y("y:Q", **axis)))
@@ -154,6 +155,11 @@ NEEDED: dict[ViewKind, tuple[str, ...]] = {
     "matrix": ("x", "y", "color"),
     "scatter": ("x", "y"),
 }
+
+
+def _known(drawing: Drawing, role: str) -> bool:
+    """Tell whether any row has a value in a role; a scale of none would be endless."""
+    return any(record.get(role) is not None for record in drawing.records())
 
 
 def _drawn(drawing: Drawing) -> int:
