@@ -1,4 +1,4 @@
-"""The zoo runs on a bare machine: its networks, methods and what they share import with torch and numpy alone."""
+"""The zoo runs on a bare machine: its networks, methods and training import with torch and numpy alone."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ class Refuse:
             raise ImportError(name + " is not on a bare machine")
 
 sys.meta_path.insert(0, Refuse())
-from eyechart.zoo import editing
+from eyechart.zoo import arrays, bias, editing, scenes, shelf, training
 from eyechart.zoo.methods import METHODS
 from eyechart.zoo.models import MODELS
 

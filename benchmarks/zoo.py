@@ -1,0 +1,70 @@
+"""The study of the zoo: every method and network on the planted world, trained on one GPU, judged by the audits.
+
+    python benchmarks/zoo.py prepare runs/zoo                      # here: worlds, studies, probes, bundle.npz
+    python benchmarks/zoo.py train runs/zoo --out shard-1.npz      # where the GPU is; torch and NumPy are enough
+    python benchmarks/zoo.py judge runs/zoo shard-1.npz ...        # here: by the audits, writes runs/zoo/table.md
+
+`train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz`, so that the study goes on where
+it stopped, on the same machine or another. `--quick` prepares a small world and trains few rows for few epochs.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+IMAGES, QUICK_IMAGES = 10_000, 1500
+QUICK = ("updn plain-ce", "updn lpf", "question-only plain", "prior plain")
+QUICK_EPOCHS = 12
+
+
+def main() -> None:
+    """Do one of the three."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=("prepare", "train", "judge"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("shards", type=Path, nargs="*")
+    parser.add_argument("--out", type=Path, default=Path("shard.npz"))
+    parser.add_argument("--minutes", type=float, default=8)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--only", default="", help="only these rows, as `updn lmh;san plain`")
+    parser.add_argument("--images", type=int)
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    {"prepare": _prepare, "train": _train, "judge": _judge}[given.verb](given)
+
+
+def _prepare(given: argparse.Namespace) -> None:
+    from zoo_prepare import prepare
+
+    prepare(given.folder, given.images or (QUICK_IMAGES if given.quick else IMAGES))
+
+
+def _train(given: argparse.Namespace) -> None:
+    from eyechart.zoo.arrays import read_arrays
+    from zoo_rows import all_rows
+    from zoo_train import Shift, train_all
+
+    done = {key.partition("/")[0] for file in given.folder.glob("done/*.npz") for key in read_arrays(file)}
+    rows = all_rows((0,)) if given.quick else all_rows()
+    if wanted := QUICK if given.quick else given.only.split(";") if given.only else ():
+        rows = [row for row in rows if row.pair in wanted]
+    todo = [row for row in rows if row.name not in done]
+    print(f"{len(rows)} rows, {len(rows) - len(todo)} done before", flush=True)
+    epochs = given.epochs or (QUICK_EPOCHS if given.quick else None)
+    workers = given.workers or (1 if given.quick else 12)
+    shift = Shift(given.folder / "bundle.npz", given.out, given.minutes, workers, epochs, given.device)
+    train_all(todo, shift)
+
+
+def _judge(given: argparse.Namespace) -> None:
+    from zoo_judge import judge
+
+    judge(given.folder, given.shards or sorted(given.folder.glob("done/*.npz")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Judge what came back: by the audits on the test part as it is, by accuracy on the shifted and the balanced one."""
+
+import json
+from pathlib import Path
+from statistics import mean, stdev
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.files import write_table
+from eyechart.layout import Layout
+from eyechart.run import Run
+from eyechart.scoring import score
+from eyechart.zoo.arrays import Array, read_arrays
+from zoo_prepare import SCORE
+from zoo_rows import BY_OPTION
+
+COLUMNS = {
+    "iid": "IID",
+    "shifted": "OOD shifted",
+    "balanced": "OOD balanced",
+    "counterexamples": "counter-examples",
+    "image": "P image",
+    "question": "P question",
+    "fpvg": "FPVG+",
+    "best iid": "IID, selected",
+    "best shifted": "OOD shifted, selected",
+}
+
+
+def judge(folder: Path, shards: list[Path]) -> None:
+    """Measure every row and write `rows.json` and `table.md` into the folder; rows measured before are kept."""
+    file = folder / "rows.json"
+    measured: dict[str, dict[str, float]] = json.loads(file.read_text()) if file.is_file() else {}
+    worlds = {name: Dataset.load(folder / name) for name in ("iid", "shifted", "balanced")}
+    texts = (folder / "answers.txt").read_text(encoding="utf-8").split("\n")
+    for shard in shards:
+        arrays = read_arrays(shard)
+        for row in dict.fromkeys(key.partition("/")[0] for key in arrays):
+            if row not in measured:
+                said = {key.partition("/")[2]: each for key, each in arrays.items() if key.startswith(f"{row}/")}
+                measured[row] = measure(row, said, worlds, texts, folder / "run")
+                file.write_text(json.dumps(measured, indent=1))
+                print(row, {key: round(100 * value, 1) for key, value in measured[row].items()}, flush=True)
+    (folder / "table.md").write_text(table(measured), encoding="utf-8")
+
+
+def measure(
+    row: str, said: dict[str, Array], worlds: dict[str, Dataset], texts: list[str], run: Path
+) -> dict[str, float]:
+    """Take the numbers of one row."""
+    by_option = row.split(maxsplit=1)[0] in BY_OPTION
+    opened = Run(Layout(run))
+    found = {}
+    for name in (each for each in ("shifted", "balanced", "best shifted", "best balanced") if each in said):
+        examples = worlds[name.removeprefix("best ")].examples
+        found[name] = _accuracy(examples, _texts(said[name], texts, examples if by_option else None))
+    for condition in opened.at.conditions():
+        asked = opened.at.probes(condition)
+        own = asked.select("id").join(
+            worlds["iid"].examples, on="id", how="left", validate="1:1", maintain_order="left"
+        )
+        options = own if by_option else None
+        write_table(_answers(asked, _texts(said[condition], texts, options)), opened.at.answer_file(row, condition))
+        if f"best {condition}" in said:
+            found["best iid"] = _accuracy(own, _texts(said[f"best {condition}"], texts, options))
+    results = opened.judge(row)
+    return found | _of_audits({name: result.measures for name, result in results.items()})
+
+
+def _texts(numbers: Array, texts: list[str], options: pl.DataFrame | None) -> pl.Series:
+    if options is None:
+        return pl.Series(np.array(texts)[numbers])
+    at = options.select("choices").with_columns(at=pl.Series(numbers.astype(np.int64)))
+    return at.select(pl.col("choices").list.get(pl.col("at"), null_on_oob=True)).to_series()
+
+
+def _accuracy(examples: pl.DataFrame, answers: pl.Series) -> float:
+    return float(score(examples.with_columns(given=answers), SCORE).mean())  # type: ignore[arg-type]  # a number
+
+
+def _answers(probes: pl.DataFrame, answers: pl.Series) -> pl.DataFrame:
+    return probes.select(
+        "id",
+        "condition",
+        draw=pl.lit(0, pl.Int64),
+        probe="probe",
+        answer=answers,
+        raw=answers,
+        status=pl.lit("ok"),
+    )
+
+
+def _of_audits(measures: dict[str, pl.DataFrame]) -> dict[str, float]:
+    def value(audit: str, name: str, **keys: str | None) -> float:
+        found = measures[audit].filter(pl.col("name") == name)
+        for key, wanted in keys.items():
+            found = found.filter(pl.col(key).is_null() if wanted is None else pl.col(key) == wanted)
+        return float(found["value"][0])
+
+    return {
+        "iid": value("perception", "accuracy", by=None),
+        "image": value("perception", "perception", condition="image", by=None),
+        "question": value("perception", "perception", condition="question", by=None),
+        "fpvg": value("grounding", "grounded", by=None),
+        "counterexamples": value("rules", "accuracy", group="counterexample"),
+    }
+
+
+def table(measured: dict[str, dict[str, float]]) -> str:
+    """Write means over seeds with their spread, in points."""
+    groups: dict[str, list[dict[str, float]]] = {}
+    for row, values in measured.items():
+        groups.setdefault(row.rpartition(" ")[0], []).append(values)
+    lines = [f"| network and method | n | {' | '.join(COLUMNS.values())} |", "|---|" + "---|" * (len(COLUMNS) + 1)]
+    for name, values in groups.items():
+        cells = [_cell([100 * each[key] for each in values if key in each]) for key in COLUMNS]
+        lines.append(f"| {name} | {len(values)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(values: list[float]) -> str:
+    if not values:
+        return ""
+    return f"{mean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}"

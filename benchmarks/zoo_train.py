@@ -1,0 +1,150 @@
+"""Train rows of the study side by side on one device, until a time is up; torch and NumPy alone."""
+
+import json
+import queue
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch  # noqa: TID253 - this part runs where torch is
+import torch.multiprocessing as mp  # noqa: TID253 - as above
+
+from eyechart.zoo.arrays import Array, Questions, Regions, TrainingArrays, load_questions, read_arrays
+from eyechart.zoo.methods import make_method
+from eyechart.zoo.models import make_network
+from eyechart.zoo.network import Sizes
+from eyechart.zoo.scenes import NOISE, make_regions
+from eyechart.zoo.training import Training, answer_numbers, seed_all
+from zoo_rows import EMBEDDING, HIDDEN, WIDE, Row
+
+ASK = "ask "
+PACKED_EVERY = 20  # seconds
+
+
+class Bundle:
+    """What `prepare` packed: arrays to train on, and what is asked afterwards."""
+
+    def __init__(self, file: Path) -> None:
+        arrays = read_arrays(file)
+        splits = load_questions(arrays)
+        keys, boxes = arrays["keys"], arrays["boxes"].astype(np.float32)
+        regions = make_regions(arrays["codes"].astype(np.int64), keys, boxes, arrays["parts"].tolist(), NOISE)
+        self.asked = {name.removeprefix(ASK): each for name, each in splits.items() if name.startswith(ASK)}
+        learned = {name: each for name, each in splits.items() if not name.startswith(ASK)}
+        self.arrays = self._with_room(regions, learned, arrays["sizes"].tolist())
+
+    def _with_room(self, regions: Regions, splits: dict[str, Questions], sizes: list[int]) -> TrainingArrays:
+        """Widen hints and sights to the image with most regions of all worlds."""
+        for part in (splits, self.asked):
+            for name, each in part.items():
+                part[name] = replace(each, **{key: _widened(each, key, regions.most) for key in ("hints", "seen")})
+        return TrainingArrays(regions, splits, *sizes)
+
+
+def _widened(questions: Questions, key: str, width: int) -> Array | None:
+    found = getattr(questions, key)
+    return None if found is None else np.pad(found, ((0, 0), (0, width - found.shape[1])))
+
+
+def train_row(row: Row, bundle: Bundle, device: str, epochs: int | None) -> dict[str, Array]:
+    """Train a row and give the answers to everything asked: after the last epoch, and where asked of the best one."""
+    arrays = bundle.arrays
+    seed_all(row.seed)
+    hidden, features = WIDE.get(row.model, HIDDEN), arrays.regions.values.shape[1]
+    examples = len(arrays.splits["train"])
+    sizes = Sizes(arrays.words, arrays.answers, features, hidden, EMBEDDING, arrays.types, examples)
+    network = make_network(row.model, sizes)
+    began = time.perf_counter()
+    training = Training(network, make_method(row.method, network), arrays, row.course(device, epochs))
+    best: dict[str, Array] = {}
+
+    def keep(epoch: object, now: Training) -> None:  # noqa: ARG001 - heard of after every epoch
+        if now.epochs[-1].best:
+            best.update({f"best {name}": answer_numbers(now, name) for name in ("shifted", "balanced")})
+            best["best plain"] = _ask(now, bundle, "plain")
+
+    training.run(keep)
+    found = {name: answer_numbers(training, name) for name in ("shifted", "balanced")} | best
+    found |= {name: _ask(training, bundle, name) for name in bundle.asked}
+    log = [(each.number, each.loss, dict(each.accuracy), each.seconds, each.best) for each in training.epochs]
+    told = {"epochs": log, "seconds": time.perf_counter() - began}
+    packed = {name: each.astype(np.uint8) for name, each in found.items()}
+    return {**packed, "log": np.frombuffer(json.dumps(told).encode(), np.uint8)}
+
+
+def _ask(training: Training, bundle: Bundle, condition: str) -> Array:
+    from eyechart.zoo.shelf import Deck
+
+    deck = Deck(bundle.asked[condition], training.shelf, training.arrays.answers, options=training.options)
+    return training.answer(deck).cpu().numpy()
+
+
+def work(file: Path, tasks: mp.Queue, done: mp.Queue, device: str, epochs: int | None) -> None:
+    """Take rows until there is none left; a row that fails says why and the next one goes on."""
+    torch.set_num_threads(1)
+    bundle = Bundle(file)
+    while True:
+        try:
+            row = tasks.get(timeout=1)
+        except queue.Empty:
+            return
+        try:
+            done.put((row, train_row(row, bundle, device, epochs), None))
+        except Exception as error:  # noqa: BLE001 - one row must not end the others
+            done.put((row, None, f"{type(error).__name__}: {error}"))
+
+
+class Shift(NamedTuple):
+    """What several processes work on: the bundle, where results go, for how long, how many, how."""
+
+    file: Path
+    out: Path
+    minutes: float
+    workers: int
+    epochs: int | None
+    device: str
+
+
+def train_all(rows: list[Row], shift: Shift) -> None:
+    """Train rows by several processes until the time is up; what is finished lies in `out` at any moment."""
+    began, packed_at = time.monotonic(), time.monotonic()
+    context = mp.get_context("spawn")
+    tasks, done = context.Queue(), context.Queue()
+    for row in rows:
+        tasks.put(row)
+    work_on = (shift.file, tasks, done, shift.device, shift.epochs)
+    crew = [context.Process(target=work, args=work_on, daemon=True) for _ in range(shift.workers)]
+    for each in crew:
+        each.start()
+    found: dict[str, Array] = {}
+    left = len(rows)
+    while left and time.monotonic() - began < 60 * shift.minutes and any(each.is_alive() for each in crew):
+        try:
+            row, arrays, failed = done.get(timeout=2)
+        except queue.Empty:
+            continue
+        left -= 1
+        if arrays is None:
+            print(f"{row.name}: FAILED {failed}", flush=True)
+            continue
+        found |= {f"{row.name}/{name}": each for name, each in arrays.items()}
+        told = json.loads(arrays["log"].tobytes())
+        print(f"{row.name}: {told['epochs'][-1][2]} in {told['seconds']:.0f} s", flush=True)
+        if time.monotonic() - packed_at > PACKED_EVERY:
+            pack(found, shift.out)
+            packed_at = time.monotonic()
+    pack(found, shift.out)
+    print(f"{len(rows) - left} of {len(rows)} rows in {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
+    for each in crew:
+        each.terminate()
+
+
+def pack(found: dict[str, Array], out: Path) -> None:
+    """Write all answers into one file, whole or not at all."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = out.with_name(f".{out.name}")
+    with draft.open("wb") as file:
+        np.savez_compressed(file, **found)
+    draft.replace(out)

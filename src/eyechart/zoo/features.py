@@ -1,0 +1,138 @@
+"""Region features by image: a folder of arrays that are mapped into memory, or the planted world's own.
+
+A folder has `features.npy` [R, D], `starts.npy` [I + 1], `images.npy` [I] texts, and `boxes.npy` [R, 4] (shares of
+width and height) where boxes are known: image i has the rows starts[i] to starts[i + 1], and region j is object j.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Images
+from eyechart.errors import DataError, FileFormatError
+from eyechart.files import missing, replacing_folder
+from eyechart.hashing import hash_text
+from eyechart.world.program import ATTRIBUTES, scene_of
+from eyechart.world.vocabulary import ACTIONS, COLORS, LABELS, SIZES
+from eyechart.zoo.arrays import NO_IMAGE, Array, Regions
+from eyechart.zoo.scenes import NOISE, make_regions
+
+MARK = "starts.npy"
+PARTS = {"label": LABELS, "color": tuple(COLORS), "size": tuple(SIZES), "action": ACTIONS}
+
+
+class Features(NamedTuple):
+    """Regions, and the number of each image among them."""
+
+    regions: Regions
+    images: pl.DataFrame  # image, number
+
+    def number(self, names: pl.Series) -> Array:
+        """Look images up by name; null is -1, and an image without features is an error."""
+        asked = pl.DataFrame({"image": names.cast(pl.String)})
+        found = asked.join(self.images, on="image", how="left", validate="m:1", maintain_order="left")
+        lost = found.filter(pl.col("image").is_not_null() & pl.col("number").is_null())["image"].unique().sort()
+        if len(lost):
+            told = f"none for {lost[0]!r} and {len(lost) - 1} more"
+            raise DataError("region features of every image", told, "extract those too, or leave their questions out")
+        return found["number"].fill_null(NO_IMAGE).to_numpy().astype(np.int64)
+
+
+def open_features(images: Images, noise: float = NOISE) -> Features:
+    """Open the features of a dataset's images: their folder, or those that a planted world makes of its objects."""
+    if images.features is not None:
+        return read_features(images.features)
+    if all(name in images.table.columns for name in ATTRIBUTES):
+        return world_features(images.table, noise)
+    advice = "convert some with `eyechart.zoo.converters`, or choose a model that sees no image"
+    raise DataError("images with region features", "none in these data", advice)
+
+
+def read_features(folder: Path) -> Features:
+    """Map the arrays of a folder into memory."""
+    found = {name: _map(folder / f"{name}.npy") for name in ("features", "starts", "images")}
+    boxes = _map(folder / "boxes.npy") if (folder / "boxes.npy").is_file() else None
+    values, starts = found["features"], np.asarray(found["starts"], np.int64)
+    if len(starts) != len(found["images"]) + 1 or starts[-1] != len(values) or values.ndim != 2:
+        told = f"{len(values)} regions, {len(starts)} starts and {len(found['images'])} images"
+        raise FileFormatError(f"features in {folder} that fit together", told, "convert them anew")
+    names = pl.Series("image", np.asarray(found["images"]).astype(str))
+    return Features(Regions(values, starts, boxes), _numbered(names))
+
+
+def write_features(blocks: Iterable[tuple[str, Array, Array | None]], folder: Path) -> None:
+    """Write (image, features, boxes) one after another, without ever holding all of them."""
+    names, sizes, boxes = [], [0], []
+    with replacing_folder(folder, MARK) as draft:
+        with (draft / "raw").open("wb") as file:
+            for name, values, box in blocks:
+                np.ascontiguousarray(values, np.float16).tofile(file)
+                width = values.shape[1]
+                names.append(name)
+                sizes.append(len(values))
+                boxes.append(box)
+        if not names:
+            raise DataError("features of at least one image", "none", "check the file they come from")
+        _wrap(draft / "raw", draft / "features.npy", (sum(sizes), width))
+        np.save(draft / MARK, np.cumsum(sizes))
+        np.save(draft / "images.npy", np.array(names))
+        known = [each for each in boxes if each is not None]
+        if len(known) == len(boxes):
+            np.save(draft / "boxes.npy", np.concatenate(known).astype(np.float32))
+
+
+def _wrap(raw: Path, file: Path, shape: tuple[int, int]) -> None:
+    """Turn bare numbers into an array file by a copy that stays on disk."""
+    made = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=shape)
+    made[:] = np.memmap(raw, np.float16, "r", shape=shape)
+    made.flush()
+    raw.unlink()
+
+
+def world_features(table: pl.DataFrame, noise: float = NOISE) -> Features:
+    """Make the features of a planted world from its objects."""
+    codes, boxes = world_codes(table)
+    keys = hash_text(table["image"])
+    sizes = tuple(len(names) for names in PARTS.values())
+    return Features(make_regions(codes, keys, boxes, sizes, noise), _numbered(table["image"]))
+
+
+class Codes(NamedTuple):
+    """Objects by number: label, colour, size, action (-1: none), and their boxes as shares."""
+
+    codes: Array  # [I, N, 4] int16
+    boxes: Array  # [I, N, 4]
+
+
+def world_codes(table: pl.DataFrame) -> Codes:
+    """Say by number what the objects of a planted world are, filled up to the same count an image."""
+    at = pl.DataFrame({"image": table["image"], "at": np.arange(table.height)})
+    frames = table.select("image", "width", "height")
+    scene = scene_of(table).join(at, on="image", validate="m:1").join(frames, on="image", validate="m:1")
+    n = int(table["objects"].list.len().max() or 1)  # type: ignore[arg-type]  # a number
+    codes = np.full((table.height, n, len(PARTS)), -1, np.int16)
+    boxes = np.zeros((table.height, n, 4), np.float32)
+    row, place = scene["at"].to_numpy(), scene["index"].to_numpy()
+    for part, (name, known) in enumerate(PARTS.items()):
+        places = {text: number for number, text in enumerate(known)}
+        codes[row, place, part] = scene[name].replace_strict(places, default=-1, return_dtype=pl.Int16).to_numpy()
+    frame = scene.select("width", "height", pl.col("width").alias("w"), pl.col("height").alias("h")).to_numpy()
+    boxes[row, place] = scene["box"].to_numpy() / frame
+    return Codes(codes, boxes)
+
+
+def _numbered(names: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame({"image": names.cast(pl.String), "number": np.arange(len(names))})
+
+
+def _map(file: Path) -> Array:
+    try:
+        found: Array = np.load(file, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise missing(file) from None
+    except (OSError, ValueError) as error:
+        raise FileFormatError(f"an array in {file}", str(error).splitlines()[0], "convert it anew") from None
+    return found

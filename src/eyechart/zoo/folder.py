@@ -1,0 +1,122 @@
+"""The folder of a trained model: what it is, its vocabulary, its weights, and what every epoch came to.
+
+zoo.json          which network and method, sizes, course, data; what it was pretrained on, which audits it trained on
+vocabulary.json   words, answers, question types
+last.pt, best.pt  everything to go on with; the weights of the epoch with the best validation score
+epochs.json       loss, accuracy by split and seconds of every epoch
+predictions/      the answers of every epoch, where they are kept
+"""
+
+import json
+import pickle
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from eyechart.errors import FileFormatError, ModelError
+from eyechart.files import damaged, missing, read_record, replacing, write_record
+from eyechart.zoo.debias import Debias
+from eyechart.zoo.methods import make_method
+from eyechart.zoo.models import MODELS, make_network
+from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.training import Epoch, State
+from eyechart.zoo.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a trained model says of itself."""
+
+    kind: Literal["zoo"]
+    model: str
+    method: str
+    sizes: dict[str, int]
+    course: dict[str, Any]
+    data: str
+    init: str | None
+    pretrained_on: tuple[str, ...]
+    trained_on_the_metric: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The places in the folder of a trained model."""
+
+    path: Path
+
+    @property
+    def record(self) -> Trained:
+        """Read what the model says of itself."""
+        if not (self.path / "zoo.json").is_file():
+            advice = "make one with `eyechart train`"
+            raise FileFormatError(f"a trained model in {self.path}", "no zoo.json there", advice)
+        return read_record(self.path / "zoo.json", Trained)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Read the lists the network is made for."""
+        return read_record(self.path / "vocabulary.json", Vocabulary)
+
+    def start(self, record: Trained, vocabulary: Vocabulary) -> None:
+        """Write what a training is of."""
+        write_record(vocabulary, self.path / "vocabulary.json")
+        write_record(record, self.path / "zoo.json")
+
+    def keep(self, state: State, epoch: Epoch) -> None:
+        """Write the state after an epoch, each file whole or not at all; the best weights before the last."""
+        if epoch.best:
+            self._save({name: state[name] for name in ("model", "debias")}, "best")
+        self._save(state, "last")
+        with replacing(self.path / "epochs.json") as draft:
+            names = Epoch._fields
+            draft.write_text(json.dumps([dict(zip(names, each, strict=True)) for each in state["epochs"]], indent=1))
+
+    def state(self, name: str = "last") -> State | None:
+        """Read the state after the last or best epoch, None where there is none; nothing is ever unpickled freely."""
+        file = self.path / f"{name}.pt"
+        if not file.is_file():
+            return None
+        try:
+            found: State = torch.load(file, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+            raise damaged(file, str(error)) from None
+        return found
+
+    def open(self, name: str = "best") -> tuple[Network, Debias]:
+        """Build the network and its method with their trained weights."""
+        record, vocabulary, state = self.record, self.vocabulary, self.state(name)
+        if state is None:
+            raise missing(self.path / f"{name}.pt")
+        sizes = Sizes(**record.sizes)
+        by_option = "cand" in MODELS.get(record.model).needs
+        wanted = {"words": sizes.words, "types": sizes.types} | ({} if by_option else {"answers": sizes.answers})
+        found = {name: len(getattr(vocabulary, name)) for name in wanted}
+        if found != wanted:
+            expected = f"a vocabulary of {wanted} in {self.path}"
+            raise ModelError(expected, str(found), "keep the vocabulary.json that was written with the weights")
+        return fill_weights(record.model, record.method, sizes, state)
+
+    def _save(self, state: State, name: str) -> None:
+        with replacing(self.path / f"{name}.pt") as draft:
+            torch.save(state, draft)
+
+
+def fill_weights(model: str, method: str, sizes: Sizes, state: State) -> tuple[Network, Debias]:
+    """Build a network and a method, and put weights in that must fit."""
+    network = make_network(model, sizes)
+    debias = make_method(method, network)
+    for part, name in ((network, "model"), (debias, "debias")):
+        try:
+            part.load_state_dict(state[name])
+        except (RuntimeError, KeyError) as error:
+            told = " ".join(str(error).split())[:200]
+            raise ModelError(f"weights that fit {model} with {sizes}", told, "train it anew") from None
+    return network, debias
+
+
+def describe(record: Trained) -> dict[str, Any]:
+    """List what decides how a training goes, but not how long or where."""
+    course = {name: value for name, value in record.course.items() if name not in {"epochs", "patience", "device"}}
+    return asdict(record) | {"course": course}

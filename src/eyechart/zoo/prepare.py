@@ -1,0 +1,132 @@
+"""Turn a dataset into arrays to train on: words, soft targets, hints, what each network and method may ask for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from eyechart.boxes import Lists, gather, overlaps
+from eyechart.dataset import Dataset
+from eyechart.zoo.arrays import Array, Questions, TrainingArrays
+from eyechart.zoo.features import Features
+from eyechart.zoo.models.symbolic import OPERATIONS
+from eyechart.zoo.programs import programs_of
+from eyechart.zoo.vocabulary import Vocabulary, count_words
+
+PER_PERSON = 0.3  # the official score of one, two, three of ten people: 0.3, 0.6, 0.9, then 1
+HELD_OUT = "val"
+
+
+def divide(data: Dataset, seed: int) -> dict[str, Dataset]:
+    """Divide a dataset into `train`, `val` (as the data have it, else a tenth of the training images) and the rest."""
+    names = data.splits()
+    if "train" not in names:
+        learn, judged, _ = data.divide(seed=seed)
+        parts = {"train": learn, "test": judged}
+    else:
+        parts = {name: data.take(pl.col("split") == name) for name in names}
+    parts = {name: part.take(pl.col("answer").is_not_null()) for name, part in parts.items()}
+    if HELD_OUT not in parts or not parts[HELD_OUT].examples.height:
+        held = _hold_out(parts["train"], seed)
+        parts |= {"train": parts["train"].take(~held), HELD_OUT: parts["train"].take(held)}
+    return {name: part for name, part in parts.items() if part.examples.height}
+
+
+def _hold_out(data: Dataset, seed: int) -> pl.Expr:
+    clusters = data.clusters().unique().sort()
+    chosen = clusters.sample(max(1, len(clusters) // 10), seed=seed)
+    return pl.lit(data.clusters().is_in(chosen.implode()))
+
+
+def make_arrays(parts: Mapping[str, Dataset], vocabulary: Vocabulary, features: Features) -> TrainingArrays:
+    """Turn the parts of a dataset into arrays."""
+    splits = {name: encode(part, vocabulary, features) for name, part in parts.items()}
+    sizes = (len(vocabulary.words), len(vocabulary.answers), len(vocabulary.types))
+    return TrainingArrays(features.regions, splits, *sizes)
+
+
+def encode(data: Dataset, vocabulary: Vocabulary, features: Features) -> Questions:
+    """Turn examples into arrays."""
+    examples = data.examples
+    answers, scores = soft_targets(examples, vocabulary)
+    images = features.number(examples["image"])
+    questions = Questions(
+        q=vocabulary.read(examples["question"]),
+        image=images,
+        answers=answers,
+        scores=scores,
+        qtype=vocabulary.number_types(examples["question"]),
+        qmask=open_words(examples, vocabulary),
+        program=programs_of(examples["question"], vocabulary.word_numbers, OPERATIONS),
+    )
+    if "evidence" in examples.columns:
+        questions = replace(questions, hints=hints(data, features, images))
+    if "choices" in examples.columns:
+        cand, right = vocabulary.read_options(examples["choices"]), right_options(examples)
+        questions = replace(questions, cand=cand, right=right)
+    return questions
+
+
+def soft_targets(examples: pl.DataFrame, vocabulary: Vocabulary) -> tuple[Array, Array]:
+    """Score answers by how many people gave them, min(1, 0.3 n), or the one answer by 1; both [M, S]."""
+    people = "answers" in examples.columns
+    said = examples["answers"] if people else examples.select(pl.concat_list("answer")).to_series()
+    numbers = pl.DataFrame({"answer": vocabulary.answers, "number": np.arange(len(vocabulary.answers))})
+    long = pl.DataFrame({"row": np.arange(examples.height), "answer": said}).explode(
+        "answer", empty_as_null=False, keep_nulls=False
+    )
+    counted = long.join(numbers, on="answer", validate="m:1").group_by("row", "number").agg(n=pl.len())
+    score = pl.min_horizontal(pl.lit(1.0), PER_PERSON * pl.col("n")) if people else pl.lit(1.0)
+    known = counted.with_columns(score=score).sort("row", "score", "number", descending=[False, True, False])
+    place = known.select(pl.int_range(pl.len()).over("row")).to_series().to_numpy()
+    shape = (examples.height, int(place.max(initial=0)) + 1)
+    answers, scores = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
+    row = known["row"].to_numpy()
+    answers[row, place], scores[row, place] = known["number"].to_numpy(), known["score"].to_numpy()
+    return answers, scores
+
+
+def right_options(examples: pl.DataFrame) -> Array:
+    """Score the options: 1 for the answer, [M, K]."""
+    options = examples["choices"]
+    sizes = options.list.len().fill_null(0).to_numpy()
+    found = np.zeros((examples.height, int(sizes.max(initial=1))), np.float32)
+    rows = np.repeat(np.arange(examples.height), sizes)
+    texts = options.explode(empty_as_null=False, keep_nulls=False)
+    right = (texts == examples["answer"].gather(rows)).fill_null(value=False)
+    found[np.arange(found.shape[1]) < sizes[:, None]] = right.to_numpy()
+    return found
+
+
+def open_words(examples: pl.DataFrame, vocabulary: Vocabulary) -> Array:
+    """Tell which words may be critical: those behind the question's type, [M, T]."""
+    q = vocabulary.read(examples["question"])
+    of_type = np.zeros(examples.height, np.int64)
+    if "question_type" in examples.columns:
+        kind, text = examples["question_type"].fill_null(""), examples["question"].fill_null("")
+        begins = pl.DataFrame({"kind": kind, "text": text}).select(pl.col("text").str.starts_with(pl.col("kind")))
+        of_type = np.where(begins.to_series().to_numpy(), count_words(kind), 0)
+    return np.asarray((q != 0) & (np.arange(q.shape[1]) >= of_type[:, None]))
+
+
+def hints(data: Dataset, features: Features, images: Array) -> Array:
+    """Say how well each region covers a piece of evidence: its largest intersection over union, [M, N]."""
+    regions, found = features.regions, np.zeros((len(images), features.regions.most), np.float16)
+    if regions.boxes is None:
+        return found
+    evidence = data.examples.select(row=pl.int_range(pl.len()), box=pl.col("evidence"), image="image")
+    frames = data.images.table.select("image", "width", "height")
+    long = evidence.explode("box", empty_as_null=False, keep_nulls=False).join(
+        frames, on="image", validate="m:1", maintain_order="left"
+    )
+    long = long.with_columns(box=pl.col("box").struct.field("box")).drop_nulls(["box", "width", "height"])
+    frame = long.select("width", "height", pl.col("width").alias("w"), pl.col("height").alias("h")).to_numpy()
+    marked = gather(long["row"].to_numpy(), long["box"].to_numpy() / frame, len(images))
+    seen = Lists(regions.starts, np.asarray(regions.boxes, np.float64))
+    shown = np.flatnonzero(images >= 0)
+    some = gather(np.searchsorted(shown, marked.rows), marked.boxes, len(shown))  # no frame, no evidence
+    pairs = overlaps(some, seen, images[shown])
+    rows = shown[pairs.rows]
+    found[rows, pairs.seen - regions.starts[images[rows]]] = pairs.iou
+    return found

@@ -1,0 +1,160 @@
+"""Train on a dataset into a folder: make or take up vocabulary, arrays and network, and write every epoch down."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.errors import ModelError, SettingError
+from eyechart.files import write_table
+from eyechart.zoo.arrays import TrainingArrays
+from eyechart.zoo.features import open_features
+from eyechart.zoo.folder import Folder, Trained, describe
+from eyechart.zoo.methods import make_method
+from eyechart.zoo.models import MODELS, make_network
+from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.prepare import divide, make_arrays
+from eyechart.zoo.training import Course, Epoch, Training, answer_numbers, seed_all
+from eyechart.zoo.vocabulary import ANSWERS, Vocabulary
+from eyechart.zoo.word_vectors import WordVectors, put_in, read_word_vectors
+
+ZOO = "zoo:"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be trained; what is None follows the recipe of the network's authors."""
+
+    model: str
+    method: str = "plain"
+    seed: int = 0
+    epochs: int | None = None
+    batch: int | None = None
+    rate: float | None = None
+    hidden: int | None = None
+    patience: int | None = 5
+    device: str = "auto"
+    answers: int = ANSWERS
+    init: str | None = None  # a trained model to start from, as zoo:FOLDER
+    keep_predictions: bool = False
+    words: Path | None = None  # word vectors to start from
+
+    def course(self) -> Course:
+        """Fill the recipe in."""
+        recipe = MODELS.get(self.model).recipe
+        return Course(
+            recipe.optimizer,
+            recipe.rate if self.rate is None else self.rate,
+            recipe.batch if self.batch is None else self.batch,
+            recipe.epochs if self.epochs is None else self.epochs,
+            recipe.warmup,
+            self.seed,
+            self.patience,
+            self.device,
+            tuned=self.init is not None,
+        )
+
+
+def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Epoch], None]) -> Trained:
+    """Train, or go on with the same training where it stopped; the folder is up to date after every epoch."""
+    folder = Folder(path)
+    parts = divide(data, wanted.seed)
+    start = None if wanted.init is None else Folder(Path(wanted.init.removeprefix(ZOO)))
+    vocabulary = Vocabulary.of(parts["train"], wanted.answers) if start is None else start.vocabulary
+    features = open_features(data.images)
+    arrays = make_arrays(parts, vocabulary, features)
+    vectors = None if wanted.words is None else read_word_vectors(wanted.words, vocabulary.words)
+    network = _start(wanted, arrays, start, vectors)
+    training = Training(network, make_method(wanted.method, network), arrays, wanted.course())
+    record = _record(wanted, data, training, start)
+    _take_up(folder, record, vocabulary, training)
+
+    def heard(epoch: Epoch, now: Training) -> None:
+        if wanted.keep_predictions:
+            write_table(_predictions(parts, vocabulary, now), path / "predictions" / f"epoch-{epoch.number:03}.parquet")
+        folder.keep(now.state(), epoch)
+        on_epoch(epoch)
+
+    training.run(heard)
+    return record
+
+
+def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors: WordVectors | None) -> Network:
+    """Make a network with fresh weights, or with those of a trained one."""
+    seed_all(wanted.seed)
+    kind, train = MODELS.get(wanted.model), arrays.splits["train"]
+    options = 0 if train.cand is None else train.cand.shape[1]
+    answers = options if "cand" in kind.needs else arrays.answers
+    width = arrays.regions.values.shape[1]
+    hidden = kind.recipe.hidden if wanted.hidden is None else wanted.hidden
+    sizes = Sizes(arrays.words, answers, width, hidden, types=arrays.types, examples=len(train))
+    if vectors is not None:
+        sizes = sizes._replace(embedding=vectors.values.shape[1])
+    if start is None:
+        network = make_network(wanted.model, sizes)
+        if vectors is not None:
+            put_in(network, vectors)
+        return network
+    network, _ = start.open()
+    was = start.record
+    if was.model != wanted.model or network.sizes.features != width:
+        found = f"{was.model} for {network.sizes.features} numbers a region"
+        expected = f"a trained {wanted.model} for {width} numbers a region to start from"
+        raise ModelError(expected, found, "start from another model, or from none")
+    network.sizes = network.sizes._replace(examples=len(train))  # for methods that remember each
+    return network
+
+
+def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | None) -> Trained:
+    network, debias = training.model, training.debias
+    before = () if start is None else (*start.record.pretrained_on, start.record.data)
+    return Trained(
+        "zoo",
+        wanted.model,
+        wanted.method,
+        network.sizes._asdict(),
+        asdict(training.course),
+        data.name,
+        wanted.init,
+        tuple(dict.fromkeys((*network.pretrained_on, *before))),
+        debias.trained_on_the_metric,
+    )
+
+
+def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: Training) -> None:
+    """Go on with what is in the folder if it is the same training, else refuse to write over it."""
+    if not (folder.path / "zoo.json").is_file():
+        folder.start(record, vocabulary)
+        return
+    ours, theirs = describe(record), describe(folder.record)
+    # A record read back has lists where we have tuples.
+    other = [name for name in ours if _plain(ours[name]) != _plain(theirs[name])]
+    if vocabulary != folder.vocabulary:
+        other.append("vocabulary")
+    if other:
+        found = f"another {', '.join(other)} there"
+        raise SettingError(f"the training in {folder.path} to be this one", found, "name another folder, or remove it")
+    state = folder.state()
+    if state is not None:
+        training.go_on(state)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _predictions(parts: Mapping[str, Dataset], vocabulary: Vocabulary, now: Training) -> pl.DataFrame:
+    """Answer every split but the training one, as a file of predictions."""
+    tables = []
+    for name in now.arrays.watched:
+        numbers = pl.Series(answer_numbers(now, name))
+        examples = parts[name].examples
+        if now.options:
+            at = examples.select("choices").with_columns(at=numbers)
+            said = at.select(pl.col("choices").list.get(pl.col("at"), null_on_oob=True)).to_series()
+        else:
+            said = pl.Series(vocabulary.answers).gather(numbers)
+        tables.append(pl.DataFrame({"id": examples["id"], "answer": said}))
+    return pl.concat(tables)

@@ -1,0 +1,274 @@
+"""The training loop: seeds, epochs, the rate of each, one step, scores after every epoch, what is kept of the best.
+
+The epoch that is kept is chosen on the split `val` alone, which is distributed as the training data; all other splits
+are scored and written down, never chosen by. Everything random in an epoch follows from the seed and its number, so
+that training that stops after an epoch and goes on gives the same as training that never stopped.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eyechart.errors import DataError, ModelError, SettingError
+from eyechart.zoo.arrays import Array, TrainingArrays
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.bias import PRIOR, Bias, frozen_bias, prior_bias
+from eyechart.zoo.debias import Debias, Then
+from eyechart.zoo.models import make_network
+from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.shelf import Deck, Shelf
+
+State = dict[str, Any]
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "adamax": torch.optim.Adamax}
+CLIP = 0.25
+SHOWN_AT_ONCE = 2048  # examples, where nothing is learned
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a network is trained; `Recipe` says how its authors did."""
+
+    optimizer: str = "adamax"
+    rate: float = 2e-3
+    batch: int = 512
+    epochs: int = 13
+    warmup: int = 0  # epochs over which the rate rises to its full height
+    seed: int = 0
+    patience: int | None = None  # epochs without a better validation score after which training ends
+    device: str = "auto"
+    half: bool | None = None  # bfloat16 where it is safe; None: on a GPU
+    tuned: bool = False  # the network is trained already, so that a method's own rate holds
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise SettingError(f"an optimizer of {', '.join(OPTIMIZERS)}", repr(self.optimizer), "choose one")
+        for name in ("rate", "batch", "epochs"):
+            if getattr(self, name) <= 0:
+                raise SettingError(f"{name} above 0", str(getattr(self, name)), f"choose another {name}")
+
+    def place(self) -> torch.device:
+        """Choose the device: a GPU where there is one."""
+        if self.device != "auto":
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Epoch(NamedTuple):
+    """What an epoch (from 0) came to: mean loss, accuracy by split, seconds, and whether it is the one to keep."""
+
+    number: int
+    loss: float
+    accuracy: Mapping[str, float]
+    seconds: float
+    best: bool
+
+
+OnEpoch = Callable[[Epoch, "Training"], None]
+
+
+def ignore(epoch: Epoch, training: "Training") -> None:
+    """Let an epoch pass."""
+
+
+def seed_all(seed: int, epoch: int = -1) -> None:
+    """Set the seed of everything torch draws, for making a network or for an epoch."""
+    torch.manual_seed(int(np.random.SeedSequence([seed, epoch + 1]).generate_state(1)[0]))
+
+
+@dataclass
+class Training:
+    """A network, a method, and what is needed to go on after any epoch."""
+
+    model: Network
+    debias: Debias
+    arrays: TrainingArrays
+    course: Course
+    epochs: list[Epoch] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.device = self.course.place()
+        self.model.to(self.device)
+        self.debias.to(self.device)
+        self.shelf = Shelf(self.arrays.regions, self.device)
+        self.options = "cand" in self.model.needs
+        self.decks = {name: self.deck(name) for name in ("train", *self.arrays.watched)}
+        self.decks["train"].keep_only((*self.model.needs, *self.debias.needs))
+        held = [*self.model.parameters(), *self.debias.parameters()]
+        self.optimizer = OPTIMIZERS[self.course.optimizer](held, lr=self.course.rate)  # type: ignore[call-arg]  # every one has it
+        self.teacher: Network | None = None
+        self._check_needs()
+
+    def deck(self, split: str) -> Deck:
+        """Put a split on the device."""
+        if split not in self.arrays.splits or not len(self.arrays.splits[split]):
+            raise DataError(f"examples to be used as {split!r}", "none", "add such a split, or hold some examples out")
+        return Deck(self.arrays.splits[split], self.shelf, self.arrays.answers, options=self.options)
+
+    def run(self, on_epoch: OnEpoch = ignore) -> list[Epoch]:
+        """Train until the epochs are over or patience is; `on_epoch` hears of each, with everything in place."""
+        bias = self._bias()
+        while len(self.epochs) < self.course.epochs and not self._is_over():
+            number, began = len(self.epochs), time.perf_counter()
+            loss = self._epoch(number, bias)
+            accuracy = {name: self.score(name) for name in self.arrays.watched}
+            best = self._is_best(number, accuracy["val"])
+            self.epochs.append(Epoch(number, loss, accuracy, time.perf_counter() - began, best))
+            on_epoch(self.epochs[-1], self)
+        return self.epochs
+
+    def score(self, split: str) -> float:
+        """Take the mean score of the answers to a split."""
+        deck = self.decks[split]
+        said = torch.split(self.answer(deck), SHOWN_AT_ONCE)
+        rows = torch.split(torch.arange(len(deck), device=self.device), SHOWN_AT_ONCE)
+        total = sum(
+            float(deck.wanted(some).gather(1, answers.unsqueeze(1)).sum())
+            for some, answers in zip(rows, said, strict=True)
+        )
+        return total / len(deck)
+
+    def answer(self, deck: Deck) -> Tensor:
+        """Say the highest answer to every example of a deck, by number, [M]."""
+        return torch.cat([logits.argmax(1) for logits in answer_all(self.model, self.debias, deck)])
+
+    def state(self) -> State:
+        """Hold everything that is needed to go on."""
+        return {
+            "model": self.model.state_dict(),
+            "debias": self.debias.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "teacher": None if self.teacher is None else self.teacher.state_dict(),
+            "epochs": [(each.number, each.loss, dict(each.accuracy), each.seconds, each.best) for each in self.epochs],
+        }
+
+    def go_on(self, state: State) -> None:
+        """Take up what another process held."""
+        self.model.load_state_dict(state["model"])
+        self.debias.load_state_dict(state["debias"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if state["teacher"] is not None:
+            self.teacher = make_network(str(self.debias.bias_from), self.model.sizes).to(self.device)
+            self.teacher.load_state_dict(state["teacher"])
+        self.epochs = [Epoch(*each) for each in state["epochs"]]
+
+    def _epoch(self, number: int, bias: Bias | None) -> float:
+        """Take one step for every batch and give the mean loss."""
+        seed_all(self.course.seed, number)
+        self.model.train()
+        self.debias.train()
+        self.debias.begin_epoch(number)
+        self._set_rate(number)
+        order = torch.from_numpy(
+            np.random.default_rng([self.course.seed, number]).permutation(len(self.decks["train"]))
+        )
+        total, steps = torch.zeros((), device=self.device), 0
+        try:
+            for batch in self.decks["train"].batches(self.course.batch, order):
+                total += self._step(batch, bias)
+                steps += 1
+        except torch.OutOfMemoryError:
+            advice = "lower the batch size or the hidden size"
+            found = f"none left for {self.course.batch} examples at once"
+            raise ModelError(f"memory on {self.device}", found, advice) from None
+        self._check_finite(total, number)
+        return float(total) / max(steps, 1)
+
+    def _step(self, batch: Batch, bias: Bias | None) -> Tensor:
+        if bias is not None:
+            batch = batch.to(bias=bias(batch))
+        self.optimizer.zero_grad(set_to_none=True)
+        with self._precision():
+            loss: Tensor = self.debias(self.model, batch)
+        loss.backward()  # type: ignore[no-untyped-call]  # torch
+        torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.debias.parameters()], CLIP)
+        self.optimizer.step()
+        return loss.detach()
+
+    def _precision(self) -> AbstractContextManager[object]:
+        half = self.course.half if self.course.half is not None else self.device.type == "cuda"
+        return torch.autocast(self.device.type, torch.bfloat16) if half else nullcontext()
+
+    def _set_rate(self, number: int) -> None:
+        """Let the rate rise in the first epochs; a method that tunes a trained network has one of its own."""
+        own = self.debias.rate if self.course.tuned or isinstance(self.debias, Then) else None
+        rising = min(1.0, (number + 1) / (self.course.warmup + 1))
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.course.rate * rising if own is None else own
+
+    def _bias(self) -> Bias | None:
+        source = self.debias.bias_from
+        if source is None:
+            return None
+        if source == PRIOR:
+            return prior_bias(self.decks["train"], self.arrays.types, SHOWN_AT_ONCE)
+        if self.teacher is None:
+            self.teacher = train_plainly(source, self.model.sizes, self.arrays, self.course)
+        return frozen_bias(self.teacher)
+
+    def _is_best(self, number: int, score: float) -> bool:
+        """Tell whether an epoch is the one to keep so far; a stage that others follow never is."""
+        earlier = [each.accuracy["val"] for each in self.epochs if each.number >= last_stage(self.debias)]
+        return number >= last_stage(self.debias) and score > max(earlier, default=-1.0)
+
+    def _is_over(self) -> bool:
+        if self.course.patience is None or not any(each.best for each in self.epochs):
+            return False
+        return len(self.epochs) - 1 - max(each.number for each in self.epochs if each.best) >= self.course.patience
+
+    def _check_finite(self, total: Tensor, number: int) -> None:
+        sound = all(bool(each.isfinite().all()) for each in self.model.parameters())
+        if not (bool(total.isfinite()) and sound):
+            found = f"a loss of {float(total)} in epoch {number}"
+            advice = "lower the rate; the last good epoch is still there"
+            raise ModelError("a finite loss", found, advice)
+
+    def _check_needs(self) -> None:
+        train = self.arrays.splits["train"]
+        fields = {"cand": "cand", "hints": "hints", "qmask": "qmask", "qtype": "qtype", "program": "program"}
+        if self.debias.bias_from == PRIOR:
+            fields["bias"] = "qtype"
+        for name in (*self.model.needs, *self.debias.needs):
+            if name in fields and getattr(train, fields[name]) is None:
+                advice = "choose a model or method that does without"
+                raise DataError(f"data with what {name!r} is made from", "none", advice)
+
+
+def last_stage(debias: Debias) -> int:
+    """Tell the epoch from which on the last method of several has its turn."""
+    return debias.n_epochs + last_stage(debias.second) if isinstance(debias, Then) else 0
+
+
+def train_plainly(name: str, sizes: Sizes, arrays: TrainingArrays, course: Course) -> Network:
+    """Train a network without any method, to be frozen: a bias for others."""
+    from eyechart.zoo.methods import make_method
+
+    seed_all(course.seed)
+    network = make_network(name, sizes)
+    Training(network, make_method("plain", network), arrays, course).run()
+    return network
+
+
+@torch.no_grad()
+def answer_all(model: Network, debias: Debias, deck: Deck) -> list[Tensor]:
+    """Score the answers to all examples of a deck, batch by batch; an option that is not there is never the highest."""
+    model.eval()
+    debias.eval()
+    found = []
+    for batch in deck.batches(SHOWN_AT_ONCE):
+        logits = debias.predict(model, batch)
+        if batch.cand is not None:
+            logits = logits.masked_fill((batch.cand == 0).all(-1), -torch.inf)
+        found.append(logits.float())
+    return found
+
+
+def answer_numbers(training: Training, split: str) -> Array:
+    """Say the answers to a split as an array of numbers."""
+    deck = training.decks.get(split) or training.deck(split)
+    return training.answer(deck).cpu().numpy()

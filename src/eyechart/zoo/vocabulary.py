@@ -1,0 +1,84 @@
+"""Words, answers and types of questions by number, and texts turned into numbers."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.zoo.arrays import Array
+
+NOTHING, UNKNOWN = "", "<unknown>"  # words 0 and 1
+LONGEST = 14  # words of a question that are read
+LONGEST_OPTION = 6
+ANSWERS = 3129  # as many as UpDn has
+_WORD = r"[\p{L}\p{N}']+"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The lists a network is made for."""
+
+    words: tuple[str, ...]
+    answers: tuple[str, ...]
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: Dataset, most: int = ANSWERS) -> Self:
+        """Take the words of questions and options, the most frequent answers and the question types of a dataset."""
+        examples = data.examples
+        texts = [examples["question"].cast(pl.String)]
+        if "choices" in examples.columns:
+            texts.append(examples["choices"].explode(empty_as_null=False, keep_nulls=False).cast(pl.String))
+        words = _words(pl.concat(texts).drop_nulls().unique()).explode(empty_as_null=False).unique().sort()
+        known = examples["answer"].drop_nulls().value_counts().sort(["count", "answer"], descending=[True, False])
+        if not known.height:
+            raise DataError("examples with answers to learn from", "none", "choose another split")
+        return cls((NOTHING, UNKNOWN, *words), tuple(known["answer"].head(most)), (NOTHING, *_types(examples)))
+
+    @cached_property
+    def word_numbers(self) -> dict[str, int]:
+        """Give each word its place."""
+        return {word: at for at, word in enumerate(self.words)}
+
+    def read(self, texts: pl.Series, longest: int = LONGEST) -> Array:
+        """Turn texts into words by number, [M, longest]; null is no word at all."""
+        tokens = _words(texts.fill_null("")).list.head(longest)
+        sizes = tokens.list.len().to_numpy()
+        flat = tokens.explode(empty_as_null=False)
+        numbers = flat.replace_strict(self.word_numbers, default=self.words.index(UNKNOWN), return_dtype=pl.Int32)
+        found = np.zeros((len(texts), longest), np.int32)
+        found[np.arange(longest) < sizes[:, None]] = numbers.to_numpy()
+        return found
+
+    def read_options(self, options: pl.Series) -> Array:
+        """Turn lists of options into words by number, [M, K, L]; 0 throughout where a list has no such option."""
+        sizes = options.list.len().fill_null(0).to_numpy()
+        found = np.zeros((len(options), int(sizes.max(initial=1)), LONGEST_OPTION), np.int32)
+        texts = options.explode(empty_as_null=False, keep_nulls=False)
+        found[np.arange(found.shape[1]) < sizes[:, None]] = self.read(texts, LONGEST_OPTION)
+        return found
+
+    def number_types(self, questions: pl.Series) -> Array:
+        """Find the number of the longest type each question begins with; 0: none that was there in training."""
+        longest_first = sorted(range(1, len(self.types)), key=lambda at: -len(self.types[at]))
+        text = pl.col("text").str.to_lowercase()
+        kinds = [pl.when(text.str.starts_with(self.types[at])).then(pl.lit(at)) for at in longest_first]
+        found = questions.cast(pl.String).to_frame("text").select(pl.coalesce(*kinds, pl.lit(0)).cast(pl.Int32))
+        return found.to_series().to_numpy()
+
+
+def _types(examples: pl.DataFrame) -> list[str]:
+    return examples["question_type"].drop_nulls().unique().sort().to_list() if "question_type" in examples else []
+
+
+def _words(texts: pl.Series) -> pl.Series:
+    return texts.str.to_lowercase().str.extract_all(_WORD)
+
+
+def count_words(texts: pl.Series) -> Array:
+    """Count the words of each text, 0 for null."""
+    return _words(texts.fill_null("")).list.len().to_numpy()

@@ -1,0 +1,226 @@
+"""Data become arrays: regions by image, words and answers by number, soft targets, hints, what a probe shows."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyechart.dataset import Dataset, Images
+from eyechart.errors import DataError, FileFormatError
+from eyechart.world import Settings, make_world
+from eyechart.world.program import scene_of
+from eyechart.world.vocabulary import COLORS, LABELS
+from eyechart.zoo.arrays import Regions, load_questions, read_arrays, save_questions
+from eyechart.zoo.features import PARTS, Features, open_features, read_features, write_features
+from eyechart.zoo.prepare import divide, encode, hints, make_arrays, open_words, soft_targets
+from eyechart.zoo.shown import encode_shown
+from eyechart.zoo.vocabulary import Vocabulary
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return make_world(Settings(images=60)).data
+
+
+@pytest.fixture(scope="module")
+def features(world: Dataset) -> Features:
+    return open_features(world.images)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(world: Dataset) -> Vocabulary:
+    return Vocabulary.of(world)
+
+
+def test_regions_are_padded_to_the_longest_image_and_no_image_has_none() -> None:
+    regions = Regions(np.arange(12.0).reshape(6, 2), np.array([0, 2, 2, 6]), np.ones((6, 4)))
+
+    found = regions.take(np.array([2, -1, 0, 1]))
+
+    assert found.v.shape == (4, 4, 2)
+    assert found.seen.sum(1).tolist() == [4, 0, 2, 0]
+    assert found.v[0].tolist() == regions.values[2:].tolist()
+    assert found.v[2, :2].tolist() == regions.values[:2].tolist()
+    assert not found.v[~found.seen].any()
+    assert not found.boxes[~found.seen].any()
+
+
+def test_questions_come_back_from_a_file_as_they_were(
+    world: Dataset, features: Features, vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    splits = {name: encode(part, vocabulary, features) for name, part in divide(world, 0).items()}
+    np.savez(tmp_path / "a.npz", **save_questions(splits))
+
+    again = load_questions(read_arrays(tmp_path / "a.npz"))
+
+    assert list(again) == list(splits)
+    for name, each in splits.items():
+        for key, value in vars(each).items():
+            assert np.array_equal(getattr(again[name], key), value) if value is not None else key == "seen"
+
+
+def test_a_damaged_file_of_arrays_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_text("no")
+
+    with pytest.raises(FileFormatError, match=r"a\.npz"):
+        read_arrays(tmp_path / "a.npz")
+
+
+def test_objects_can_be_read_off_the_features_of_a_world(world: Dataset, features: Features) -> None:
+    """The largest number of each part of a region is its label and its colour, under noise of 0.1."""
+    scene = scene_of(world.images.table)
+    labels, colors = len(LABELS), len(COLORS)
+
+    values = features.regions.values
+
+    assert values.shape == (scene.height, sum(map(len, PARTS.values())) + 4)
+    assert [LABELS[at] for at in values[:, :labels].argmax(1)] == scene["label"].to_list()
+    shown = [list(COLORS)[at] for at in values[:, labels : labels + colors].argmax(1)]
+    assert shown == scene["color"].to_list()
+
+
+def test_an_image_looks_the_same_in_any_order_of_images(world: Dataset, features: Features) -> None:
+    turned = open_features(Images(world.images.table.reverse()))
+    names = world.images.table["image"]
+
+    one, other = (found.regions.take(found.number(names)) for found in (features, turned))
+
+    assert np.array_equal(one.v, other.v)
+
+
+def test_an_image_without_features_is_named(features: Features) -> None:
+    with pytest.raises(DataError, match="'nowhere' and 1 more"):
+        features.number(pl.Series(["w0-000001", "nowhere", "yonder", None]))
+
+
+def test_data_without_features_are_refused() -> None:
+    with pytest.raises(DataError, match="region features"):
+        open_features(Images.named(pl.Series(["a"])))
+
+
+def test_features_come_back_from_a_folder_mapped_into_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    blocks = [(name, rng.random((n, 5)), rng.random((n, 4))) for name, n in (("b", 3), ("a", 1), ("c", 4))]
+    write_features(blocks, tmp_path / "f")
+
+    found = read_features(tmp_path / "f")
+    taken = found.regions.take(found.number(pl.Series(["c", "b"])))
+
+    assert isinstance(found.regions.values, np.memmap)
+    assert np.allclose(taken.v[0], blocks[2][1], atol=1e-3)
+    assert np.allclose(taken.v[1, :3], blocks[0][1], atol=1e-3)
+    assert np.allclose(taken.boxes[0], blocks[2][2], atol=1e-6)
+
+
+def test_features_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+    write_features([("a", np.ones((2, 3)), None)], tmp_path / "f")
+    np.save(tmp_path / "f" / "starts.npy", np.array([0, 5]))
+
+    with pytest.raises(FileFormatError, match="fit together"):
+        read_features(tmp_path / "f")
+
+
+def test_words_beyond_the_vocabulary_are_unknown_and_nothing_follows_the_last(vocabulary: Vocabulary) -> None:
+    found = vocabulary.read(pl.Series(["Is there a zebra?", None]))
+
+    assert [vocabulary.words[at] for at in found[0, :4]] == ["is", "there", "a", "<unknown>"]
+    assert not found[0, 4:].any()
+    assert not found[1].any()
+
+
+def test_targets_are_the_official_scores_of_few_people() -> None:
+    """One person is worth 0.3, two 0.6, three 0.9, more 1; answers beyond the vocabulary have no place."""
+    said = [*["red"] * 4, *["blue"] * 3, "green", "green", "pink"]
+    examples = pl.DataFrame({"answers": [said, ["blue"] * 10], "answer": ["red", "blue"]})
+
+    answers, scores = soft_targets(examples, Vocabulary((), ("blue", "green", "red"), ()))
+
+    assert answers[0].tolist() == [2, 0, 1]
+    assert scores[0].tolist() == pytest.approx([1.0, 0.9, 0.6])
+    assert (answers[1, 0], scores[1].tolist()) == (0, [1.0, 0.0, 0.0])
+
+
+def test_one_answer_alone_scores_one() -> None:
+    answers, scores = soft_targets(pl.DataFrame({"answer": ["b", "a", "c"]}), Vocabulary((), ("a", "b"), ()))
+
+    assert scores.tolist() == [[1.0], [1.0], [0.0]]
+    assert answers[:2].tolist() == [[1], [0]]
+
+
+def test_hints_are_one_exactly_on_the_evidence(world: Dataset, features: Features) -> None:
+    found = hints(world, features, features.number(world.examples["image"]))
+
+    objects = world.examples.join(world.images.table, on="image", how="left", maintain_order="left")["objects"]
+    for row, listed, evidence in zip(found, objects.to_list(), world.examples["evidence"].to_list(), strict=True):
+        marked = [each["box"] for each in evidence]
+        assert [at for at, one in enumerate(listed) if one["box"] in marked] == np.flatnonzero(row > 0.99).tolist()
+
+
+def test_words_of_the_type_cannot_be_critical(world: Dataset, vocabulary: Vocabulary) -> None:
+    some = world.examples.filter(pl.col("question_type") == "what color is the")
+
+    found = open_words(some, vocabulary)
+
+    assert not found[:, :4].any()
+    assert found[:, 4].all()
+
+
+def test_validation_is_held_out_by_image_where_there_is_none(world: Dataset) -> None:
+    data = world.take(pl.col("split") != "val")
+
+    parts = divide(data, 0)
+
+    held, learned = (set(parts[name].examples["image"]) for name in ("val", "train"))
+    assert held
+    assert not held & learned
+    assert len(held | learned) == data.take(pl.col("split") == "train").examples["image"].n_unique()
+
+
+def test_arrays_count_what_networks_are_made_for(world: Dataset, features: Features, vocabulary: Vocabulary) -> None:
+    arrays = make_arrays(divide(world, 0), vocabulary, features)
+
+    assert arrays.watched == ("val", "test")
+    assert arrays.splits["train"].q.max() < arrays.words
+    assert arrays.splits["train"].answers.max() < arrays.answers
+    assert arrays.splits["train"].qtype.max() < arrays.types == 9
+
+
+def test_a_probe_shows_listed_regions_that_are_not_covered(
+    world: Dataset, features: Features, vocabulary: Vocabulary
+) -> None:
+    table = world.images.table
+    image, objects = table["image"][0], table["objects"][0].to_list()
+    shown = pl.DataFrame(
+        {
+            "image": [image, image, image, None],
+            "question": ["is there a cat?", "is there a cat?", None, "is there a cat?"],
+            "visible": [[0, 2], None, None, None],
+            "hidden": [None, [objects[1]["box"]], None, None],
+            "removal": [None, None, "image=blank", None],
+        },
+        schema_overrides={"visible": pl.List(pl.Int64), "hidden": pl.List(pl.Array(pl.Float64, 4))},
+    )
+
+    found = encode_shown(shown, world.images, vocabulary, features)
+
+    n = len(objects)
+    assert found.seen is not None
+    assert np.flatnonzero(found.seen[0]).tolist() == [0, 2]
+    assert np.flatnonzero(~found.seen[1, :n]).tolist() == [1]
+    assert (found.image >= 0).tolist() == [True, True, False, False]
+    assert not found.q[2].any()
+
+
+def test_other_answers_change_nothing_but_the_targets(
+    world: Dataset, features: Features, vocabulary: Vocabulary
+) -> None:
+    """Nothing of the reference answer reaches what a network is shown."""
+    other = replace(world, examples=world.examples.with_columns(answers=pl.lit([["no"] * 10]).list.first()))
+
+    one, two = (encode(data, vocabulary, features) for data in (world, other))
+
+    assert not np.array_equal(one.answers, two.answers) or not np.array_equal(one.scores, two.scores)
+    for name in ("q", "image", "qtype", "qmask", "program", "hints", "cand"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))

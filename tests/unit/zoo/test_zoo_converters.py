@@ -1,0 +1,127 @@
+"""Published features become a folder that is mapped into memory, region by region as they were."""
+
+import base64
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyechart.errors import FileFormatError, MissingExtraError, SettingError
+from eyechart.zoo import converters
+from eyechart.zoo.converters import convert
+from eyechart.zoo.features import read_features
+
+RNG = np.random.default_rng(0)
+MADE = {
+    "9": (RNG.random((2, 6), np.float32), np.array([[0, 0, 50, 20], [10, 10, 100, 40]], np.float32)),
+    "123": (RNG.random((3, 6), np.float32), np.array([[0, 0, 100, 40]] * 3, np.float32)),
+}
+SIZE = (100, 40)
+
+
+def tsv_line(image: str) -> str:
+    values, boxes = (base64.b64encode(part.tobytes()).decode() for part in MADE[image])
+    return "\t".join([image, *map(str, SIZE), str(len(MADE[image][0])), boxes, values]) + "\n"
+
+
+def check(folder: Path, names: dict[str, str]) -> None:
+    found = read_features(folder)
+    for image, name in names.items():
+        values, boxes = MADE[image]
+        taken = found.regions.take(found.number(pl.Series([name])))
+        assert np.allclose(taken.v[0, : len(values)], values, atol=1e-3)
+        assert np.allclose(taken.boxes[0, : len(boxes)], boxes / np.array([*SIZE, *SIZE]))
+        assert taken.seen.sum() == len(values)
+
+
+def test_bottom_up_features_are_read_packed_or_not(tmp_path: Path) -> None:
+    (tmp_path / "tsv").mkdir()
+    (tmp_path / "tsv" / "one.tsv").write_text(tsv_line("9"))
+    with gzip.open(tmp_path / "tsv" / "two.tsv.gz", "wt") as file:
+        file.write(tsv_line("123"))
+
+    convert("bottom-up", tmp_path / "tsv", tmp_path / "out", "{:06}.jpg")
+
+    check(tmp_path / "out", {"9": "000009.jpg", "123": "000123.jpg"})
+
+
+def test_a_line_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(tsv_line("9") + tsv_line("123")[:-40] + "\n")
+
+    with pytest.raises(FileFormatError, match="line 2"):
+        convert("bottom-up", tmp_path / "a.tsv", tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_file_an_image_is_read(tmp_path: Path) -> None:
+    (tmp_path / "npz").mkdir()
+    for name, (values, boxes) in MADE.items():
+        np.savez(tmp_path / "npz" / f"{name}.npz", x=values, bbox=boxes, image_w=SIZE[0], image_h=SIZE[1])
+
+    convert("npz", tmp_path / "npz", tmp_path / "out")
+
+    check(tmp_path / "out", {name: name for name in MADE})
+
+
+class Hdf5(dict[str, np.ndarray]):
+    """What h5py gives for a file, for these readers: arrays by name, to be closed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+
+def padded(part: np.ndarray, n: int) -> np.ndarray:
+    return np.pad(part, ((0, n - len(part)), (0, 0)))
+
+
+def test_object_features_of_gqa_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, told = {}, {}
+    for at, (name, (values, boxes)) in enumerate(MADE.items()):
+        files[f"gqa_objects_{at}.h5"] = Hdf5(features=padded(values, 5)[None], bboxes=padded(boxes, 5)[None])
+        told[name] = {"file": at, "idx": 0, "objectsNum": len(values), "width": SIZE[0], "height": SIZE[1]}
+    (tmp_path / "gqa_objects_info.json").write_text(json.dumps(told))
+    monkeypatch.setattr(converters, "_open_hdf5", lambda file: files[file.name])
+
+    convert("gqa", tmp_path, tmp_path / "out")
+
+    check(tmp_path / "out", {name: name for name in MADE})
+
+
+def test_one_array_over_all_images_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scale = np.array([*SIZE, *SIZE])
+    found = Hdf5(
+        features=np.stack([padded(values, 3) for values, _ in MADE.values()]),
+        boxes=np.stack([padded(boxes / scale, 3) for _, boxes in MADE.values()]),
+        ids=np.array([name.encode() for name in MADE]),
+        counts=np.array([2, 3]),
+    )
+    monkeypatch.setattr(converters, "_open_hdf5", lambda _: found)
+
+    convert("hdf5", tmp_path, tmp_path / "out")
+
+    check(tmp_path / "out", {name: name for name in MADE})
+
+
+def test_a_missing_library_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h5py", None)
+
+    with pytest.raises(MissingExtraError, match="pip install h5py"):
+        convert("hdf5", tmp_path, tmp_path / "out")
+
+
+def test_unknown_kinds_and_places_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="bottom-up"):
+        convert("tsv", tmp_path, tmp_path / "out")
+    with pytest.raises(FileFormatError, match="nowhere"):
+        convert("npz", tmp_path / "nowhere", tmp_path / "out")
+    with pytest.raises(FileFormatError, match="gqa_objects_info"):
+        convert("gqa", tmp_path, tmp_path / "out")

@@ -1,0 +1,305 @@
+"""Training learns, stops, goes on and refuses as it says."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
+from eyechart.world import Settings, make_world
+from eyechart.zoo.arrays import TrainingArrays
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.debias import Plain
+from eyechart.zoo.features import open_features
+from eyechart.zoo.folder import Folder
+from eyechart.zoo.methods import make_method
+from eyechart.zoo.models import make_network
+from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.prepare import divide, make_arrays
+from eyechart.zoo.shelf import Deck, Shelf
+from eyechart.zoo.trainer import Wanted, train_into
+from eyechart.zoo.training import Course, Epoch, Training, last_stage, seed_all
+from eyechart.zoo.vocabulary import Vocabulary
+from eyechart.zoo.word_vectors import put_in, read_word_vectors
+
+QUICK = Course("adam", 5e-3, 64, 3, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return make_world(Settings(images=120)).data
+
+
+@pytest.fixture(scope="module")
+def arrays(world: Dataset) -> TrainingArrays:
+    parts = divide(world, 0)
+    return make_arrays(parts, Vocabulary.of(parts["train"]), open_features(world.images))
+
+
+@pytest.fixture(scope="module")
+def start(arrays: TrainingArrays) -> Callable[..., Training]:
+    def make(model: str = "updn", method: str = "plain", course: Course = QUICK) -> Training:
+        seed_all(course.seed)
+        examples = len(arrays.splits["train"])
+        sizes = Sizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types, examples)
+        network = make_network(model, sizes)
+        return Training(network, make_method(method, network), arrays, course)
+
+    return make
+
+
+def weights(training: Training) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in training.model.state_dict().items()}
+
+
+def test_a_network_that_looks_beats_the_prior_where_shortcuts_are_gone() -> None:
+    """The symbolic network learns what it sees; the prior stays with the most frequent answer of the type."""
+    world = make_world(Settings(images=400, test_strength=0.2)).data
+    parts = divide(world, 0)
+    arrays = make_arrays(parts, Vocabulary.of(parts["train"]), open_features(world.images))
+    found = {}
+    for name, epochs in (("prior", 1), ("symbolic", 8)):
+        seed_all(0)
+        network = make_network(name, Sizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types))
+        course = Course("adam", 3e-2, 64, epochs, device="cpu")
+        found[name] = Training(network, make_method("plain", network), arrays, course).run()[-1].accuracy
+
+    assert found["symbolic"]["val"] > found["prior"]["val"] + 0.15
+    assert found["symbolic"]["test"] > found["prior"]["test"] + 0.25
+
+
+def test_the_prior_says_the_most_frequent_answer_of_each_type(
+    arrays: TrainingArrays, start: Callable[..., Training]
+) -> None:
+    training = start("prior", course=replace(QUICK, epochs=1))
+    training.run()
+
+    said = training.answer(training.decks["val"]).numpy()
+
+    train, val = arrays.splits["train"], arrays.splits["val"]
+    totals = np.zeros((arrays.types, arrays.answers))
+    rows = np.arange(len(train))[:, None]
+    each = np.zeros((len(train), arrays.answers))
+    np.maximum.at(each, (rows, train.answers), train.scores)
+    np.add.at(totals, train.qtype, each)
+    assert np.array_equal(said, totals[val.qtype].argmax(1))
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_one_others(start: Callable[..., Training]) -> None:
+    short = replace(QUICK, epochs=1)
+    runs = [start(course=replace(short, seed=seed)) for seed in (0, 0, 1)]
+    for each in runs:
+        each.run()
+    one, again, other = (weights(each) for each in runs)
+
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("method", ["plain", "lmh-l", "lff", "plain@1,hint"])
+def test_training_that_stopped_goes_on_as_if_it_had_not(
+    method: str, start: Callable[..., Training], tmp_path: Path
+) -> None:
+    whole = start(method=method)
+    whole.run()
+
+    def keep_two(epoch: Epoch, now: Training) -> None:
+        Folder(tmp_path).keep(now.state(), epoch)
+        if epoch.number == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        start(method=method).run(keep_two)
+    second = start(method=method)
+    state = Folder(tmp_path).state()
+    assert state is not None
+    second.go_on(state)
+    second.run()
+
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(second)[name]), name
+    assert [each.accuracy for each in whole.epochs] == [each.accuracy for each in second.epochs]
+
+
+def test_what_is_kept_is_chosen_on_validation_alone(
+    start: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best epoch is that of the highest score on `val`, whatever the other split says."""
+    scores = {"val": iter([0.2, 0.5, 0.4]), "test": iter([0.9, 0.1, 1.0])}
+    monkeypatch.setattr(Training, "score", lambda _, split: next(scores[split]))
+
+    found = start("prior").run()
+
+    assert [each.best for each in found] == [True, True, False]
+    assert [each.accuracy["test"] for each in found] == [0.9, 0.1, 1.0]
+
+
+def test_patience_ends_training(start: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Training, "score", lambda *_: 0.5)
+
+    assert len(start("prior", course=replace(QUICK, epochs=9, patience=2)).run()) == 3
+
+
+def test_no_epoch_of_a_stage_that_others_follow_is_kept(start: Callable[..., Training]) -> None:
+    training = start("prior", "plain@1,plain@1,plain-ce")
+
+    assert last_stage(training.debias) == 2
+    assert [each.best for each in training.run()] == [False, False, True]
+
+
+def test_a_method_that_tunes_has_its_own_rate_in_its_stage(start: Callable[..., Training]) -> None:
+    rates = []
+    start("updn", "plain@1,esr", replace(QUICK, epochs=2)).run(
+        lambda _, now: rates.append(now.optimizer.param_groups[0]["lr"])
+    )
+
+    assert rates == [5e-3, 2e-6]
+
+
+def test_the_rate_rises_over_the_first_epochs(start: Callable[..., Training]) -> None:
+    rates = []
+    start("prior", course=replace(QUICK, warmup=2)).run(
+        lambda _, now: rates.append(now.optimizer.param_groups[0]["lr"])
+    )
+
+    assert rates == pytest.approx([5e-3 / 3, 1e-2 / 3, 5e-3])
+
+
+class Broken(Plain):
+    """Give a loss that is no number from the second epoch on."""
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.now = epoch
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        return super().forward(model, batch) * (torch.nan if self.now else 1)
+
+
+def test_a_loss_that_is_no_number_stops_with_the_last_good_epoch_kept(
+    start: Callable[..., Training], tmp_path: Path
+) -> None:
+    training = start("question-only")
+    training.debias = Broken(training.model)
+
+    with pytest.raises(ModelError, match=r"finite loss.*nan in epoch 1"):
+        training.run(lambda epoch, now: Folder(tmp_path).keep(now.state(), epoch))
+
+    state = Folder(tmp_path).state()
+    assert state is not None
+    assert len(state["epochs"]) == 1
+    assert all(bool(value.isfinite().all()) for value in state["model"].values())
+
+
+def test_memory_that_runs_out_says_what_to_lower(
+    start: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise torch.OutOfMemoryError
+
+    training = start("prior")
+    monkeypatch.setattr(training, "_step", refuse)
+
+    with pytest.raises(ModelError, match="lower the batch size"):
+        training.run()
+
+
+def test_a_method_that_needs_hints_refuses_data_without(arrays: TrainingArrays) -> None:
+    bare = {name: replace(each, hints=None) for name, each in arrays.splits.items()}
+    network = make_network("updn", Sizes(arrays.words, arrays.answers, 80, 16, 16))
+
+    with pytest.raises(DataError, match="'hints'"):
+        Training(network, make_method("hint", network), replace(arrays, splits=bare), QUICK)
+
+
+def test_features_that_do_not_fit_are_fetched_as_if_they_did(arrays: TrainingArrays) -> None:
+    device, rows = torch.device("cpu"), torch.tensor([3, 0, 7])
+    held, fetched = (
+        Deck(arrays.splits["val"], Shelf(arrays.regions, device, room), arrays.answers).batch(rows)
+        for room in (None, 0)
+    )
+
+    for name in ("v", "boxes", "v_mask", "q", "a"):
+        assert torch.equal(getattr(held, name), getattr(fetched, name)), name
+
+
+def test_unknown_optimizers_are_refused() -> None:
+    with pytest.raises(SettingError, match="adamax"):
+        Course("sgd")
+
+
+def small(model: str = "question-only", **changes: object) -> Wanted:
+    return replace(Wanted(model, epochs=2, batch=64, hidden=16, device="cpu"), **changes)  # type: ignore[arg-type]
+
+
+def test_a_folder_goes_on_with_more_epochs_and_refuses_another_training(world: Dataset, tmp_path: Path) -> None:
+    heard: list[Epoch] = []
+    for epochs in (1, 2):
+        train_into(tmp_path / "m", world, small(epochs=epochs), heard.append)
+
+    assert [each.number for each in heard] == [0, 1]
+    with pytest.raises(SettingError, match="another course"):
+        train_into(tmp_path / "m", world, small(rate=0.1), heard.append)
+    with pytest.raises(SettingError, match="vocabulary"):
+        train_into(tmp_path / "m", world.sample(100), small(), heard.append)
+
+
+def test_answers_of_every_epoch_are_kept_where_asked_for(world: Dataset, tmp_path: Path) -> None:
+    import polars as pl
+
+    train_into(tmp_path / "m", world, small(keep_predictions=True), lambda _: None)
+
+    files = sorted((tmp_path / "m" / "predictions").glob("*"))
+    kept = pl.read_parquet(files[1])
+    wanted = world.examples.filter(pl.col("split") != "train")["id"]
+    assert [file.name for file in files] == ["epoch-000.parquet", "epoch-001.parquet"]
+    assert sorted(kept["id"]) == sorted(wanted)
+
+
+def test_a_model_trained_elsewhere_is_tuned_on(world: Dataset, tmp_path: Path) -> None:
+    """It keeps the vocabulary of where it comes from, and says on what it was trained before."""
+    train_into(tmp_path / "first", world, small(), lambda _: None)
+    other = make_world(Settings(seed=5, images=60)).data
+    told = train_into(tmp_path / "second", other, small(init=f"zoo:{tmp_path / 'first'}"), lambda _: None)
+
+    assert told.pretrained_on == ("world-0",)
+    assert Folder(tmp_path / "second").vocabulary == Folder(tmp_path / "first").vocabulary
+    with pytest.raises(ModelError, match="a trained updn"):
+        train_into(tmp_path / "third", other, small("updn", init=f"zoo:{tmp_path / 'first'}"), lambda _: None)
+
+
+def test_methods_that_train_on_an_audit_say_so(world: Dataset, tmp_path: Path) -> None:
+    told = train_into(tmp_path / "m", world, small("updn", method="lmh+randimg", epochs=1), lambda _: None)
+
+    assert told.trained_on_the_metric == ("perception",)
+
+
+def test_words_start_from_their_vectors_where_a_file_knows_them(tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text("2 3\nis 1 2 3\nzebra 4 5 6\nthere 7 8 9\n")
+    words = ("", "<unknown>", "there", "cat", "is")
+    network = make_network("question-only", Sizes(5, 4, 3, 8, 3))
+    before = network.embedding.weight.detach().clone()
+
+    put_in(network, read_word_vectors(tmp_path / "glove.txt", words))
+
+    assert network.embedding.weight[[4, 2]].tolist() == [[1, 2, 3], [7, 8, 9]]
+    assert torch.equal(network.embedding.weight[[0, 1, 3]], before[[0, 1, 3]])
+
+
+def test_a_file_without_word_vectors_is_refused(world: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text("is 1 2\nthere 1 2 3\n")
+
+    with pytest.raises(FileFormatError, match="different lengths"):
+        train_into(tmp_path / "m", world, small(words=tmp_path / "glove.txt"), lambda _: None)
+
+
+def test_a_network_takes_the_width_of_the_word_vectors(world: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text("is 1 2\nthere 1 2\n")
+
+    told = train_into(tmp_path / "m", world, small(words=tmp_path / "glove.txt", epochs=1), lambda _: None)
+
+    assert told.sizes["embedding"] == 2
