@@ -194,7 +194,7 @@ def test_failures_are_counted_and_bounded(world: Dataset) -> None:
     failed = counts.filter(pl.col("status") == "failed")
     assert failed.filter(pl.col("condition") == "plain")["n"].item() >= 1
     draws = failed.filter(pl.col("condition") != "plain")["n"].sum()
-    assert draws >= 4 * 120
+    assert draws > 450  # a fifth of 2,400, less the few that repeat a donor and are not asked again
     assert found[BOUNDS[1]].value == pytest.approx(found[BOUNDS[0]].value - draws / 2400)
     assert found[BOUNDS[1]].value < found["perception"].value < found[BOUNDS[0]].value + 0.02
 

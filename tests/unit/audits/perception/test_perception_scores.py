@@ -1,5 +1,7 @@
 """The scores are those of the paper's equations, its printed tables and brute force."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from eyechart.audits.perception.drawn import changed, perceived, without
 from eyechart.audits.perception.measures import Ruler
 from eyechart.audits.perception.removals import Removal
 from eyechart.hashing import hash_text, uniform
+from eyechart.layout import Layout
 from eyechart.readers import read
 from eyechart.verbs import audit
 
@@ -78,13 +81,12 @@ def test_tables_6_and_7_divide_by_the_majority(
     assert found["perception / model", "image"] == pytest.approx(model, abs=0.05)
 
 
-def test_scores_are_those_of_a_loop_over_examples_and_draws() -> None:
-    """Eq. 1 to 5 by hand, from the probes and answers of a run."""
+def test_scores_are_those_of_a_loop_over_examples_and_draws(tmp_path: Path) -> None:
+    """Eq. 1 to 5 by hand, from the answers of a run."""
     data = read("world", seed=3, images=60)
-    kept: list[pl.DataFrame] = []
-    spy = Spy(kept)
-    result = audit(data, spy, [PerceptionAudit(draws=3)])["perception"]
-    answers = pl.concat(kept)
+    model = "mix:seer=0.6,guesser=0.4"
+    result = audit(data, f"world:{model}", [PerceptionAudit(draws=3)], to=tmp_path / "run")["perception"]
+    answers = Layout(tmp_path / "run").answers(model).answers
     said = {(row["id"], row["condition"]): row["answer"] for row in answers.iter_rows(named=True)}
     truth = dict(data.examples.select("id", "answer").iter_rows())
     judged = [row["id"] for row in data.examples.iter_rows(named=True) if row["split"] == "test"]
@@ -99,22 +101,6 @@ def test_scores_are_those_of_a_loop_over_examples_and_draws() -> None:
     assert result.measure("perception / model", "image").value == pytest.approx(np.mean(losses) / mean_right)
     assert result.rows["id"].to_list() == sorted(judged)
     assert result.rows[perceived("image")].to_list() == pytest.approx([losses[judged.index(i)] for i in sorted(judged)])
-
-
-class Spy:
-    """Answer by what is seen, and remember it."""
-
-    name = "spy"
-
-    def __init__(self, kept: list[pl.DataFrame]) -> None:
-        self.kept = kept
-
-    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        from eyechart.models import load
-
-        answers = load("world:mix:seer=0.6,guesser=0.4").answer(probes, images)
-        self.kept.append(probes.select("id", "condition").join(answers, on="id", validate="1:1"))
-        return answers
 
 
 @pytest.fixture(scope="module")
