@@ -24,7 +24,7 @@ from eyechart.run import Run
 from eyechart.scoring import SCORES
 from eyechart.writers import EXPORTS
 
-DEMO_MODELS = ("seer", "cheater", "blind", "deaf", "guesser", "mix:seer=0.7,blind=0.3")
+DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
 _MAP_HELP = "Our name = their column, as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, as `images=500`; again for more."

@@ -12,7 +12,7 @@ from eyechart.result import Result, View, ViewKind
 
 ColumnKind = Literal["text", "share", "number", "count"]
 
-MOST_ROWS = 100  # a page is for reading; whole tables lie in the run folder
+MOST_ROWS = 60  # a page is for reading; whole tables lie in the run folder
 MOST_POINTS = 2000
 BINS = 20
 VALUE_ROLES: dict[ViewKind, tuple[str, ...]] = {

@@ -23,8 +23,8 @@ from eyechart.tables import BOX
 
 SEEN: dict[str, pl.DataType | type[pl.DataType]] = {"image": pl.String, "removal": pl.String, "hidden": pl.List(BOX)}
 SHOWN_AS_PICTURE = ("image", "hidden", "removal", "boxes")
-SIDE = 320  # of a thumbnail, at most, in pixels
-QUALITY = 72
+SIDE = 240  # of a thumbnail, at most, in pixels
+QUALITY = 60
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from eyechart.reporting.links import as_csv
 from eyechart.result import State
 
 FEW = 12  # rows of a table that stand open; longer ones are folded
+WORDS = ("said", "note")  # of a measure, which stand on the page
 FEW_MODELS = 2  # whose sections stand open
 MOST_POINTS = 200  # of a scatter that are also worth a table
 BADGES: dict[State, tuple[str, str]] = {  # a sign and words, so that colour is never the only difference
@@ -140,7 +141,9 @@ def _block(section: Section, anchor: str, thumbnails: Thumbnails, *, few: bool) 
         groups=_groups(section.measures),
         figures=tuple(_figure(drawing, f"{anchor}-{place}", thumbnails) for place, drawing in drawings),
         counts=count_grid(section.counts),
-        csv=as_csv([asdict(row) for row in section.measures]),
+        csv=as_csv(
+            [{name: value for name, value in asdict(row).items() if name not in WORDS} for row in section.measures]
+        ),
         open=section.role == "study" or few,
     )
 

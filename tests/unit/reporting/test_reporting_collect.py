@@ -262,7 +262,7 @@ def test_words_are_counted(kinds: Result) -> None:
     assert found.kind == "bars"
 
 
-@pytest.mark.parametrize(("kind", "most"), [("scatter", 2000), ("table", 100), ("bars", 100)])
+@pytest.mark.parametrize(("kind", "most"), [("scatter", 2000), ("table", 60), ("bars", 60)])
 def test_a_page_stays_small_whatever_the_table(result: Result, kind: str, most: int) -> None:
     rows = pl.DataFrame({"id": [f"{n:05}" for n in range(7000)], "v": range(7000)})
 
