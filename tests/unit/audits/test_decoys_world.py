@@ -33,10 +33,10 @@ def test_planted_foils_give_the_answer_away(study: Result) -> None:
     assert over_chance(study, "A", "orig") > 0.15
 
 
-@pytest.mark.parametrize(("options", "most"), [("iou", 0.02), ("qou", 0.04), ("iou+qou", 0.02)])
-def test_neutral_decoys_leave_next_to_nothing_to_answers_alone(study: Result, options: str, most: float) -> None:
-    """With other seeds the prior rule keeps up to 4 points on `qou` alone; the repaired set is `iou+qou`."""
-    assert abs(over_chance(study, "prior rule", options)) <= most
+@pytest.mark.parametrize("options", MADE)
+def test_neutral_decoys_leave_next_to_nothing_to_answers_alone(study: Result, options: str) -> None:
+    """This world keeps to it; in others the prior rule has up to 3.6 points on `qou` alone (docs/audits/decoys.md)."""
+    assert abs(over_chance(study, "prior rule", options)) <= 0.02
     assert abs(over_chance(study, "A", options)) <= 0.04
 
 
