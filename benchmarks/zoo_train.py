@@ -84,6 +84,7 @@ def _ask(training: Training, bundle: Bundle, condition: str) -> Array:
 def work(file: Path, tasks: mp.Queue, done: mp.Queue, device: str, epochs: int | None) -> None:
     """Take rows until there is none left; a row that fails says why and the next one goes on."""
     torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high")  # TensorFloat-32 where there is a GPU
     bundle = Bundle(file)
     while True:
         try:

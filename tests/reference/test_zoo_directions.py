@@ -105,6 +105,7 @@ def trained(method: str, model: str = "updn") -> Judged:
         for group in optimizer.param_groups:
             group["lr"] = debias.rate or 2e-3
         for chosen in torch.randperm(TRAIN).split(SIZE):
+            debias.begin_step()
             optimizer.zero_grad()
             debias(network, rows(train, chosen).to(bias=train.bias[chosen])).backward()
             torch.nn.utils.clip_grad_norm_(parameters, 0.25)

@@ -1,5 +1,7 @@
 """What every method of bias reduction is: a loss over a network and a batch, and a way to answer."""
 
+from collections.abc import Hashable
+
 import torch
 from torch import Tensor, nn
 
@@ -38,6 +40,10 @@ class Debias(nn.Module):
     def begin_epoch(self, epoch: int) -> None:
         """Hear that an epoch (from 0) begins."""
 
+    def begin_step(self) -> Hashable:
+        """Draw what kind of step comes next, and name it: all steps of a kind run the same operations."""
+        return None
+
 
 class Plain(Debias):
     """Lower bce(s, a) and nothing else."""
@@ -74,6 +80,10 @@ class Decorator(Debias):
         """Pass the news on."""
         self.base.begin_epoch(epoch)
 
+    def begin_step(self) -> Hashable:
+        """Take steps of the kinds of the method below."""
+        return self.base.begin_step()
+
 
 class Then(Debias):
     """Train by one method for some epochs and by another from then on."""
@@ -101,6 +111,10 @@ class Then(Debias):
         self.epoch = epoch
         self._now().begin_epoch(epoch if epoch < self.n_epochs else epoch - self.n_epochs)
         self.rate = self._now().rate
+
+    def begin_step(self) -> Hashable:
+        """Take steps of the kinds of the method whose turn it is."""
+        return self.epoch < self.n_epochs, self._now().begin_step()
 
     def get_extra_state(self) -> Tensor:
         """Keep the epoch with the weights, so that a loaded method answers by the stage it ended in."""

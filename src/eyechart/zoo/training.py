@@ -6,7 +6,7 @@ that training that stops after an epoch and goes on gives the same as training t
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ from torch import Tensor
 
 from eyechart.errors import DataError, ModelError, SettingError
 from eyechart.zoo.arrays import Array, TrainingArrays
-from eyechart.zoo.batch import Batch
 from eyechart.zoo.bias import PRIOR, Bias, frozen_bias, prior_bias
 from eyechart.zoo.debias import Debias, Then
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.recording import Recorder
 from eyechart.zoo.shelf import Deck, Shelf
 
 State = dict[str, Any]
@@ -100,7 +100,9 @@ class Training:
         self.decks = {name: self.deck(name) for name in ("train", *self.arrays.watched)}
         self.decks["train"].keep_only((*self.model.needs, *self.debias.needs))
         held = [*self.model.parameters(), *self.debias.parameters()]
-        self.optimizer = OPTIMIZERS[self.course.optimizer](held, lr=self.course.rate)  # type: ignore[call-arg]  # every one has it
+        self.recorded = self.device.type == "cuda" and self.shelf.held is not None
+        kind = OPTIMIZERS[self.course.optimizer]
+        self.optimizer = kind(held, lr=self.course.rate, capturable=self.recorded)  # type: ignore[call-arg]  # every one has them
         self.teacher: Network | None = None
         self._check_needs()
 
@@ -112,10 +114,10 @@ class Training:
 
     def run(self, on_epoch: OnEpoch = ignore) -> list[Epoch]:
         """Train until the epochs are over or patience is; `on_epoch` hears of each, with everything in place."""
-        bias = self._bias()
+        take = self._taker(self._bias())
         while len(self.epochs) < self.course.epochs and not self._is_over():
             number, began = len(self.epochs), time.perf_counter()
-            loss = self._epoch(number, bias)
+            loss = self._epoch(number, take)
             accuracy = {name: self.score(name) for name in self.arrays.watched}
             best = self._is_best(number, accuracy["val"])
             self.epochs.append(Epoch(number, loss, accuracy, time.perf_counter() - began, best))
@@ -157,7 +159,7 @@ class Training:
             self.teacher.load_state_dict(state["teacher"])
         self.epochs = [Epoch(*each) for each in state["epochs"]]
 
-    def _epoch(self, number: int, bias: Bias | None) -> float:
+    def _epoch(self, number: int, take: Callable[[Tensor, Hashable], Tensor]) -> float:
         """Take one step for every batch and give the mean loss."""
         seed_all(self.course.seed, number)
         self.model.train()
@@ -169,8 +171,8 @@ class Training:
         )
         total, steps = torch.zeros((), device=self.device), 0
         try:
-            for batch in self.decks["train"].batches(self.course.batch, order):
-                total += self._step(batch, bias)
+            for rows in torch.split(order.to(self.device), self.course.batch):
+                total += take(rows, (self.debias.begin_step(), self._rate))
                 steps += 1
         except torch.OutOfMemoryError:
             advice = "lower the batch size or the hidden size"
@@ -179,7 +181,14 @@ class Training:
         self._check_finite(total, number)
         return float(total) / max(steps, 1)
 
-    def _step(self, batch: Batch, bias: Bias | None) -> Tensor:
+    def _taker(self, bias: Bias | None) -> Callable[[Tensor, Hashable], Tensor]:
+        """Make what takes a step for some examples: recorded where everything lies on a GPU."""
+        if self.recorded:
+            return Recorder(lambda rows: self._step(rows, bias), self.course.batch, self.device)
+        return lambda rows, _: self._step(rows, bias)
+
+    def _step(self, rows: Tensor, bias: Bias | None) -> Tensor:
+        batch = self.decks["train"].batch(rows)
         if bias is not None:
             batch = batch.to(bias=bias(batch))
         self.optimizer.zero_grad(set_to_none=True)
@@ -198,8 +207,9 @@ class Training:
         """Let the rate rise in the first epochs; a method that tunes a trained network has one of its own."""
         own = self.debias.rate if self.course.tuned or isinstance(self.debias, Then) else None
         rising = min(1.0, (number + 1) / (self.course.warmup + 1))
+        self._rate = self.course.rate * rising if own is None else own
         for group in self.optimizer.param_groups:
-            group["lr"] = self.course.rate * rising if own is None else own
+            group["lr"] = self._rate
 
     def _bias(self) -> Bias | None:
         source = self.debias.bias_from

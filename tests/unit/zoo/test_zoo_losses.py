@@ -28,6 +28,7 @@ class Case(NamedTuple):
     def loss(self, name: str) -> tuple[float, Debias]:
         torch.manual_seed(1)
         method = make_method(name, self.toy).double()
+        method.begin_step()
         torch.manual_seed(2)
         return float(method(self.toy, self.batch).detach()), method
 

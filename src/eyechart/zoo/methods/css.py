@@ -9,13 +9,14 @@ The authors' code computes which regions to keep in the order of gradients and a
 were, do as well: `CSSLabels`. Both losses make one step here, two in the authors' code.
 """
 
+from collections.abc import Hashable
 from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.debias import Decorator
+from eyechart.zoo.debias import Debias, Decorator
 from eyechart.zoo.editing import drop
 from eyechart.zoo.losses import gradient, wanted
 from eyechart.zoo.network import Network
@@ -39,10 +40,19 @@ class CSS(Decorator):
     edit_inputs: ClassVar[bool] = True
     as_in_code: ClassVar[bool] = False
 
+    def __init__(self, model: Network, base: Debias | None = None) -> None:
+        super().__init__(model, base)
+        self.hides_words = True
+
+    def begin_step(self) -> Hashable:
+        """Draw whether words or regions are hidden."""
+        self.hides_words = bool(torch.rand(()) < WORDS_SHARE)
+        return self.hides_words, super().begin_step()
+
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Give L = base(batch) + base(batch without its critical part, and its labels)."""
         loss: Tensor = self.base(model, batch)
-        pair = hide_words(model, batch) if torch.rand(()) < WORDS_SHARE else self._hide_regions(model, batch)
+        pair = hide_words(model, batch) if self.hides_words else self._hide_regions(model, batch)
         labels = take_answers(model, pair.critical)
         edited = pair.without if self.edit_inputs else batch
         added: Tensor = self.base(model, edited.to(a=labels))
