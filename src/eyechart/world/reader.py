@@ -1,10 +1,12 @@
 """An answerer that sees pixels: it finds the objects of a rendered world by colour and shape, and answers from them.
 
-Every cell of the grid is cut to the pixels that have a colour of the world; where they are exactly a known silhouette
-(outline, one colour inside, perhaps a mark), that object is there. An object that is hidden in part is not recognised.
+Every patch of pixels that hang together and have a colour of the world is cut out; where they are exactly a known
+silhouette (outline, one colour inside, perhaps a mark), that object is there, be the picture whole or cut to a part. An
+object that is hidden in part is not recognised.
 The reader is handed nothing but the picture and the question: `visible` and `hidden` mean nothing to it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -17,7 +19,7 @@ from eyechart.dataset import Images
 from eyechart.pictures import Picture, show_pictures
 from eyechart.pixels import Pixels
 from eyechart.tables import BOX
-from eyechart.world.cells import CELL, COLUMNS, HEIGHT, ROWS, WIDTH
+from eyechart.world.cells import HEIGHT, WIDTH
 from eyechart.world.program import answer_from, find_objects
 from eyechart.world.shapes import MARKS
 from eyechart.world.sight import read_probes
@@ -68,6 +70,14 @@ class Look(NamedTuple):
     whole: bool
 
 
+class Patch(NamedTuple):
+    """A part of a picture, and where it begins."""
+
+    codes: Codes
+    left: int
+    top: int
+
+
 class Form(NamedTuple):
     """What a pattern of pixels is, and where in its box it begins."""
 
@@ -81,12 +91,19 @@ class Form(NamedTuple):
 @lru_cache(maxsize=256)
 def _look(picture: Picture) -> Look:
     codes = _code(picture.pixels)
-    if codes.shape != (HEIGHT, WIDTH):
-        return Look(picture.key, (), whole=False)
-    corners = ((line * CELL, column * CELL) for line in range(ROWS) for column in range(COLUMNS))
-    found = (_recognise(codes[top : top + CELL, left : left + CELL], left, top) for top, left in corners)
+    found = (_recognise(patch) for patch in _patches(codes))
     things = tuple((picture.key, index, *thing) for index, thing in enumerate(filter(None, found)))
-    return Look(picture.key, things, whole=bool((codes != FOREIGN).all()))
+    return Look(picture.key, things, whole=codes.shape == (HEIGHT, WIDTH) and bool((codes != FOREIGN).all()))
+
+
+def _patches(codes: Codes) -> Iterator[Patch]:
+    """Cut out what hangs together; some objects are drawn with gaps of a pixel or two."""
+    from scipy.ndimage import binary_dilation, find_objects, label
+
+    drawn, around = codes > GROUND, np.ones((3, 3))
+    numbers = label(binary_dilation(drawn, around), around)[0] * drawn
+    for number, at in enumerate(find_objects(numbers), 1):
+        yield Patch(np.where(numbers[at] == number, codes[at], GROUND), at[1].start, at[0].start)
 
 
 def _code(pixels: Pixels) -> Codes:
@@ -107,18 +124,13 @@ def _palette() -> Codes:
     return codes
 
 
-def _recognise(cell: Codes, left: int, top: int) -> Thing | None:
-    """Find the object of a cell: label, box, color, size, action."""
-    drawn = cell > GROUND
-    if not drawn.any():
-        return None
-    lines, columns = (np.flatnonzero(drawn.any(axis=axis)) for axis in (1, 0))
-    cut = cell[lines[0] : lines[-1] + 1, columns[0] : columns[-1] + 1]
-    colors = np.unique(cut[cut >= FILL])
-    form = _forms().get(_pattern(cut))
+def _recognise(patch: Patch) -> Thing | None:
+    """Find the object of a patch: label, box, color, size, action."""
+    colors = np.unique(patch.codes[patch.codes >= FILL])
+    form = _forms().get(_pattern(patch.codes))
     if form is None or len(colors) != 1:
         return None
-    x, y = float(left + columns[0] - form.left), float(top + lines[0] - form.top)
+    x, y = float(patch.left - form.left), float(patch.top - form.top)
     side = SIZES[form.size]
     return form.label, [x, y, x + side, y + side], list(COLORS)[colors[0] - FILL], form.size, form.action
 

@@ -75,7 +75,9 @@ def test_mixtures_come_in_the_order_of_their_shares(world: Dataset) -> None:
     assert [one.value for one in measures] == sorted(one.value for one in measures)
 
 
-@pytest.mark.parametrize("settings", [{"hide": "mask"}, {"hide": "blur"}, {"hide": "noise"}, {"feather": 4}])
+@pytest.mark.parametrize(
+    "settings", [{"hide": "mask"}, {"hide": "blur"}, {"hide": "noise"}, {"hide": "crop"}, {"feather": 4}]
+)
 def test_who_reads_pixels_gets_the_verdict_of_who_sees_objects(drawn: Dataset, settings: dict) -> None:
     """The edits do to the rendered picture what the lists of objects say, so that both are grounded."""
     audit = GroundingAudit(**settings)
