@@ -17,7 +17,7 @@ from eyechart.dataset import Images
 from eyechart.hashing import combine, hash_text, uniform
 from eyechart.protocols import Model
 from eyechart.world.program import answer_from, find_objects
-from eyechart.world.shortcuts import PRIORS, RULES, Shortcut
+from eyechart.world.shortcuts import CROSSES, PRIORS, RULES, Shortcut
 from eyechart.world.sight import in_sight, read_probes, scene_shown, whole_pictures
 from eyechart.world.vocabulary import BIGGER, CUE_OBJECTS, QUESTION_TYPES, THERE, UNKNOWN, YES_NO
 
@@ -54,7 +54,8 @@ class Cheater:
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Follow the rules, else give the usual answer."""
         rows = read_probes(probes)
-        rules = [each for kind in self.kinds for each in RULES if each.kind == kind]
+        known = (*RULES, *(each for some in CROSSES.values() for each in some))
+        rules = [each for kind in self.kinds for each in known if each.kind == kind]
         if any(each.objects for each in rules):
             rows = _with_cues(rows, images)
         suggestions = [pl.when(fires(each)).then(pl.lit(each.answer)) for each in rules]

@@ -17,6 +17,7 @@ ANSWERERS: dict[str, Model] = {
     "cheater:word": Cheater("cheater:word", ("word",)),
     "cheater:object": Cheater("cheater:object", ("object",)),
     "cheater:pair": Cheater("cheater:pair", ("pair",)),
+    "cheater:crossed": Cheater("cheater:crossed", ("crossed",)),
     "cheater:decoy": DecoyCheater("cheater:decoy"),
 }
 MIXTURE = "mix:"

@@ -14,12 +14,12 @@ from eyechart.world.cells import HEIGHT, WIDTH
 from eyechart.world.grammar import parse_questions
 from eyechart.world.options import NO_OPTION, draw_options
 from eyechart.world.people import ask_people
-from eyechart.world.plan import NO_RULE, TYPES, Flags, Ints, Plan, draw_plan
+from eyechart.world.plan import TYPES, Flags, Ints, Plan, draw_plan
 from eyechart.world.program import ATTRIBUTES, answer_from, find_objects
 from eyechart.world.questions import ask_questions
 from eyechart.world.scenes import draw_roles, objects_table
 from eyechart.world.settings import SPLITS, Settings
-from eyechart.world.shortcuts import PRIORS, RULE_KINDS, RULE_TYPES, RULES, rule
+from eyechart.world.shortcuts import NO_RULE, PRIORS, RULE_TYPES, rules_of
 from eyechart.world.truth import make_truth
 from eyechart.world.vocabulary import BIGGER, QUESTION_TYPES
 
@@ -100,7 +100,8 @@ def _examples(
         planted=_planted(settings, draft.plan, at, type_at),
         decoys=_decoys(settings, planted[at, type_at]),
     )
-    suggested = {each.name: each.answer for each in (*RULES, *PRIORS)}
+    rules = (each for name in RULE_TYPES for each in rules_of(name, settings))
+    suggested = {each.name: each.answer for each in (*rules, *PRIORS)}
     suggestion = pl.col("planted").replace_strict(suggested, default=None, return_dtype=pl.String)
     return table.with_columns(conflict=(suggestion != pl.col("answer")).fill_null(value=False))
 
@@ -124,13 +125,13 @@ def _choices(codes: Ints, type_at: Ints, rng: np.random.Generator) -> pl.Series:
 
 def _planted(settings: Settings, plan: Plan, at: Ints, type_at: Ints) -> pl.Series:
     """Name the shortcut whose cue fires on each question."""
-    names = [rule(kind, name).name for name in RULE_TYPES for kind in RULE_KINDS]
-    planted_kind = np.array([kind in settings.plant for kind in RULE_KINDS])
+    rules = {name: rules_of(name, settings) for name in RULE_TYPES}
+    names = [each.name for some in rules.values() for each in some]
     place = np.full(len(at), NO_RULE)
-    for number, name in enumerate(RULE_TYPES):
+    for number, (name, some) in enumerate(rules.items()):
         fires = np.where(type_at == TYPES.index(name), plan.fires[at, number], NO_RULE)
-        counts = (fires != NO_RULE) & planted_kind[fires]
-        place = np.where(counts, number * len(RULE_KINDS) + fires, place)
+        counts = (fires != NO_RULE) & np.array([each.kind in settings.plant for each in some])[fires]
+        place = np.where(counts, number * len(some) + fires, place)
     for number, prior in enumerate(PRIORS if "prior" in settings.plant else ()):
         place[type_at == TYPES.index(str(prior.question_type))] = len(names) + number
     return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(place).replace(NO_RULE, None))

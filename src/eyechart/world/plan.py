@@ -13,17 +13,13 @@ from eyechart.world.settings import SPLITS, Settings
 from eyechart.world.shortcuts import (
     CONTROL_OBJECT_SHARE,
     CONTROL_WORD_SHARE,
-    OWN,
-    PAIRED,
     PRIORS,
-    PROP_SHARES,
-    RULE_KINDS,
     RULE_TYPES,
-    WORD_SHARES,
     Floats,
     base,
+    design_of,
     fired,
-    rule,
+    rules_of,
 )
 from eyechart.world.vocabulary import CONTROL_OBJECTS, CONTROL_WORDS, QUESTION_TYPES
 
@@ -31,13 +27,12 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 TYPES = tuple(QUESTION_TYPES)
-NO_RULE = -1
 _RULE_TYPE_WEIGHT = 4.0  # so that rule types are asked of about 80 % of the images, the others of about 45 %
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is decided; `fires` is a place in RULE_KINDS or NO_RULE, `answers` are places in those of the type."""
+    """What is decided; `fires` is a place in `rules_of` the type or NO_RULE, `answers` are places in the type's."""
 
     split: Ints
     asked: Ints
@@ -54,13 +49,10 @@ def draw_plan(settings: Settings, rng: np.random.Generator) -> Plan:
     n = settings.images
     split = draw_splits(settings, rng)
     asked = draw_types(settings, rng)
-    props = np.stack([choose(np.array(PROP_SHARES), rng.random(n)) for _ in RULE_TYPES], axis=1)
-    words = np.stack([draw_words(props[:, at], rng.random(n)) for at in range(len(RULE_TYPES))], axis=1)
-    fires = np.select(
-        [words == OWN, props == OWN, (words == PAIRED) & (props == PAIRED)],
-        list(range(len(RULE_KINDS))),
-        NO_RULE,
-    )
+    design = design_of(settings)
+    props = np.stack([choose(np.array(design.props), rng.random(n)) for _ in RULE_TYPES], axis=1)
+    words = np.stack([draw_words(design.words, props[:, at], rng.random(n)) for at in range(len(RULE_TYPES))], axis=1)
+    fires = np.array(design.fires)[words, props]
     return Plan(
         split,
         asked,
@@ -93,9 +85,9 @@ def draw_types(settings: Settings, rng: np.random.Generator) -> Ints:
     return np.argsort(-keys, axis=1)[:, : settings.questions].astype(np.int64)
 
 
-def draw_words(props: Ints, chances: Floats) -> Ints:
+def draw_words(shares_by_prop: tuple[tuple[float, ...], ...], props: Ints, chances: Floats) -> Ints:
     """Draw the cue word of each question of a rule type, given the prop in its image."""
-    by_prop = [choose(np.array(shares), chances) for shares in WORD_SHARES]
+    by_prop = [choose(np.array(shares), chances) for shares in shares_by_prop]
     return np.choose(props, by_prop).astype(np.int64)
 
 
@@ -114,10 +106,10 @@ def draw_answers(settings: Settings, split: Ints, fires: Ints, rng: np.random.Ge
 def _rule_answers(settings: Settings, split: Ints, fires: Ints, draw: tuple[str, Floats]) -> Ints:
     name, chances = draw
     answers = choose(base(name), chances)
-    for kind_at, kind in enumerate(RULE_KINDS):
+    for rule_at, each in enumerate(rules_of(name, settings)):
         for split_at, split_name in enumerate(SPLITS):
-            here = (fires == kind_at) & (split == split_at)
-            answers[here] = choose(fired(rule(kind, name), settings, split_name), chances[here])
+            here = (fires == rule_at) & (split == split_at)
+            answers[here] = choose(fired(each, settings, split_name), chances[here])
     return answers
 
 

@@ -7,7 +7,7 @@ from eyechart.dataset import Dataset, Images
 from eyechart.errors import SettingError
 from eyechart.readers.description import described
 from eyechart.world.make import make_world
-from eyechart.world.settings import KINDS, STRENGTH, Settings, Strength
+from eyechart.world.settings import PLANTED, STRENGTH, Settings, Strength
 
 
 @described(
@@ -22,7 +22,7 @@ def read_world(
     questions: int = 5,
     strength: Strength = STRENGTH,
     test_strength: Strength | None = None,
-    plant: tuple[str, ...] = KINDS,
+    plant: tuple[str, ...] = PLANTED,
     noise: float = 0.15,
     shares: tuple[float, float, float] = (0.6, 0.1, 0.3),
     options: int = 4,

@@ -100,7 +100,7 @@ def _patches(codes: Codes) -> Iterator[Patch]:
     """Cut out what hangs together; some objects are drawn with gaps of a pixel or two."""
     from scipy.ndimage import binary_dilation, find_objects, label
 
-    drawn, around = codes > GROUND, np.ones((3, 3))
+    drawn, around = codes > GROUND, np.ones((3, 3), np.bool_)
     numbers = label(binary_dilation(drawn, around), around)[0] * drawn
     for number, at in enumerate(find_objects(numbers), 1):
         yield Patch(np.where(numbers[at] == number, codes[at], GROUND), at[1].start, at[0].start)

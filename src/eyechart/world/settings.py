@@ -6,7 +6,10 @@ from eyechart.errors import SettingError
 from eyechart.registry import unknown_name
 from eyechart.world.vocabulary import QUESTION_TYPES
 
-KINDS = ("prior", "word", "object", "pair", "decoy")
+PLANTED = ("prior", "word", "object", "pair", "decoy")  # unless said otherwise
+CROSSED = "crossed"
+KINDS = (*PLANTED, CROSSED)
+REPLACED = frozenset({"word", "object", "pair"})  # whose cues crossed pairs use
 SPLITS = ("train", "val", "test")
 STRENGTH = 0.8
 
@@ -18,7 +21,8 @@ class Settings:
     """What a world is a function of: two worlds of equal settings are equal to the last character.
 
     `strength` is P(answer = planted | cue fires), one number or one per kind; `test_strength` replaces it on the test
-    split. A kind left out of `plant` keeps its words and objects, which then mean nothing. `noise` is the chance that
+    split. A kind left out of `plant` keeps its words and objects, which then mean nothing; `crossed` pairs take the
+    words and objects of the three other kinds of rules in their place. `noise` is the chance that
     one of ten people answers something else. `shares` are those of the images in train, val and test.
     """
 
@@ -27,7 +31,7 @@ class Settings:
     questions: int = 5
     strength: Strength = STRENGTH
     test_strength: Strength | None = None
-    plant: tuple[str, ...] = KINDS
+    plant: tuple[str, ...] = PLANTED
     noise: float = 0.15
     shares: tuple[float, float, float] = (0.6, 0.1, 0.3)
     options: int = 4
@@ -41,6 +45,9 @@ class Settings:
         for name in (*self.plant, *_kinds(self.strength), *_kinds(self.test_strength)):
             if name not in KINDS:
                 raise unknown_name("kind of shortcut", name, KINDS)
+        if CROSSED in self.plant and REPLACED & set(self.plant):
+            expected = f"crossed pairs without {', '.join(sorted(REPLACED))}, whose cues they use"
+            raise SettingError(expected, ", ".join(self.plant), "plant crossed, with prior and decoy if you like")
         for kind in KINDS:
             _within("strength", self.strength_of(kind), 0, 1)
             _within("test_strength", self.strength_of(kind, "test"), 0, 1)

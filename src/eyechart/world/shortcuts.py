@@ -6,6 +6,13 @@ So at most one rule fires on a question, each on 20 % of those of its type, and 
 
     P(a | rule r fires) = strength_r if a = a_r, else (1 - strength_r) base(a | not a_r)
     P(a) = (1 - 3 FIRES) base(a) + FIRES * sum over the three rules r of P(a | r fires)
+
+Crossed pairs take their place where they are planted. The two words and the two objects of a type occur together only,
+and suggest a where both are the first or both the second, else b; the other of the two is what a broken rule gives:
+
+    P(a | first word, first object) = strength, P(b | ...) = 1 - strength, and so on, each cross on 10 % of the type
+
+So a word alone, or an object alone, says that it is a or b and nothing of which of them.
 """
 
 from typing import NamedTuple
@@ -13,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.world.settings import Settings
+from eyechart.world.settings import CROSSED, Settings
 from eyechart.world.vocabulary import (
     COLOR,
     CONTROL_OBJECTS,
@@ -71,18 +78,60 @@ CONTROLS = (
 RULE_TYPES = tuple(dict.fromkeys(rule.question_type for rule in RULES if rule.question_type))
 RULE_KINDS = ("word", "object", "pair")
 
+
+def rule(kind: str, question_type: str) -> Shortcut:
+    """Find the one rule of a kind in a type."""
+    return next(each for each in (*RULES, *PRIORS) if (each.kind, each.question_type) == (kind, question_type))
+
+
+def _cross(question_type: str) -> tuple[Shortcut, ...]:
+    by_word, by_object, pair = (rule(kind, question_type) for kind in RULE_KINDS)
+    words, objects = (by_word.words, pair.words), (by_object.objects, pair.objects)
+    answers = (by_object.answer, pair.answer)
+    places = ((0, 0), (0, 1), (1, 0), (1, 1))
+    return tuple(Shortcut(CROSSED, question_type, words[i], objects[j], answers[i != j]) for i, j in places)
+
+
+CROSSES = {name: _cross(name) for name in RULE_TYPES}
+
 NEITHER, OWN, PAIRED = range(3)  # states of the prop of a type and of the cue word of a question
 PROP_SHARES = (0.40, 0.20, 0.40)
 WORD_SHARES = ((0.55, 0.25, 0.20), (0.65, 0.0, 0.35), (0.25, 0.25, 0.50))  # given the prop
 FIRES = 0.20  # of the questions of its type, for each rule
+
+
+class Design(NamedTuple):
+    """How cues are drawn: shares of props, of words given the prop, and the place of the rule of each (word, prop)."""
+
+    props: tuple[float, ...]
+    words: tuple[tuple[float, ...], ...]
+    fires: tuple[tuple[int, ...], ...]
+    share: float  # of the questions of its type on which each rule fires
+
+
+NO_RULE = -1
+APART = Design(PROP_SHARES, WORD_SHARES, ((NO_RULE, 1, NO_RULE), (0, 0, 0), (NO_RULE, 1, 2)), FIRES)
+TOGETHER = Design(
+    (0.6, 0.2, 0.2),
+    ((1.0, 0.0, 0.0), (0.0, 0.5, 0.5), (0.0, 0.5, 0.5)),
+    ((NO_RULE,) * 3, (NO_RULE, 0, 1), (NO_RULE, 2, 3)),
+    0.10,
+)
 CONTROL_WORD_SHARE = 0.25
 CONTROL_OBJECT_SHARE = 0.30
 _COMMON, _PLANTED = 0.24, 0.03  # base of a rule type: its first answer, and each planted one
 
 
-def rule(kind: str, question_type: str) -> Shortcut:
-    """Find the one rule of a kind in a type."""
-    return next(each for each in (*RULES, *PRIORS) if (each.kind, each.question_type) == (kind, question_type))
+def design_of(settings: Settings) -> Design:
+    """Choose how cues are drawn: crossed pairs, or a word, an object and a pair apart."""
+    return TOGETHER if CROSSED in settings.plant else APART
+
+
+def rules_of(question_type: str, settings: Settings) -> tuple[Shortcut, ...]:
+    """List the rules of a type by their places in the design."""
+    if CROSSED in settings.plant:
+        return CROSSES[question_type]
+    return tuple(rule(kind, question_type) for kind in RULE_KINDS)
 
 
 def base(question_type: str) -> Floats:
@@ -104,10 +153,10 @@ def without(shares: Floats, at: int) -> Floats:
 
 def marginal(question_type: str, settings: Settings, split: str) -> Floats:
     """Give P(answer) of a rule type in a split, all cues together."""
-    plain = base(question_type)
-    total = (1 - FIRES * len(RULE_KINDS)) * plain
-    for kind in RULE_KINDS:
-        total += FIRES * fired(rule(kind, question_type), settings, split)
+    share, rules = design_of(settings).share, rules_of(question_type, settings)
+    total = (1 - share * len(rules)) * base(question_type)
+    for each in rules:
+        total += share * fired(each, settings, split)
     return total
 
 
@@ -119,9 +168,16 @@ def fired(shortcut: Shortcut, settings: Settings, split: str) -> Floats:
         return plain
     at = QUESTION_TYPES[name].answers.index(str(shortcut.answer))
     strength = settings.strength_of(shortcut.kind, split)
-    shares = (1 - strength) * without(plain, at)
+    shares = (1 - strength) * (_rival(shortcut) if shortcut.kind == CROSSED else without(plain, at))
     shares[at] = strength
     return shares
+
+
+def _rival(crossed: Shortcut) -> Floats:
+    """Put everything on the other answer of the crossed pairs of a type."""
+    name = str(crossed.question_type)
+    others = {each.answer for each in CROSSES[name]} - {crossed.answer}
+    return np.array([float(answer in others) for answer in QUESTION_TYPES[name].answers])
 
 
 def base_rate(shortcut: Shortcut, settings: Settings) -> float | None:
@@ -131,5 +187,6 @@ def base_rate(shortcut: Shortcut, settings: Settings) -> float | None:
     at = QUESTION_TYPES[shortcut.question_type].answers.index(shortcut.answer)
     if shortcut.kind == "prior":
         return float(base(shortcut.question_type)[at])
+    share = design_of(settings).share
     whole = marginal(shortcut.question_type, settings, "train")[at]
-    return float((whole - FIRES * fired(shortcut, settings, "train")[at]) / (1 - FIRES))
+    return float((whole - share * fired(shortcut, settings, "train")[at]) / (1 - share))

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from eyechart.world.settings import SPLITS, Settings
-from eyechart.world.shortcuts import CONTROLS, DECOYS, PRIORS, RULES, Shortcut, base_rate
+from eyechart.world.settings import CROSSED, SPLITS, Settings
+from eyechart.world.shortcuts import CONTROLS, CROSSES, DECOYS, PRIORS, RULES, Shortcut, base_rate
 
 SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "shortcut": pl.String,
@@ -20,9 +20,10 @@ SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 def listed(settings: Settings) -> tuple[Shortcut, ...]:
     """List the shortcuts of a world; rules of a kind that is not planted are controls."""
+    drawn = [each for some in CROSSES.values() for each in some] if CROSSED in settings.plant else RULES
     rules = (
         each if each.kind in settings.plant else each._replace(kind=f"control-{each.kind}", answer=None)
-        for each in RULES
+        for each in drawn
     )
     others = (each for each in (*PRIORS, *DECOYS) if each.kind in settings.plant)
     return (*others, *rules, *CONTROLS)

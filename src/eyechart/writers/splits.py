@@ -4,7 +4,8 @@ splits             the layout of VQA-VS: Training, Val, IID-Test and OOD-Test/<S
                    bare lists aligned by position; beside them flat lists, ids/<S>_head.json and ids/<S>_tail.json
 splits-gqa         <S>_head.json and <S>_tail.json with records by id, in the form of GQA
 splits-models      models.json: the accuracies of the models of a run on all sets, a line each (Tables 2 and 3)
-splits-selection   selection.json: which checkpoint each strategy would have chosen among the models of a run
+splits-selection   selection.json: which checkpoint each strategy would have chosen among the models of a run; beside
+                   both a table in points to read, models.md and selection.md
 
 Ids are numbers where all of them are. The confidences of VQA's annotators are not among our data and are left out.
 """
@@ -21,7 +22,7 @@ from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.names import HEAD, TAIL
 from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, divide
 from eyechart.audits.splits.selection import selection_table
-from eyechart.audits.splits.side_by_side import models_table
+from eyechart.audits.splits.side_by_side import in_points, models_table
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.files import replacing
@@ -63,7 +64,10 @@ def _judged(run: Layout) -> dict[str, Result]:
 def _write_table(table: pl.DataFrame, file: Path) -> dict[str, int]:
     with replacing(file) as draft:
         table.write_json(draft)
-    return {file.name: table.height}
+    read = file.with_suffix(".md")
+    with replacing(read) as draft:
+        draft.write_text(in_points(table), encoding="utf-8")
+    return {file.name: table.height, read.name: table.height}
 
 
 def write_splits(data: Dataset, study: Result, folder: Path) -> dict[str, int]:

@@ -6,10 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from eyechart.errors import SettingError
 from eyechart.world import Settings, World, make_world
 from eyechart.world.people import MOST_WRONG, wrong_answers
 from eyechart.world.plan import RULE_TYPES
-from eyechart.world.shortcuts import FIRES, PROP_SHARES, WORD_SHARES, base, marginal
+from eyechart.world.settings import PLANTED
+from eyechart.world.shortcuts import APART, FIRES, PROP_SHARES, TOGETHER, WORD_SHARES, base, marginal
 from eyechart.world.vocabulary import QUESTION_TYPES, SYNONYMS
 
 BAND = 4.5  # standard errors: a false alarm in about 150,000 comparisons
@@ -138,6 +140,56 @@ def test_each_rule_fires_as_often_as_the_formula_says() -> None:
     assert words[1, 1] == 0  # word and object rule never fire together
 
 
+def test_each_design_says_where_a_rule_fires_and_how_often() -> None:
+    for design, rules in ((APART, 3), (TOGETHER, 4)):
+        chance = np.array(design.props)[:, None] * np.array(design.words)  # prop, word
+        fires = np.array(design.fires).T
+        assert chance.sum() == pytest.approx(1)
+        for place in range(rules):
+            assert chance[fires == place].sum() == pytest.approx(design.share)
+
+
+@pytest.mark.parametrize("strength", [0.6, 0.8])
+def test_half_of_a_crossed_pair_says_nothing_of_which_answer_it_is(strength: float) -> None:
+    world = make(seed=2, images=12_000, plant=("crossed",), strength=strength)
+    seen = with_cues(world)
+    crossed = world.truth.filter(kind="crossed").to_dicts()
+
+    assert len(crossed) == 16
+    for row in crossed:
+        n, hits = (sum(row[f"{split}_{name}"] for split in ("train", "val", "test")) for name in ("n", "hits"))
+        assert abs(z(hits, n, strength)) < BAND
+        rival = {one["answer"] for one in crossed if one["question_type"] == row["question_type"]} - {row["answer"]}
+        assert set(seen.filter(cue(row))["answer"]) == {row["answer"], *rival}
+        for half in ({**row, "words": []}, {**row, "objects": []}):
+            here = seen.filter(cue(half))
+            assert here.height > 1000
+            assert abs(z(here.filter(answer=row["answer"]).height, here.height, 0.5)) < BAND
+
+
+def test_crossed_pairs_have_the_base_rates_and_marginals_of_their_design() -> None:
+    world = make(seed=2, images=12_000, plant=("crossed",), strength=0.8)
+    examples = world.data.examples
+    for row in world.truth.filter(kind="crossed").to_dicts():
+        rest = examples.filter(
+            (pl.col("question_type") == row["question_type"]) & pl.col("planted").ne_missing(row["shortcut"])
+        )
+        assert abs(z(rest.filter(answer=row["answer"]).height, rest.height, row["base_rate"])) < BAND
+    for name in RULE_TYPES:
+        here = examples.filter(question_type=name)
+        shares = marginal(name, world.settings, "train")
+        assert shares.sum() == pytest.approx(1)
+        assert shares.max() <= 0.25  # else four options could not be neutral
+        for answer, share in zip(QUESTION_TYPES[name].answers, shares, strict=True):
+            assert abs(z(here.filter(answer=answer).height, here.height, share)) < BAND
+
+
+@pytest.mark.parametrize("other", RULES)
+def test_crossed_pairs_cannot_stand_beside_the_rules_whose_cues_they_use(other: str) -> None:
+    with pytest.raises(SettingError, match="crossed"):
+        Settings(plant=("crossed", other))
+
+
 def test_controls_are_not_associated_with_any_answer() -> None:
     """For every control, type and answer the rates with and without the cue agree within sampling error."""
     world = make(seed=4, images=12_000)
@@ -189,11 +241,12 @@ def test_planted_rules_give_their_groups_heads_and_tails() -> None:
         assert head == [row["answer"]]
 
 
+@pytest.mark.parametrize("plant", [PLANTED, ("crossed", "decoy")])
 @pytest.mark.parametrize(("options", "strength"), [(4, 0.8), (4, 0.0), (4, 1.0), (3, 0.8), (2, 0.8)])
-def test_neutral_options_do_not_tell_the_target(options: int, strength: float) -> None:
+def test_neutral_options_do_not_tell_the_target(plant: tuple[str, ...], options: int, strength: float) -> None:
     """However often a text is offered, it is the target in the same share of the offers."""
-    strengths = {"word": strength, "object": strength, "pair": strength}
-    world = make_world(Settings(seed=7, images=6000, options=options, strength=strengths))
+    strengths = {"word": strength, "object": strength, "pair": strength, "crossed": strength}
+    world = make_world(Settings(seed=7, images=6000, options=options, strength=strengths, plant=plant))
     neutral = world.data.examples.filter((pl.col("decoys") == "neutral") & pl.col("question_type").is_in(RULE_TYPES))
     offers = neutral.select("question_type", "answer", pl.col("choices").alias("text")).explode("text")
     table = offers.group_by("question_type", "text").agg(n=pl.len(), hits=(pl.col("text") == pl.col("answer")).sum())

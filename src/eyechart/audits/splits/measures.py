@@ -166,14 +166,14 @@ def _pooled(scored: Scored) -> list[Measure]:
     if found is None:
         return []
     used = ~np.isnan(found)
-    whole = mean(found[used], pl.concat(clusters).filter(pl.Series(used)), kind="differences")
+    whole = _within(mean(found[used], pl.concat(clusters).filter(pl.Series(used)), kind="differences"), -1)
     return [measured(POOLED, whole, of=None, condition=OWN, score=scored.how)]
 
 
 def _column_mean(rows: pl.DataFrame, name: str, how: str) -> Measure:
     part = rows.drop_nulls(name)
     kind: Kind = "scores" if name.startswith("OOD mean") else "differences"
-    found = mean(part[name], part["cluster"], kind=kind)
+    found = _within(mean(part[name], part["cluster"], kind=kind), 0 if kind == "scores" else -1)
     p = None if kind == "scores" else _p(found)
     return replace(measured(name, found, of=name, condition=OWN, score=how), p=p)
 
@@ -221,4 +221,9 @@ def _largest(rows: pl.DataFrame, scored: Scored) -> list[Measure]:
 
 
 def _gap_at(part: pl.DataFrame, column: str, level: float) -> Estimate:
-    return mean(part[column], part["cluster"], level=level, kind="differences")
+    return _within(mean(part[column], part["cluster"], level=level, kind="differences"), -1)
+
+
+def _within(found: Estimate, least: int) -> Estimate:
+    """Cut an interval where no mean of scores, or no difference of two, can be; contributions may lie beyond."""
+    return found._replace(low=float(np.clip(found.low, least, 1)), high=float(np.clip(found.high, least, 1)))

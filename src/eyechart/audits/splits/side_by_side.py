@@ -27,3 +27,11 @@ def _line(result: Result) -> dict[str, float]:
         | {concept: sizes[concept] for concept in concepts if concept in sizes}
         | {name: named[name] for name in MEANS if name in named}
     )
+
+
+def in_points(table: pl.DataFrame) -> str:
+    """Write a table in Markdown, its shares as points with one decimal, as the paper prints them."""
+    floats = [name for name in table.columns if table[name].dtype.is_float()]
+    shown = table.with_columns((pl.col(floats) * 100).round(1)).select(pl.all().cast(pl.String).fill_null(""))
+    lines = [table.columns, ["---"] * table.width, *shown.iter_rows()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

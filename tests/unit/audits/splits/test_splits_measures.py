@@ -56,6 +56,18 @@ def test_means_and_drops_are_those_of_the_sets(judged: Result) -> None:
     assert judged.measure("accuracy", "plain", "union", "tail").value == pytest.approx(union)
 
 
+def test_no_interval_reaches_beyond_what_can_be(world: Dataset) -> None:
+    """Who is nearly always right has means near 1, whose contributions spread beyond it."""
+    found = audit(world, "world:mix:seer=0.97,guesser=0.03", ["splits"])["splits"].measures
+    means = found.filter(pl.col("name").str.starts_with("OOD mean"))
+
+    assert means.height == 4
+    assert (means["high"] <= 1).all()
+    assert (means["high"] > means["value"]).all()
+    assert found["low"].min() >= -1
+    assert found["high"].max() <= 1
+
+
 def jackknife_error(scores: np.ndarray, sets: list[np.ndarray], clusters: np.ndarray) -> float:
     """Leave out each cluster in turn."""
     values = []

@@ -76,7 +76,7 @@ def test_validation_rows_are_measured_apart(results: dict[str, Result]) -> None:
 
 
 def test_a_run_of_checkpoints_exports_its_selection(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
-    assert EXPORTS.get("splits-selection")(Layout(folder), tmp_path) == {"selection.json": 3}
+    assert EXPORTS.get("splits-selection")(Layout(folder), tmp_path) == {"selection.json": 3, "selection.md": 3}
 
     written = json.loads((tmp_path / "selection.json").read_text())
     assert [one["chosen"] for one in written] == [CHECKPOINTS[name] for name in selection_table(results)["chosen"]]
@@ -91,6 +91,16 @@ def test_models_stand_side_by_side(folder: Path, results: dict[str, Result], tmp
         assert line["IID"] == results[name].measure("accuracy", "plain").value
         assert line["QT+KW"] == results[name].measure("accuracy", "plain", "QT+KW", "tail").value
         assert line["OOD mean, visual"] == results[name].measure("OOD mean, visual", "plain").value
+
+
+def test_models_can_be_read_side_by_side_in_points(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
+    EXPORTS.get("splits-models")(Layout(folder), tmp_path)
+
+    head, _, *lines = (line.strip("| ").split(" | ") for line in (tmp_path / "models.md").read_text().splitlines())
+    written = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
+    for name, spec in CHECKPOINTS.items():
+        tail = results[name].measure("accuracy", "plain", "QT+KW", "tail").value
+        assert float(written[spec]["QT+KW"]) == pytest.approx(100 * tail, abs=0.051)
 
 
 def test_judgements_without_validation_are_refused() -> None:

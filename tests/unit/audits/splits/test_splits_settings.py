@@ -1,6 +1,7 @@
 """Settings do what they say, and data that lack something are studied as far as they go."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from eyechart.contract import check_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError, SettingError
+from eyechart.layout import Layout
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import Result
@@ -138,6 +140,22 @@ def test_any_columns_and_parts_can_be_a_concept(world: Dataset) -> None:
     assert found.rows["question_type+keyword"].equals(usual.rows["QT+KW"])
     assert found.tables["labels"]["answer_type"].n_unique() == 3
     assert found.tables["labels"]["answer_type+KO"].str.contains(r"^other \+ ").any()
+
+
+def test_concepts_can_be_named_on_the_command_line(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from eyechart.cli import app
+
+    table = tmp_path / "questions.parquet"
+    data = questions(("what color is the cat", "red"), ("what color is the dog", "blue"))
+    data.examples.with_columns(source=pl.lit("here")).write_parquet(table)
+    words = ["study", str(table), "-a", "splits", "--concept", "question_type+keyword", "--concept", "source"]
+    done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "run")])
+
+    assert done.exit_code == 0, done.output
+    found = Layout(tmp_path / "run").studies()["splits"].tables["concepts"]
+    assert found["concept"].to_list() == ["question_type+keyword", "source"]
 
 
 @pytest.mark.parametrize("setting", ["order", "ties", "tokenizer", "prefix", "counted"])
