@@ -2,12 +2,14 @@
 
 A measure that is the mean of a column of the rows is compared example by example: the mean difference to the base model
 over the examples both have, its interval and its test cluster as everywhere. q is Benjamini-Hochberg over all
-differences of the audit. For measures over all examples the models are also ranked, the highest value first, and
+differences of the audit. Over all examples and in every group the models are also ranked, the highest value first, and
 `first` is the share of bootstrap samples (whole clusters, drawn for all models together) in which a model leads.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,6 +26,7 @@ from eyechart.tables import MEASURES, empty
 KEY = ("name", "condition", "by", "group")
 SHOWN = (*KEY, "unit", "value", "low", "high", "n", "clusters")
 SAMPLES = 1000  # of the bootstrap behind the ranks
+AT_ONCE = 500_000  # clusters drawn together
 SCHEMA = (
     {"audit": pl.String, "model": pl.String}
     | {name: empty(MEASURES).schema[name] for name in SHOWN}
@@ -43,18 +46,45 @@ def compare(results: Mapping[str, Result], data: Dataset | None = None, base: st
     return table.with_columns(pl.Series("q", adjust(table["p"].fill_null(np.nan))).fill_nan(None))
 
 
-def results_of(runs: Sequence[Layout]) -> dict[str, dict[str, Result]]:
-    """Gather the results of runs on the same data, by audit and model; a name that two runs have gets its run's."""
+class Judged(NamedTuple):
+    """A model of a run under the name it is compared by, with its results by audit."""
+
+    name: str
+    model: str
+    run: Layout
+    results: dict[str, Result]
+
+
+def judged_in(runs: Sequence[Layout]) -> list[Judged]:
+    """List the models of runs on the same data; a name that two runs have gets its run's."""
     if any(run.manifest.inputs != runs[0].manifest.inputs for run in runs):
         found = f"other data than in {runs[0].folder}"
         raise DataError("runs on the same data", found, "audit the models on one dataset, with one --limit and --seed")
-    models = [(run, model, audits) for run in runs for model, audits in run.results().items()]
+    different = {run.folder.resolve(): run for run in runs}
+    models = [(place, model, audits) for place, run in different.items() for model, audits in run.results().items()]
     names = [model for _, model, _ in models]
+    short = _shorten(list(different))
+    return [
+        Judged(model if names.count(model) == 1 else f"{model} ({short[place]})", model, different[place], audits)
+        for place, model, audits in models
+    ]
+
+
+def _shorten(places: Sequence[Path]) -> dict[Path, str]:
+    """Name folders by the ends of their paths, as long as it takes to tell them apart."""
+    for parts in range(1, max(len(place.parts) for place in places) + 1):
+        names = ["/".join(place.parts[-parts:]) for place in places]
+        if len(set(names)) == len(places):
+            break
+    return dict(zip(places, names, strict=True))
+
+
+def results_of(runs: Sequence[Layout]) -> dict[str, dict[str, Result]]:
+    """Gather the results of runs on the same data, by audit and model."""
     gathered: dict[str, dict[str, Result]] = {}
-    for run, model, audits in models:
-        name = model if names.count(model) == 1 else f"{model} ({run.folder.name})"
-        for audit, result in audits.items():
-            gathered.setdefault(audit, {})[name] = result
+    for judged in judged_in(runs):
+        for audit, result in judged.results.items():
+            gathered.setdefault(audit, {})[judged.name] = result
     return gathered
 
 
@@ -88,8 +118,7 @@ def _of_measure(
         if measure is not None:
             shown = {name: measure[name] for name in SHOWN}
             rows.append({"audit": results[model].audit, "model": model} | shown | _against(paired, model, base))
-    table = pl.DataFrame(rows, schema_overrides=SCHEMA)
-    return table if key["by"] is not None else _ranked(table, paired)
+    return _ranked(pl.DataFrame(rows, schema_overrides=SCHEMA), paired)
 
 
 def _find(result: Result, key: dict[str, str | None]) -> dict[str, object] | None:
@@ -146,9 +175,13 @@ def _lead(scores: pl.DataFrame, names: list[str]) -> tuple[Floats, Floats]:
     sums = sums.sort("cluster", "own", nulls_last=True)
     totals, size = sums.select(names).to_numpy(), sums["size"].to_numpy()
     rng, leads = np.random.default_rng(0), np.zeros(len(names))
-    for _ in range(SAMPLES):
-        drawn = rng.integers(0, len(size), len(size))
-        means = totals[drawn].sum(axis=0) / size[drawn].sum()
-        ahead = means >= means.max() - 1e-12
-        leads += ahead / ahead.sum()
+    for samples in _portions(SAMPLES, max(1, AT_ONCE // len(size))):
+        drawn = rng.integers(0, len(size), (samples, len(size)))
+        means = totals[drawn].sum(axis=1) / size[drawn].sum(axis=1)[:, None]
+        ahead = means >= means.max(axis=1, keepdims=True) - 1e-12
+        leads += (ahead / ahead.sum(axis=1, keepdims=True)).sum(axis=0)
     return totals.sum(axis=0) / size.sum(), leads / SAMPLES
+
+
+def _portions(whole: int, most: int) -> Iterator[int]:
+    return (min(most, whole - start) for start in range(0, whole, most))

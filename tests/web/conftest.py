@@ -1,12 +1,13 @@
 """A real browser, a real server, and a run of the planted world with its report."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -14,7 +15,7 @@ from eyechart.audits import make_audit
 from eyechart.layout import Layout
 from eyechart.models import load
 from eyechart.readers import read
-from eyechart.reporting import report
+from eyechart.reporting import report, report_comparison
 from eyechart.run import Run
 
 if TYPE_CHECKING:
@@ -22,6 +23,20 @@ if TYPE_CHECKING:
 
 AUDITS = ("accuracy", "rules", "splits", "grounding", "perception")
 MODELS = ("seer", "blind")
+# Mark one of all words that no style can tell apart: contrast takes nearly all of axe's time, and is a matter of style.
+MARK_WORDS = """() => {
+    const kinds = new Map();
+    const parts = (each) => [each.tagName, ...[...each.classList].sort(), each.getAttribute("style")];
+    for (const each of document.body.querySelectorAll("*")) {
+        if (![...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+        if (!each.checkVisibility()) continue;
+        const path = [];
+        for (let at = each; at !== document.body; at = at.parentElement) path.push(parts(at).join("."));
+        if (!kinds.has(path.join(" "))) kinds.set(path.join(" "), each);
+    }
+    for (const each of kinds.values()) each.dataset.word = "";
+    return kinds.size;
+}"""
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -33,20 +48,48 @@ class Server(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Find the folder that all processes of a test run share, so that what takes long is made once."""
+    mine = tmp_path_factory.getbasetemp()
+    found = (mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine) / "web"
+    found.mkdir(exist_ok=True)
+    return found
+
+
+def make_once(made: Path, make: Callable[[Path], object]) -> Path:
+    """Make a file or folder unless another process has; whoever comes meanwhile waits."""
+    done = made.with_name(f"{made.name}.done")
+    with made.with_name(f"{made.name}.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            make(made)
+            done.touch()
+    return made
+
+
+@pytest.fixture(scope="session")
+def folder(place: Path) -> Path:
     """Make a run of the planted world, with pictures."""
-    place = tmp_path_factory.mktemp("web")
-    run = Run(Layout(place / "run")).start(read("world", place / "pictures", images=60, seed=3, render=True))
-    run.study([make_audit(name, {}) for name in AUDITS])
-    for name in MODELS:
-        run.audit(load(f"world:{name}"))
-    return place / "run"
+
+    def make(to: Path) -> None:
+        run = Run(Layout(to)).start(read("world", place / "pictures", images=60, seed=3, render=True))
+        run.study([make_audit(name, {}) for name in AUDITS])
+        for name in MODELS:
+            run.audit(load(f"world:{name}"))
+
+    return make_once(place / "run", make)
 
 
 @pytest.fixture(scope="session")
 def written(folder: Path) -> str:
     """Write the report and give its address."""
-    return report(folder, folder.parent / "report.html").as_uri()
+    return make_once(folder.parent / "report.html", lambda to: report(folder, to)).as_uri()
+
+
+@pytest.fixture(scope="session")
+def compared(folder: Path) -> str:
+    """Write the page of models side by side and give its address."""
+    return make_once(folder.parent / "compare.html", lambda to: report_comparison([folder], to)).as_uri()
 
 
 @pytest.fixture(scope="session")
@@ -81,8 +124,8 @@ def server(folder: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def asking(folder: Path) -> Iterator[Server]:
-    copy = folder.with_name("asked")
+def asking(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    copy = tmp_path_factory.mktemp("asked") / "run"
     shutil.copytree(folder, copy)
     yield from serve(copy, "--ask", "--items", "6")
 
@@ -96,12 +139,13 @@ def open_page(browser: "Browser") -> Iterator[Open]:
     complaints: list[str] = []
     contexts = []
 
-    def opened(home: str, size: str = "desktop", scheme: str = "light") -> "Page":
+    def opened(home: str, size: str = "desktop", scheme: str = "light", cookies: Any = None) -> "Page":  # noqa: ANN401
         width, height = SIZES[size]
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        screen = {"width": width, "height": height}
+        context = browser.new_context(viewport=screen, color_scheme=scheme, storage_state=cookies)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message) or dialog.dismiss())
         allowed = (home, "data:", "blob:")
@@ -114,16 +158,25 @@ def open_page(browser: "Browser") -> Iterator[Open]:
     assert complaints == []
 
 
+@pytest.fixture(scope="session")
+def cookies(browser: "Browser", server: Server) -> Any:  # noqa: ANN401 - what a browser keeps
+    """Go in by the address with the token once."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(server.entrance)
+    page.wait_for_url(f"{server.base}/")
+    kept = context.storage_state()
+    context.close()
+    return kept
+
+
 @pytest.fixture
-def explore(open_page: Open, server: Server) -> Open:
-    """Open a page of the explorer as somebody who has the token."""
+def explore(open_page: Open, server: Server, cookies: Any) -> Open:  # noqa: ANN401
+    """Open a page of the explorer as somebody who has been let in."""
 
     def opened(path: str, size: str = "desktop", scheme: str = "light") -> "Page":
-        page = open_page(server.base, size, scheme)
-        page.goto(server.entrance)
-        page.wait_for_url(f"{server.base}/")
-        if path != "/":
-            page.goto(server.base + path)
+        page = open_page(server.base, size, scheme, cookies)
+        page.goto(server.base + path)
         return page
 
     return opened
@@ -131,12 +184,19 @@ def explore(open_page: Open, server: Server) -> Open:
 
 @pytest.fixture
 def find_barriers() -> Callable[..., list[str]]:
-    """List what axe finds on a page that shuts people out; at night only colours are different."""
+    """List what axe finds on a page that shuts people out, by day and by night, when only colours are different."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
 
-    def found(page: "Page", scheme: str = "light") -> list[str]:
-        options = {"runOnly": ["color-contrast"]} if scheme == "dark" else {}
-        violations = axe.run(page, options=options).response["violations"]
+    def found(page: "Page") -> list[str]:
+        # Without a list of all that is well axe takes a part of the time.
+        shown = {"resultTypes": ["violations"]}
+        structure = shown | {"rules": {"color-contrast": {"enabled": False}}}
+        violations = axe.run(page, options=structure).response["violations"]
+        assert page.evaluate(MARK_WORDS) > 5
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            words, contrast = {"include": [["[data-word]"]]}, shown | {"runOnly": ["color-contrast"]}
+            violations += axe.run(page, context=words, options=contrast).response["violations"]
         grave = [each for each in violations if each["impact"] in ("serious", "critical")]
         return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in grave]
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from eyechart.reporting.palette import family
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -35,16 +37,15 @@ def numbers(page: "Page", column: int) -> list[float]:
     return [float(cell) for cell in cells if cell not in ("", "-")]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PATHS)
-def test_nothing_shuts_people_out(
-    explore: Explore, one: str, find_barriers: Callable[["Page"], list[str]], path: str, scheme: str
+def test_nothing_shuts_people_out_by_day_or_night(
+    explore: Explore, one: str, find_barriers: Callable[["Page"], list[str]], path: str
 ) -> None:
-    page = explore(path.format(one=one), scheme=scheme)
+    page = explore(path.format(one=one))
     page.wait_for_load_state("networkidle")
 
     assert page.locator("h1").count() == 1
-    assert find_barriers(page, scheme) == []
+    assert find_barriers(page) == []
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -176,6 +177,22 @@ def test_an_example_shows_its_picture_as_each_condition_does(explore: Explore, o
     assert page.locator("figure.picture rect").count() == 0
     assert page.get_by_role("heading", name="What the models said").is_visible()
     assert page.get_by_role("heading", name="Confirmed rules it meets").is_visible()
+
+
+def test_a_condition_has_a_round_dot_of_its_own_colour(explore: Explore, one: str) -> None:
+    page = explore(f"/example?id={one}")
+    dots = page.evaluate(
+        """() => [...document.querySelectorAll(".switch .dot")].map(dot => {
+            const probe = document.createElement("i"), box = dot.getBoundingClientRect();
+            probe.style.color = `var(--condition-${dot.className.split("of-")[1]})`;
+            document.body.append(probe);
+            return {wanted: getComputedStyle(probe).color, color: getComputedStyle(dot).backgroundColor,
+                    name: dot.parentElement.textContent.trim(), width: box.width, height: box.height} })"""
+    )
+    assert len({dot["color"] for dot in dots}) == len({family(dot["name"]) for dot in dots}) > 3
+    for dot in dots:
+        assert dot["color"] == dot["wanted"]
+        assert 4 < dot["width"] == dot["height"]
 
 
 def test_two_models_are_compared_and_the_paired_table_arrives(explore: Explore) -> None:

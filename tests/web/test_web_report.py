@@ -11,14 +11,25 @@ if TYPE_CHECKING:
 pytest.importorskip("playwright")
 
 
-@pytest.fixture
-def read_report(open_page: Any, written: str) -> Callable[..., "Page"]:  # noqa: ANN401 - a fixture of this folder
+@pytest.fixture(params=["written", "compared"])
+def read_report(request: pytest.FixtureRequest, open_page: Any) -> Callable[..., "Page"]:  # noqa: ANN401
+    """Open the page of a run, or that of models side by side: what holds for one holds for the other."""
+    address = request.getfixturevalue(request.param)
+
     def opened(size: str = "desktop", scheme: str = "light") -> "Page":
-        page = open_page(written, size, scheme)
-        page.goto(written)
+        page = open_page(address, size, scheme)
+        page.goto(address)
         return page
 
     return opened
+
+
+@pytest.fixture
+def read_run(open_page: Any, written: str) -> "Page":  # noqa: ANN401
+    """Open the page of a run."""
+    page = open_page(written)
+    page.goto(written)
+    return page  # type: ignore[no-any-return]
 
 
 def test_every_chart_comes_alive_with_marks(read_report: Callable[..., "Page"]) -> None:
@@ -42,27 +53,29 @@ def test_every_chart_comes_alive_with_marks(read_report: Callable[..., "Page"]) 
         assert chart["height"] > 40
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_in_the_report_shuts_people_out(
-    read_report: Callable[..., "Page"], find_barriers: Callable[["Page"], list[str]], scheme: str
+def test_nothing_in_the_report_shuts_people_out_by_day_or_night(
+    read_report: Callable[..., "Page"], find_barriers: Callable[["Page"], list[str]]
 ) -> None:
-    assert find_barriers(read_report(scheme=scheme), scheme) == []
+    assert find_barriers(read_report()) == []
 
 
 def test_the_report_reads_on_a_phone(read_report: Callable[..., "Page"]) -> None:
     page = read_report(size="phone")
 
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    title, verdicts = page.locator("h1").bounding_box(), page.locator(".verdicts").first.bounding_box()
+    title, table = (
+        page.locator("h1").bounding_box(),
+        page.locator("#verdicts table, #leaders .scroll").first.bounding_box(),
+    )
     assert title["y"] < 300
-    assert verdicts["width"] <= 390
-    assert page.locator(".badge").first.is_visible()
+    assert table["width"] <= 390
 
 
-def test_verdicts_come_before_figures_and_pictures_have_their_boxes_inside(read_report: Callable[..., "Page"]) -> None:
-    page = read_report()
+def test_verdicts_come_before_figures_and_pictures_have_their_boxes_inside(read_run: "Page") -> None:
+    page = read_run
     verdicts, figure = page.locator(".verdicts").first.bounding_box(), page.locator("figure").first.bounding_box()
     assert verdicts["y"] < figure["y"]
+    assert page.locator(".badge").first.is_visible()
 
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     picture = page.locator(".picture", has=page.locator(".frame")).first
@@ -70,6 +83,53 @@ def test_verdicts_come_before_figures_and_pictures_have_their_boxes_inside(read_
     outer, inner = picture.bounding_box(), picture.locator(".frame").first.bounding_box()
     assert outer["x"] - 2 <= inner["x"] <= inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 2
     assert inner["width"] > 2
+
+
+def test_a_condition_has_one_colour_in_galleries_tables_and_charts(read_run: "Page") -> None:
+    page = read_run
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    for name in ("plain", "evidence", "rest"):
+        colors = page.evaluate(
+            """name => {
+                const paint = (found, pseudo, what) => found && getComputedStyle(found, pseudo)[what];
+                const chart = [...document.querySelectorAll("figure .chart")].find(
+                    each => each.getAttribute("aria-label").startsWith("Accuracy with everything"));
+                const probe = document.createElement("i");
+                probe.style.color = `var(--condition-${name})`;
+                document.body.append(probe);
+                const wanted = getComputedStyle(probe).color;
+                const bars = [...chart.querySelectorAll("svg path")].map(each => getComputedStyle(each).fill);
+                return [wanted, paint(document.querySelector(`.card .dot.of-${name}`), null, "backgroundColor"),
+                        paint(document.querySelector(`td.under.of-${name}`), "::before", "backgroundColor"),
+                        bars.find(color => color === wanted)];
+            }""",
+            name,
+        )
+        assert len(set(colors)) == 1, (name, colors)
+
+
+def test_a_link_at_the_top_leads_to_its_part(read_report: Callable[..., "Page"]) -> None:
+    page = read_report()
+    links = page.locator(".contents a")
+    assert links.count() > 4
+    for place in range(links.count()):
+        target = links.nth(place).get_attribute("href")
+        assert page.locator(target).count() == 1
+    links.last.click()
+    assert page.evaluate("location.hash") == "#again"
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_chart_can_be_saved(read_report: Callable[..., "Page"], kind: str) -> None:
+    page = read_report()
+    button = page.locator(f"button[data-save={kind}]:visible").first
+    button.scroll_into_view_if_needed()
+    with page.expect_download() as waiting:
+        button.click()
+
+    content = waiting.value.path().read_bytes()
+    assert content.startswith(b"<svg" if kind == "svg" else b"\x89PNG")
+    assert b"var(" not in content, "the colours are spelled out"
 
 
 def test_a_table_can_be_saved(read_report: Callable[..., "Page"]) -> None:

@@ -1,7 +1,7 @@
 """Results become a page: collect first (plain values, also as JSON), render second; only views are known, no audit."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,6 +11,8 @@ from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
 from eyechart.reporting.gallery import Thumbnails, make_thumbnails
 from eyechart.reporting.page import render
+from eyechart.reporting.standings import collect_standings
+from eyechart.reporting.standings_page import render_standings
 from eyechart.result import Result
 
 Source: TypeAlias = str | Path | Result | Mapping[str, Result] | Mapping[str, Mapping[str, Result]]
@@ -24,14 +26,27 @@ __all__ = [
     "gather",
     "render",
     "report",
+    "report_comparison",
     "to_json",
+    "write_page",
 ]
 
 
 def report(source: Source, to: str | Path) -> Path:
     """Write one self-contained page about a run folder, a result, or results by audit or by model and audit."""
+    return write_page(render(*_with_pictures(source)), to)
+
+
+def report_comparison(
+    runs: Sequence[str | Path], to: str | Path, audits: Sequence[str] = (), base: str | None = None
+) -> Path:
+    """Write one self-contained page about the models of runs on the same data, side by side."""
+    return write_page(render_standings(collect_standings([Layout(Path(run)) for run in runs], audits, base)), to)
+
+
+def write_page(text: str, to: str | Path) -> Path:
+    """Write a page whole or not at all."""
     place = Path(to)
-    text = render(*_with_pictures(source))
     with replacing(place) as draft:
         draft.write_text(text, encoding="utf-8")
     return place

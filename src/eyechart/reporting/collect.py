@@ -17,6 +17,7 @@ from eyechart.reporting.contents import (
     CountRow,
     Coverage,
     Facts,
+    Learned,
     MeasureRow,
     Origin,
     Page,
@@ -26,25 +27,29 @@ from eyechart.reporting.contents import (
     Summary,
 )
 from eyechart.reporting.drawing import Column, ColumnKind, Drawing, plain, prepare
-from eyechart.result import Result, speak
+from eyechart.reporting.learned import cautions_of, read_learned
+from eyechart.result import Result, Verdict, speak
 from eyechart.tables import STATUSES
 
 
 def collect(layout: Layout) -> Page:
     """Gather a run folder: its data, studies, answers and results."""
-    origin, facts = _origin(layout), _facts(layout)
+    origin, facts = _origin(layout), find_facts(layout)
     results = [result for audits in layout.results().values() for result in audits.values()]
-    sections = _sections(layout.studies().values(), results)
     models = layout.models()
+    learned = {model: found for model in models if (found := read_learned(layout, model))}
+    sections = _sections(layout.studies().values(), results, learned)
     coverage = tuple(_cover(layout, model, condition) for model in models for condition in layout.conditions())
     stocks = tuple(Stock(model, counted) for model in models if (counted := _counts(layout.stock(model))))
     page = _page(facts.name, sections, facts=facts, coverage=coverage, stocks=stocks, origin=origin)
-    return replace(page, comparisons=tuple(_compare(layout)))
+    return replace(page, comparisons=tuple(_compare(layout)), learned=tuple(learned.values()))
 
 
-def collect_results(results: Iterable[Result], studies: Iterable[Result] = ()) -> Page:
+def collect_results(
+    results: Iterable[Result], studies: Iterable[Result] = (), learned: Mapping[str, Learned] | None = None
+) -> Page:
     """Gather results that are still in memory; of the data they tell nothing."""
-    sections = _sections(studies, results)
+    sections = _sections(studies, results, learned or {})
     subjects = list(dict.fromkeys(section.subject for section in sections))
     return _page(", ".join(subjects) if len(subjects) < 4 else f"{len(subjects)} subjects", sections)
 
@@ -80,9 +85,15 @@ def _page(
     )
 
 
-def _sections(studies: Iterable[Result], results: Iterable[Result]) -> tuple[Section, ...]:
+def _sections(
+    studies: Iterable[Result], results: Iterable[Result], learned: Mapping[str, Learned]
+) -> tuple[Section, ...]:
     """Order by audit, the study of the data before the models, whatever order they came in."""
-    found = [*(_section(study, "study") for study in studies), *(_section(result, "result") for result in results)]
+    judged = (
+        replace(_section(result, "result"), cautions=cautions_of(learned.get(result.subject), result.audit))
+        for result in results
+    )
+    found = [*(_section(study, "study") for study in studies), *judged]
     return tuple(sorted(found, key=lambda s: (s.audit, s.role == "result", s.subject, repr(s))))
 
 
@@ -92,7 +103,7 @@ def _section(result: Result, role: Role) -> Section:
         subject=result.subject,
         role=role,
         verdict=result.verdict,
-        headline=_headline(result),
+        headline=find_headline(result),
         measures=tuple(map(_measure, result.measures.iter_rows(named=True))),
         counts=_counts(result.tables["counts"]),
         drawings=tuple(prepare(result, view) for view in result.views),
@@ -101,11 +112,18 @@ def _section(result: Result, role: Role) -> Section:
     )
 
 
-def _headline(result: Result) -> MeasureRow | None:
-    """Find the measure the verdict rests on: over all examples rather than a group, plain rather than changed."""
+def find_headline(result: Result) -> MeasureRow | None:
+    """Find the measure the verdict rests on: over all examples, if possible the number that its sentence says."""
     named = result.measures.filter(pl.col("name") == result.verdict.measure)
-    ranked = named.sort(pl.col("by").is_not_null(), pl.col("condition").fill_null("plain") != "plain", "condition")
-    return _measure(ranked.row(0, named=True)) if ranked.height else None
+    rows = [_measure(row) for row in named.iter_rows(named=True)]
+    return min(rows, key=lambda row: _distance(row, result.verdict), default=None)
+
+
+def _distance(row: MeasureRow, verdict: Verdict) -> tuple[bool, bool, bool, bool, str]:
+    """Order measures by how far they are from a verdict's own."""
+    condition = row.condition or "plain"
+    unsaid = row.said not in verdict.sentence, condition.partition("-")[0] not in verdict.sentence
+    return row.by is not None, *unsaid, condition != "plain", condition
 
 
 def _measure(row: Mapping[str, Any]) -> MeasureRow:
@@ -131,6 +149,7 @@ def _summarise(section: Section) -> Summary:
         said=found.said if found else "-",
         n=found.n if found else None,
         clusters=found.clusters if found else None,
+        cautions=section.cautions,
     )
 
 
@@ -138,14 +157,15 @@ def _compare(layout: Layout) -> Iterator[Comparison]:
     """Set the models of a run side by side, audit by audit; results of different settings are not compared."""
     for audit, results in results_of([layout]).items():
         if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
-            table = compare(results, layout.data_with(_columns_of(results.values())))
+            table = compare(results, layout.data_with(columns_of(results.values())))
             whole, groups = (
                 lay_out(table.filter(part)) for part in (pl.col("by").is_null(), pl.col("by").is_not_null())
             )
             yield Comparison(audit, whole, groups, tuple(map(plain, table.iter_rows(named=True))))
 
 
-def _columns_of(results: Iterable[Result]) -> list[str]:
+def columns_of(results: Iterable[Result]) -> list[str]:
+    """Name the columns that measures are broken down by."""
     return sorted({name for result in results for name in result.measures["by"].drop_nulls()})
 
 
@@ -182,14 +202,16 @@ def _origin(layout: Layout) -> Origin:
     return Origin(told.command, told.seed, told.limit, dict(sorted(told.inputs.items())))
 
 
-def _facts(layout: Layout) -> Facts:
+def find_facts(layout: Layout) -> Facts:
+    """Count the data of a run."""
     data = layout.data
-    splits = data.examples["split"].fill_null("(none)").value_counts().sort("split") if data.splits() else None
+    images = data.scan("image").select("image").collect().to_series()
+    splits = data.scan("split").select(pl.col("split").fill_null("(none)")).collect() if data.splits() else None
     return Facts(
         name=data.name,
-        examples=data.examples.height,
-        images=data.examples["image"].n_unique() - data.examples["image"].is_null().any(),
-        splits={} if splits is None else dict(splits.iter_rows()),
+        examples=data.height,
+        images=images.drop_nulls().n_unique(),
+        splits={} if splits is None else dict(splits["split"].value_counts().sort("split").iter_rows()),
         modalities=data.modalities,
         cluster=data.cluster,
         counts=_counts(data.counts),

@@ -12,6 +12,8 @@ LATEX = str.maketrans(
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
 
+PART = "; "  # between a value, its difference and its rank
+
 
 class TextGrid(NamedTuple):
     """A title, the names of the columns, and rows of text."""
@@ -22,7 +24,7 @@ class TextGrid(NamedTuple):
 
 
 def lay_out(comparison: pl.DataFrame) -> TextGrid:
-    """Say each value with its interval, and below the base model's the paired difference with its q."""
+    """Say each value with its interval, the paired difference to the base with its q, and the rank."""
     models = comparison["model"].unique(maintain_order=True).to_list()
     rows: dict[str, dict[str, str]] = {}
     for row in comparison.iter_rows(named=True):
@@ -69,10 +71,19 @@ def to_latex(grid: TextGrid) -> str:
 TEXTS: dict[str, Callable[[TextGrid], str]] = {"markdown": to_markdown, "latex": to_latex}
 
 
-def _cell(row: Mapping[str, Any]) -> str:
-    said = speak(row)
+def say_difference(row: Mapping[str, Any]) -> str | None:
+    """Say the difference to the base with its interval; None where there is none."""
     if row["delta"] is None:
-        return said
+        return None
     delta = {"unit": row["unit"], "value": row["delta"], "low": row["delta_low"], "high": row["delta_high"]}
-    sign = "+" if row["delta"] >= 0 else ""
-    return f"{said}; {sign}{speak(delta)}, q={row['q']:.2g}"
+    return f"{'+' if row['delta'] >= 0 else ''}{speak(delta)}"
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    """Say a value with its interval and n, the difference with the same and q, and the rank with its probability."""
+    parts = [f"{speak(row)}, n={row['n']:,}"]
+    if (difference := say_difference(row)) is not None:
+        parts.append(f"{difference}, n={row['common']:,}, q={row['q']:.2g}")
+    if row["rank"] is not None and row["first"] is not None:
+        parts.append(f"rank {row['rank']}, leads in {100 * row['first']:.0f} %")
+    return PART.join(parts)

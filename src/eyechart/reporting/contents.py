@@ -1,13 +1,29 @@
 """What a page consists of, as plain values that JSON can hold."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from eyechart.reporting.comparing import TextGrid
 from eyechart.reporting.drawing import Drawing
 from eyechart.result import State, Verdict
 
 Role = Literal["study", "result"]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a model says it learned from: data before its training, and audits whose own change it was trained with."""
+
+    model: str
+    pretrained_on: tuple[str, ...]
+    trained_on_the_metric: tuple[str, ...]
+
+
+class Caution(NamedTuple):
+    """What a reader must know of a result, in a few words and in a sentence."""
+
+    short: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,7 @@ class Section:
     drawings: tuple[Drawing, ...]
     settings: dict[str, Any]
     wants_more: bool
+    cautions: tuple[Caution, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,7 @@ class Summary:
     said: str
     n: int | None
     clusters: int | None
+    cautions: tuple[Caution, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,3 +156,4 @@ class Page:
     comparisons: tuple[Comparison, ...]
     sections: tuple[Section, ...]
     origin: Origin | None
+    learned: tuple[Learned, ...] = ()

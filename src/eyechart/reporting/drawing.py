@@ -11,12 +11,14 @@ import polars as pl
 from eyechart.result import Result, View, ViewKind
 
 ColumnKind = Literal["text", "share", "number", "count"]
+DrawingKind = ViewKind | Literal["intervals"]  # intervals: differences around 0
 
 MOST_ROWS = 60  # a page is for reading; whole tables lie in the run folder
 MOST_POINTS = 2000
 BINS = 20
-VALUE_ROLES: dict[ViewKind, tuple[str, ...]] = {
+VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
     "bars": ("x",),
+    "intervals": ("x",),
     "histogram": ("x",),
     "lines": ("y",),
     "matrix": ("color",),
@@ -43,11 +45,12 @@ class Drawing:
 
     title: str
     reading: str
-    kind: ViewKind
+    kind: DrawingKind
     table: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
     left_out: int = 0  # rows of the table beyond the ones above
+    names: tuple[str, ...] = ()  # of colours, where several drawings share them
 
     def column(self, role: str) -> Column | None:
         """Find the column of a role."""

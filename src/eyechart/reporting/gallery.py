@@ -19,6 +19,7 @@ from eyechart.errors import EyechartError
 from eyechart.pictures import show_pictures
 from eyechart.pixels import Pixels
 from eyechart.reporting.drawing import Drawing, say
+from eyechart.reporting.palette import are_conditions
 from eyechart.tables import BOX
 
 SEEN: dict[str, pl.DataType | type[pl.DataType]] = {"image": pl.String, "removal": pl.String, "hidden": pl.List(BOX)}
@@ -52,6 +53,7 @@ class Card:
     """One example as it is shown."""
 
     title: str
+    condition: str | None  # the title, where that is the name of a condition
     lines: tuple[tuple[str, str], ...]
     picture: Thumbnail | None
     frames: tuple[Frame, ...]
@@ -97,7 +99,8 @@ def _card(record: Mapping[str, Any], thumbnails: Thumbnails) -> Card:
         if name not in (*SHOWN_AS_PICTURE, "title", "group") and value not in (None, [], "")
     )
     frames = tuple(_frames(record.get("boxes") or (), picture)) if picture else ()
-    return Card(_said(record.get("title")), lines, picture, frames)
+    title = _said(record.get("title"))
+    return Card(title, title if are_conditions([title]) else None, lines, picture, frames)
 
 
 def _frames(boxes: Iterable[Any], picture: Thumbnail) -> Iterator[Frame]:

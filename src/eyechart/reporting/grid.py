@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from eyechart.reporting.comparing import PART, TextGrid
 from eyechart.reporting.contents import CountRow, Coverage, MeasureRow, Stock
 from eyechart.reporting.drawing import INTERVAL_ROLES, Column, Drawing, say
 from eyechart.tables import STATUSES
@@ -86,6 +87,12 @@ def drawing_grid(drawing: Drawing) -> Grid:
             words[value] = f"{words[value]} [{words[ends[0]]}, {words[ends[1]]}]"
         rows.append(tuple(words[place] for place in sorted(shown)))
     return Grid(head, tuple(rows))
+
+
+def beside_grid(part: TextGrid) -> Grid:
+    """Lay out models side by side, the difference and the rank below the value they belong to."""
+    rows = tuple((name, *(cell.replace(PART, "\n") for cell in cells)) for name, *cells in part.rows)
+    return Grid(tuple(map(Head, part.columns)), rows)
 
 
 def say_chance(value: float | None) -> str | None:

@@ -7,18 +7,13 @@ import re
 from html import escape
 from typing import Any
 
+from eyechart.reporting.palette import paint
+
 FONT = 12
-INK = "var(--ink, #1c2733)"
-SOFT = "var(--soft, #5b6876)"
-LINE = "var(--line, #d9dee3)"
+INK, SOFT, LINE, PAPER = map(paint, ("ink", "soft", "line", "paper"))
 # After Okabe and Ito: told apart by readers with any kind of colour vision.
-PALETTE = tuple(
-    f"var(--series-{place}, {color})"
-    for place, color in enumerate(
-        ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7b5ea7", "#6b7785"), start=1
-    )
-)
-MARK, AGAINST = PALETTE[:2]
+PALETTE = tuple(paint(f"series-{place}") for place in range(1, 9))
+MARK, AGAINST = paint("mark"), paint("against")
 
 
 def look() -> dict[str, Any]:

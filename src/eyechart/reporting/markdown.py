@@ -21,4 +21,5 @@ def summarise(page: Page) -> str:
 
 def _row(row: Summary) -> tuple[str, ...]:
     n, clusters = ("" if number is None else f"{number:,}" for number in (row.n, row.clusters))
-    return row.audit, row.subject, SIGNS[row.state], row.sentence, f"{row.said} {row.measure}", n, clusters
+    subject = row.subject + "".join(f" (⚠ {caution.short})" for caution in row.cautions)
+    return row.audit, subject, SIGNS[row.state], row.sentence, f"{row.said} {row.measure}", n, clusters

@@ -86,13 +86,29 @@ function saveTable(table, kind) {
   save(new Blob([writers[kind](rows).join("\n") + "\n"], { type: "text/plain" }), `eyechart.${kind}`);
 }
 
-for (const button of document.querySelectorAll("button[data-save]")) {
-  const kind = button.dataset.save;
-  button.hidden = false;
+const kinds = { csv: "CSV", md: "Markdown", tex: "LaTeX", svg: "SVG", png: "PNG" };
+
+// What only works with this script is only there with it.
+function offer(place, kind) {
+  const shown = place.previousElementSibling; // a table or a chart, in a region with its name
+  const region = shown.closest("[aria-label]") ?? place.closest("figure").querySelector(".chart");
+  const button = document.createElement("button");
+  const aside = document.createElement("span");
+  aside.className = "aside";
+  aside.textContent = ` of ${region.getAttribute("aria-label")}`;
+  button.type = "button";
+  button.className = "save";
+  button.dataset.save = kind;
+  button.append(kinds[kind], aside);
   button.addEventListener("click", () => {
-    if (kind in writers) saveTable(button.parentElement.previousElementSibling.querySelector("table"), kind);
-    else savePicture(button.closest("figure"), kind);
+    if (kind in writers) saveTable(shown.querySelector("table"), kind);
+    else savePicture(place.closest("figure"), kind);
   });
+  place.append(button, " ");
+}
+
+for (const place of document.querySelectorAll("[data-files]")) {
+  for (const kind of place.dataset.files.split(" ")) offer(place, kind);
 }
 
 const watcher = new IntersectionObserver((seen) => {

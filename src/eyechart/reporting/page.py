@@ -2,53 +2,17 @@
 
 import json
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from markupsafe import Markup
-
-from eyechart.reporting.charts import caption, draw, drawable
-from eyechart.reporting.comparing import TextGrid
-from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section
-from eyechart.reporting.drawing import Drawing
-from eyechart.reporting.gallery import CardGroup, Thumbnails, arrange_cards
-from eyechart.reporting.grid import Grid, Head, count_grid, coverage_grid, drawing_grid, measure_grid, stock_grid
+from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary
+from eyechart.reporting.gallery import Thumbnails
+from eyechart.reporting.grid import Grid, beside_grid, count_grid, coverage_grid, measure_grid, stock_grid
 from eyechart.reporting.links import as_csv
-from eyechart.result import State
+from eyechart.reporting.setting import FEW, Figure, Table, fill, make_figure
 
-FEW = 12  # rows of a table that stand open; longer ones are folded
 WORDS = ("said", "note")  # of a measure, which stand on the page
 FEW_MODELS = 2  # whose sections stand open
-MOST_POINTS = 200  # of a scatter that are also worth a table
-BADGES: dict[State, tuple[str, str]] = {  # a sign and words, so that colour is never the only difference
-    "clear": ("✓", "the audit looked for a problem and did not find it"),
-    "caught": ("✕", "the audit found the problem it looks for"),
-    "undecided": ("?", "too few examples to tell"),
-    "none": ("\N{EN DASH}", "the audit describes and does not judge"),
-}
-
-
-@dataclass(frozen=True)
-class Table:
-    """A grid with its name, folded where it is long."""
-
-    title: str
-    grid: Grid
-    folded: bool
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A drawing on the page: its picture if it has one, and the table of its data where that stands nowhere else."""
-
-    title: str
-    reading: str
-    caption: str
-    svg: str | None
-    spec: str | None
-    cards: tuple[CardGroup, ...]
-    table: Table | None
 
 
 @dataclass(frozen=True)
@@ -84,34 +48,26 @@ class Settings:
 
 def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
     """Set a page as HTML; all that comes from data is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    room = Environment(
-        loader=PackageLoader("eyechart.reporting", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return room.get_template("template.html").render(**_content(page, thumbnails or {})).lstrip()
+    content = _content(page, thumbnails or {})
+    figures = [
+        *content["overviews"],
+        *(figure for _, blocks in content["audits"] for each in blocks for figure in each.figures),
+    ]
+    return fill("report.html", content, alive=any(figure.spec for figure in figures))
 
 
 def _content(page: Page, thumbnails: Thumbnails) -> dict[str, Any]:
     few = len({section.subject for section in page.sections if section.role == "result"}) <= FEW_MODELS
     numbered = enumerate(page.sections, start=1)
     blocks = [_block(section, f"section-{place}", thumbnails, few=few) for place, section in numbered]
-    overviews = [_figure(drawing, f"overview-{place}", {}) for place, drawing in enumerate(page.overviews, start=1)]
-    figures = [*overviews, *(figure for block in blocks for figure in block.figures)]
+    overviews = [make_figure(drawing, f"overview-{place}", {}) for place, drawing in enumerate(page.overviews, start=1)]
     return {
         "page": page,
-        "style": _own("style.css"),
-        "script": _own("page.js"),
-        "runtime": _runtime() if any(figure.spec for figure in figures) else None,
-        "badges": BADGES,
         "read": count_grid(page.facts.counts) if page.facts else None,
         "coverage": _cover(page.coverage),
         "stocks": stock_grid(page.stocks),
-        "summary": [(row, f"section-{place}") for place, row in enumerate(page.summary, start=1)],
+        "summary": _by_audit(page.summary),
+        "verdicts_csv": as_csv([vars(row) | {"cautions": _short(row)} for row in page.summary]),
         "overviews": overviews,
         "comparisons": tuple(map(_beside, page.comparisons)),
         "audits": [(audit, list(found)) for audit, found in groupby(blocks, key=lambda block: block.section.audit)],
@@ -119,16 +75,14 @@ def _content(page: Page, thumbnails: Thumbnails) -> dict[str, Any]:
     }
 
 
-def _own(name: str) -> Markup:
-    return Markup(files("eyechart.reporting").joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
+def _by_audit(summary: tuple[Summary, ...]) -> list[tuple[str, list[tuple[Summary, str]]]]:
+    """Put the verdicts of each audit together, each with the place of its section."""
+    placed = [(row, f"section-{place}") for place, row in enumerate(summary, start=1)]
+    return [(audit, list(found)) for audit, found in groupby(placed, key=lambda pair: pair[0].audit)]
 
 
-def _runtime() -> Markup:
-    """Fetch the runtime that makes charts live; it stands on the page once, however many charts there are."""
-    import vl_convert
-
-    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub asks for a snippet, the code does not
-    return Markup(bundle.replace("</script", "<\\/script"))  # noqa: S704 - the library's own
+def _short(row: Summary) -> str | None:
+    return "; ".join(caution.short for caution in row.cautions) or None
 
 
 def _block(section: Section, anchor: str, thumbnails: Thumbnails, *, few: bool) -> Block:
@@ -139,7 +93,7 @@ def _block(section: Section, anchor: str, thumbnails: Thumbnails, *, few: bool) 
         section=section,
         measures=_measures(f"measures of {section.subject}", whole),
         groups=_groups(section.measures),
-        figures=tuple(_figure(drawing, f"{anchor}-{place}", thumbnails) for place, drawing in drawings),
+        figures=tuple(make_figure(drawing, f"{anchor}-{place}", thumbnails) for place, drawing in drawings),
         counts=count_grid(section.counts),
         csv=as_csv(
             [{name: value for name, value in asdict(row).items() if name not in WORDS} for row in section.measures]
@@ -160,47 +114,11 @@ def _measures(title: str, rows: list[MeasureRow]) -> Table:
     return Table(title, grid, len(grid.rows) > FEW)
 
 
-def _figure(drawing: Drawing, mark: str, thumbnails: Thumbnails) -> Figure:
-    drawn = draw(drawing, mark) if drawable(drawing) else None
-    cards = arrange_cards(drawing, thumbnails) if drawing.kind == "gallery" else ()
-    return Figure(
-        drawing.title,
-        drawing.reading,
-        caption(drawing),
-        # Vega escapes the text it draws; a test holds it to that.
-        svg=Markup(drawn.svg) if drawn else None,  # noqa: S704
-        spec=_embedded(drawn.spec) if drawn else None,
-        cards=cards,
-        table=None if cards else _numbers(drawing),
-    )
-
-
-def _numbers(drawing: Drawing) -> Table | None:
-    """Lay out the data of a drawing, unless they stand elsewhere on the page or are endless."""
-    grid, pictured = drawing_grid(drawing), drawable(drawing)
-    elsewhere = pictured and drawing.table in ("measures", "summary")
-    endless = drawing.kind == "scatter" and len(grid.rows) > MOST_POINTS
-    if not grid.rows or elsewhere or endless:
-        return None
-    return Table(f"The numbers: {len(grid.rows):,} rows", grid, pictured or len(grid.rows) > FEW)
-
-
-def _embedded(spec: dict[str, Any]) -> Markup:
-    """Write JSON that cannot end the script element it stands in."""
-    return Markup(json.dumps(spec, ensure_ascii=False).replace("<", "\\u003c"))  # noqa: S704 - escaped here
-
-
 def _beside(comparison: Comparison) -> Beside:
-    whole, groups = (Grid(tuple(map(Head, part.columns)), part.rows) for part in (comparison.whole, comparison.groups))
+    whole, groups = (beside_grid(part) for part in (comparison.whole, comparison.groups))
     tables = (Table(comparison.whole.title, whole, folded=False),)
     folded = Table(f"{len(groups.rows)} measures by group", groups, folded=True)
     return Beside(comparison.audit, (*tables, folded) if groups.rows else tables)
-
-
-def _in_lines(part: TextGrid) -> Grid:
-    """Set a difference below the value it belongs to."""
-    rows = tuple((name, *(cell.replace("; ", "\n") for cell in cells)) for name, *cells in part.rows)
-    return Grid(tuple(map(Head, part.columns)), rows)
 
 
 def _cover(coverage: tuple[Coverage, ...]) -> Table | None:

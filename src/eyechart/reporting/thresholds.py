@@ -2,6 +2,9 @@
 
     AUDIT.MEASURE[@CONDITION][[COLUMN=GROUP]][.low|.high] <|<=|>|>= NUMBER
 
+In the place of a measure may stand a condition: `perception.image` is the measure that the verdict of `perception`
+rests on, under `image`; in full `perception.perception@image`.
+
 Shares are spoken in points, as everywhere. A threshold holds for every subject of the audit; `.low` and `.high` compare
 an end of the interval, so that only what is sure counts. A number that is not known crosses every threshold.
 """
@@ -80,6 +83,13 @@ def _found(page: Page, threshold: Threshold) -> list[tuple[Section, MeasureRow]]
     if not sections:
         raise unknown_name("audit of the run", threshold.audit, tuple({section.audit for section in page.sections}))
     pairs = [(section, row) for section in sections for row in section.measures if _fits(row, threshold)]
+    pairs = pairs or [
+        (section, row)
+        for section in sections
+        for row in section.measures
+        if threshold.condition is None
+        and _fits(row, threshold._replace(name=section.verdict.measure, condition=threshold.name))
+    ]
     if not pairs:
         names = tuple(dict.fromkeys(_spoken(row) for section in sections for row in section.measures))
         raise unknown_name(f"measure of {threshold.audit}", threshold.name, names)

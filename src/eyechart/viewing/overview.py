@@ -8,6 +8,7 @@ import polars as pl
 from eyechart.layout import Manifest
 from eyechart.reporting.collect import collect_results
 from eyechart.reporting.contents import Summary
+from eyechart.reporting.learned import read_learned
 from eyechart.viewing.shelf import Shelf, Stamped, stamped
 
 
@@ -34,6 +35,12 @@ def look_over(shelf: Shelf) -> Overview:
     )
 
 
+def as_table(summary: tuple[Summary, ...]) -> pl.DataFrame:
+    """Lay verdicts out for a file; cautions in a few words."""
+    rows = [vars(row) | {"cautions": "; ".join(each.short for each in row.cautions)} for row in summary]
+    return pl.DataFrame(rows)
+
+
 def _counts(shelf: Shelf) -> dict[str, int]:
     counts = {"examples": shelf.about.rows["examples"], "images": shelf.about.rows["images"]}
     rules = shelf.rules()
@@ -52,7 +59,8 @@ def _confirmed(rules: Stamped) -> int:
 def _summary(shelf: Shelf, _now: tuple[Stamped, ...]) -> tuple[Summary, ...]:
     studies = [shelf.outline(audit) for audit in shelf.studies()]
     results = [shelf.outline(audit, model) for model, audits in shelf.results().items() for audit in audits]
-    return collect_results(results, studies).summary
+    learned = {model: found for model in shelf.models() if (found := read_learned(shelf.layout, model))}
+    return collect_results(results, studies, learned).summary
 
 
 def _changed(shelf: Shelf) -> tuple[Stamped, ...]:

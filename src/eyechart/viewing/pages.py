@@ -1,6 +1,7 @@
 """The pages of the explorer: each reads its address, asks the run, and sets a template."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from time import sleep
 from typing import Any
 
 import polars as pl
@@ -18,6 +19,7 @@ Endpoint = Callable[[Request], Response]
 Receiver = Callable[[Request], Awaitable[Response]]  # of a form
 BOXES = ("evidence", "objects", "none")
 MOST_PICTURES = 100  # of one example
+PAUSE = 0.5  # seconds before rules are loaded behind a page
 
 
 def read_asked(request: Request) -> Asked:
@@ -79,14 +81,13 @@ class Explorer:
 
     def overview(self, request: Request) -> Response:
         """Show verdicts and counts."""
-        found = page("overview.html", "overview", read_asked(request), {"run": overview.look_over(self.shelf)})
-        found.background = BackgroundTask(self._prepare)
-        return found
+        told = {"run": overview.look_over(self.shelf)}
+        return self._preparing(page("overview.html", "overview", read_asked(request), told))
 
     def overview_csv(self, _request: Request) -> Response:
         """Send the verdicts."""
         summary = overview.look_over(self.shelf).summary
-        return as_csv([pl.DataFrame([vars(row) for row in summary]).write_csv()], "verdicts")
+        return as_csv([overview.as_table(summary).write_csv()], "verdicts")
 
     def rules(self, request: Request) -> Response:
         """List rules."""
@@ -94,10 +95,10 @@ class Explorer:
         if file is None:
             return page("no_rules.html", "rules", asked, {})
         search = rules.read_search(asked, self.shelf)
-        leaf = Leaf(asked.page, len(rules.find_rules(file, search)))
+        leaf = Leaf(asked.page, rules.count_rules(file, search))
         found = rules.page_of_rules(file, search, leaf.start)
         told = {"search": search, "leaf": leaf, "rules": found, "states": rules.STATES, "kinds": rules.KINDS}
-        return page("rules.html", "rules", asked, told | {"sorts": rules.SORTS})
+        return self._preparing(page("rules.html", "rules", asked, told | {"sorts": rules.SORTS}))
 
     def rules_csv(self, request: Request) -> Response:
         """Send all rules that fit."""
@@ -234,10 +235,15 @@ class Explorer:
             return Response(status_code=404)
         return Response(found, media_type="image/webp", headers={"Cache-Control": "private, max-age=600"})
 
+    def _preparing(self, found: HTMLResponse) -> HTMLResponse:
+        """Load the rules while a page is being looked at."""
+        found.background = BackgroundTask(self._prepare)
+        return found
+
     def _prepare(self) -> None:
-        """Load the rules while the first page is being looked at."""
         file = self.shelf.rules()
-        if file is not None:
+        if file is not None and not rules.are_loaded(file):
+            sleep(PAUSE)  # who goes on at once is served first
             rules.load_rules(file)
 
     def _rule(self, request: Request) -> Any:  # noqa: ANN401 - a row of a table

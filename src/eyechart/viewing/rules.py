@@ -1,6 +1,7 @@
 """Rules found by their words, objects and answer, in any order; the order is kept, so that paging only cuts it.
 
-Millions of rules are searched in memory, where a text is a number; the file is read once, part by part.
+Millions of rules are searched in memory, where a text is a number; the file is read once, part by part. Until that is
+done, pages that need no words or objects come straight from the file, of which few columns are read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ AT_ONCE = 200_000  # rules read, or written to CSV
 TEXT = pl.Categorical()
 LISTS, TEXTS = ("words", "objects"), ("answer", "kind", "state")
 _loading = Lock()
+_loaded: dict[Stamped, pl.DataFrame] = {}
+FIRST_PAGES = 20  # that are worth reading from the file
 SHOWN = ("rule", "words", "objects", "answer", "kind", "support", "joint", "confidence", "held_out_support")
 TESTED = ("held_out_joint", "held_out_confidence", "low", "high", "p", "q", "state", "kept")
 
@@ -92,10 +95,17 @@ def labels() -> pl.Expr:
 def load_rules(file: Stamped) -> pl.DataFrame:
     """Hold the rules in memory, each text as a number: a fifth of what the texts take, and quicker to search."""
     with _loading:  # whoever comes meanwhile waits, and does not load them again
-        return _load(file)
+        if file not in _loaded:
+            _loaded.clear()
+            _loaded[file] = _load(file)
+        return _loaded[file]
 
 
-@lru_cache(maxsize=1)
+def are_loaded(file: Stamped) -> bool:
+    """Tell whether the rules are in memory."""
+    return file in _loaded
+
+
 def _load(file: Stamped) -> pl.DataFrame:
     scan = file.scan()
     n = int(scan.select(pl.len()).collect().item())
@@ -145,15 +155,49 @@ def _in_texts(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col(LISTS).cast(pl.List(pl.String)), pl.col(TEXTS).cast(pl.String))
 
 
+def count_rules(file: Stamped, search: RuleSearch) -> int:
+    """Count the rules that fit."""
+    if _from_file(file, search):
+        return _count_in_file(file, search)
+    return len(find_rules(file, search))
+
+
 def page_of_rules(file: Stamped, search: RuleSearch, start: int) -> list[dict[str, Any]]:
     """Fetch one page of rules."""
+    if _from_file(file, search) and start < FIRST_PAGES * PAGE:
+        return _read_page(file, search, start).to_dicts()
     return take_rules(file, find_rules(file, search)[start : start + PAGE]).to_dicts()
+
+
+def _from_file(file: Stamped, search: RuleSearch) -> bool:
+    """Tell whether the file is quicker: nothing is in memory yet, and no list of words or objects must be read."""
+    return not are_loaded(file) and not (search.words or search.objects or search.within is not None)
+
+
+@lru_cache(maxsize=KEPT)
+def _count_in_file(file: Stamped, search: RuleSearch) -> int:
+    return int(file.scan().filter(*_conditions(search)).select(pl.len()).collect().item())
+
+
+@lru_cache(maxsize=KEPT)
+def _read_page(file: Stamped, search: RuleSearch, start: int) -> pl.DataFrame:
+    """Order by the one column that is sorted by, then read the few rows: the same page that memory would give."""
+    scan = file.scan().with_row_index("at")
+    table = scan.filter(*_conditions(search)).select("at", search.sort)
+    ordered = table.sort(search.sort, descending=search.down, nulls_last=True, maintain_order=True)
+    rows = ordered.head(start + PAGE).collect()["at"][start:]
+    found = scan.filter(pl.col("at").is_in(rows.implode())).select("at", *SHOWN, *TESTED).collect()
+    order = pl.DataFrame({"at": rows})
+    return order.join(found, on="at", validate="1:1", maintain_order="left").drop("at")
 
 
 def rule_at(file: Stamped, number: int) -> Mapping[str, Any] | None:
     """Fetch a rule by its number."""
-    found = load_rules(file).filter(pl.col("rule") == number)
-    return _in_texts(found).row(0, named=True) if found.height else None
+    if are_loaded(file):
+        found = _in_texts(load_rules(file).filter(pl.col("rule") == number))
+    else:
+        found = file.scan().filter(pl.col("rule") == number).select(*SHOWN, *TESTED).collect()
+    return found.row(0, named=True) if found.height else None
 
 
 def rules_as_csv(file: Stamped, search: RuleSearch) -> Iterator[str]:

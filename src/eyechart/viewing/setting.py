@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from eyechart.files import our_version
-from eyechart.reporting.page import BADGES
+from eyechart.reporting.palette import family
+from eyechart.reporting.setting import BADGES
 from eyechart.viewing.example import say
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def room() -> "Environment":
         lstrip_blocks=True,
     )
     found.globals |= {"badges": BADGES, "version": our_version(), "address": address}
-    found.filters |= {"say": say, "percent": percent}
+    found.filters |= {"say": say, "percent": percent, "family": family}
     return found
 
 

@@ -13,7 +13,8 @@ from eyechart.layout import Layout
 from eyechart.reporting import as_dict, collect, collect_results, gather, to_json
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Drawing, plain, prepare, say
-from eyechart.result import Result, View
+from eyechart.result import Measure, Result, Verdict, View, measures_table
+from eyechart.tables import COUNTS, empty
 
 
 def drawing(result: Result, title: str) -> Drawing:
@@ -22,6 +23,26 @@ def drawing(result: Result, title: str) -> Drawing:
 
 def with_rows(result: Result, rows: pl.DataFrame, view: View) -> Drawing:
     return prepare(replace(result, rows=rows, views=()), view)
+
+
+def test_the_headline_is_the_number_that_the_sentence_says() -> None:
+    """A measure may stand under many conditions; the verdict rests on one of them."""
+    values = {"all": 0.9, "iou-image": 0.1, "orig": 0.7, "orig-image": 0.1}
+    measures = [Measure("over", v, v - 0.01, v + 0.01, 9, condition=name) for name, v in values.items()]
+    grouped = Measure("over", 0.1, 0.09, 0.11, 3, condition="a", by="type", group="x")
+    verdict = Verdict("clear", "over", "It is 10.0 [9.0, 11.0] on 'orig'.")
+    counts = {"counts": empty(COUNTS)}
+    found = Result("a", "m", {}, measures_table([*measures, grouped]), pl.DataFrame({"id": ["1"]}), counts, (), verdict)
+
+    headline, silent = (
+        collect_results([replace(found, verdict=said)]).sections[0].headline
+        for said in (verdict, replace(verdict, sentence="Well."))
+    )
+
+    assert headline is not None
+    assert (headline.condition, headline.by) == ("orig-image", None)
+    assert silent is not None
+    assert silent.condition == "all"
 
 
 def test_the_facts_of_a_run_are_those_of_its_data(layout: Layout, nasty: str) -> None:

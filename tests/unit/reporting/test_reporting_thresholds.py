@@ -53,6 +53,15 @@ def test_models_on_the_wrong_side_are_named(page: Page) -> None:
     assert lines(page, "accuracy.gain < -100") == []
 
 
+def test_a_condition_stands_for_the_measure_of_the_verdict_under_it(page: Page) -> None:
+    short, full = lines(page, "accuracy.plain < 60"), lines(page, "accuracy.gain@plain < 60")
+
+    assert len(short) > 0
+    assert [line.split(": ", 1)[1] for line in short] == [line.split(": ", 1)[1] for line in full]
+    with pytest.raises(UnknownNameError):
+        lines(page, "accuracy.plain@plain < 60")
+
+
 def test_the_ends_of_an_interval_can_be_held(page: Page) -> None:
     row = next(iter(gains(page).values()))
     between = 50 * (row.low + row.value)

@@ -2,6 +2,8 @@
 
 import io
 import re
+import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -9,8 +11,18 @@ from starlette.testclient import TestClient
 
 from eyechart.viewing.asked import PAGE, Asked
 from eyechart.viewing.met import examples_of
-from eyechart.viewing.rules import find_rules, items_of, read_search, rule_at, take_rules
-from eyechart.viewing.shelf import Shelf, Stamped
+from eyechart.viewing.rules import (
+    are_loaded,
+    count_rules,
+    find_rules,
+    items_of,
+    load_rules,
+    page_of_rules,
+    read_search,
+    rule_at,
+    take_rules,
+)
+from eyechart.viewing.shelf import Shelf, Stamped, stamped
 
 SEARCHES = (
     {},
@@ -52,6 +64,24 @@ def test_a_search_finds_what_a_loop_finds(shelf: Shelf, file: Stamped, asked: di
 
     expected = [rule["rule"] for rule in pl.read_parquet(file.path).to_dicts() if fits(rule, asked)]
     assert sorted(found.tolist()) == expected
+
+
+@pytest.mark.parametrize("asked", SEARCHES, ids=str)
+def test_a_page_from_the_file_is_the_one_from_memory(
+    shelf: Shelf, file: Stamped, tmp_path: Path, asked: dict[str, str]
+) -> None:
+    """Before the rules are loaded pages come from the file, and must not differ from the ones after."""
+    search = read_search(Asked(tuple(asked.items())), shelf)
+    file = stamped(Path(shutil.copy(file.path, tmp_path)))
+    unloaded = not are_loaded(file)
+    before = (count_rules(file, search), *(page_of_rules(file, search, start) for start in (0, PAGE)))
+    one = rule_at(file, 7)
+    load_rules(file)
+
+    assert unloaded
+    assert are_loaded(file)
+    assert before == (count_rules(file, search), *(page_of_rules(file, search, start) for start in (0, PAGE)))
+    assert one == rule_at(file, 7)
 
 
 @pytest.mark.parametrize(("sort", "down"), [("low", True), ("support", True), ("confidence", True), ("q", False)])

@@ -1,0 +1,60 @@
+"""Colours of charts: a condition has its own, everything else the next one of the palette."""
+
+from typing import Any, TypeAlias
+
+from eyechart.reporting.drawing import Drawing, say
+from eyechart.reporting.look import MARK, PALETTE
+from eyechart.reporting.palette import are_conditions, paint_condition
+
+MOST_COLORS = 8
+OTHER = "(other)"
+
+Records: TypeAlias = list[dict[str, Any]]
+Chart: TypeAlias = Any  # an Altair chart; Altair is loaded when the first one is drawn
+
+
+def few_colors(rows: Records) -> Records:
+    """Keep as many names of colours as eyes can tell apart."""
+    names = dict.fromkeys(_said(row["color"]) for row in rows if "color" in row)
+    kept = list(names) if len(names) <= MOST_COLORS else list(names)[: MOST_COLORS - 1]
+    return [row | ({"color": _kept(row["color"], kept)} if "color" in row else {}) for row in rows]
+
+
+def _kept(value: object, names: list[str]) -> str:
+    return _said(value) if _said(value) in names else OTHER
+
+
+def color_bars(drawing: Drawing, rows: Records) -> dict[str, Any]:
+    """Give bars that are named by conditions the colours of these; the name beside a bar is its legend."""
+    import altair as alt
+
+    column = drawing.column("y")
+    names = list(dict.fromkeys(_said(row["y"]) for row in rows))
+    if drawing.column("color") or column is None or not are_conditions(names):
+        return color(drawing, rows)
+    return {"color": alt.Color("y:N", scale=_scale(names), legend=None)}
+
+
+def color(drawing: Drawing, rows: Records) -> dict[str, Any]:
+    """Colour marks by the names in the role `color`, if there is one."""
+    import altair as alt
+
+    column = drawing.column("color")
+    if column is None:
+        return {"color": alt.value(MARK)}
+    shared = drawing.names if len(drawing.names) <= MOST_COLORS else ()
+    names = list(shared or dict.fromkeys(_said(row["color"]) for row in rows))
+    return {"color": alt.Color("color:N", scale=_scale(names), title=column.name, sort=None)}
+
+
+def _scale(names: list[str]) -> Chart:
+    """Fix the colour of every name: of a condition its own, of anything else the next one."""
+    import altair as alt
+
+    if are_conditions(name for name in names if name != OTHER):
+        return alt.Scale(domain=names, range=[paint_condition(name) for name in names])
+    return alt.Scale(domain=names, range=[PALETTE[place % len(PALETTE)] for place in range(len(names))])
+
+
+def _said(value: object) -> str:
+    return say(value, "text")

@@ -1,0 +1,114 @@
+"""Set pages as HTML that needs nothing else: templates, figures and tables that every page is made of."""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from eyechart.reporting.charts import caption, draw, drawable
+from eyechart.reporting.drawing import Drawing
+from eyechart.reporting.gallery import CardGroup, Thumbnails, arrange_cards
+from eyechart.reporting.grid import Grid, drawing_grid
+from eyechart.reporting.palette import family
+from eyechart.result import State
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FEW = 12  # rows of a table that stand open; longer ones are folded
+MOST_POINTS = 200  # of a scatter that are also worth a table
+BADGES: dict[State, tuple[str, str]] = {  # a sign and words, so that colour is never the only difference
+    "clear": ("✓", "the audit looked for a problem and did not find it"),
+    "caught": ("✕", "the audit found the problem it looks for"),
+    "undecided": ("?", "too few examples to tell"),
+    "none": ("\N{EN DASH}", "the audit describes and does not judge"),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A grid with its name, folded where it is long."""
+
+    title: str
+    grid: Grid
+    folded: bool
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing on the page: its picture if it has one, and the table of its data where that stands nowhere else."""
+
+    title: str
+    reading: str
+    caption: str
+    svg: str | None
+    spec: str | None
+    cards: tuple[CardGroup, ...]
+    table: Table | None
+
+
+def fill(template: str, content: dict[str, Any], *, alive: bool) -> str:
+    """Fill a template with our own style and script, and with the runtime of charts where any comes alive."""
+    given = {"style": _own("style.css"), "script": _own("page.js"), "runtime": _runtime() if alive else None}
+    return _room().get_template(template).render(**given, **content).lstrip()
+
+
+def _room() -> "Environment":
+    """Open the templates; all that comes from data is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    room = Environment(
+        loader=PackageLoader("eyechart.reporting", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    room.globals["badges"] = BADGES
+    room.filters["family"] = family
+    return room
+
+
+def _own(name: str) -> Markup:
+    return Markup(files("eyechart.reporting").joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
+
+
+def _runtime() -> Markup:
+    """Fetch the runtime that makes charts live; it stands on the page once, however many charts there are."""
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub asks for a snippet, the code does not
+    return Markup(bundle.replace("</script", "<\\/script"))  # noqa: S704 - the library's own
+
+
+def make_figure(drawing: Drawing, mark: str, thumbnails: Thumbnails) -> Figure:
+    """Draw what can be drawn; `mark` begins every id inside."""
+    drawn = draw(drawing, mark) if drawable(drawing) else None
+    cards = arrange_cards(drawing, thumbnails) if drawing.kind == "gallery" else ()
+    return Figure(
+        drawing.title,
+        drawing.reading,
+        caption(drawing),
+        # Vega escapes the text it draws; a test holds it to that.
+        svg=Markup(drawn.svg) if drawn else None,  # noqa: S704
+        spec=_embedded(drawn.spec) if drawn else None,
+        cards=cards,
+        table=None if cards else _numbers(drawing),
+    )
+
+
+def _numbers(drawing: Drawing) -> Table | None:
+    """Lay out the data of a drawing, unless they stand elsewhere on the page or are endless."""
+    grid, pictured = drawing_grid(drawing), drawable(drawing)
+    elsewhere = pictured and drawing.table in ("measures", "summary")
+    endless = drawing.kind == "scatter" and len(grid.rows) > MOST_POINTS
+    if not grid.rows or elsewhere or endless:
+        return None
+    return Table(f"The numbers: {len(grid.rows):,} rows", grid, pictured or len(grid.rows) > FEW)
+
+
+def _embedded(spec: dict[str, Any]) -> Markup:
+    """Write JSON that cannot end the script element it stands in."""
+    return Markup(json.dumps(spec, ensure_ascii=False).replace("<", "\\u003c"))  # noqa: S704 - escaped here
