@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test browser check format fuzz docs site benchmarks clean
+.PHONY: demo test browser check format fuzz docs site harnesses benchmarks clean
 
 demo: $(VENV)/.run-ready
 	$(BIN)/eyechart demo
@@ -35,6 +35,23 @@ docs: $(VENV)/.dev-ready
 site: docs
 	$(INSTALL) --editable '.[docs]'
 	$(BIN)/mkdocs build --quiet
+
+# Other people's harnesses ask what we export, each in an environment of its own (several GB, a quarter of an hour).
+# None of them gets torchvision: that of the registry does not fit the torch they are given.
+HARNESSES := inspect lmms-eval vlmevalkit
+HARNESS := $(VENV)/harness
+
+harnesses: $(VENV)/.dev-ready $(HARNESSES:%=$(HARNESS)/%/.ready)
+	EYECHART_INSPECT=$(CURDIR)/$(HARNESS)/inspect/bin/python \
+	EYECHART_LMMS_EVAL=$(CURDIR)/$(HARNESS)/lmms-eval/bin/python \
+	EYECHART_VLMEVALKIT=$(CURDIR)/$(HARNESS)/vlmevalkit/bin/python \
+	$(BIN)/python -m pytest tests/harness
+
+$(HARNESS)/%/.ready: tests/harness/%.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	$(@D)/bin/python -m pip uninstall --quiet --yes torchvision
+	touch $@
 
 benchmarks: $(VENV)/.dev-ready
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

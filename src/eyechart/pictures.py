@@ -5,7 +5,7 @@ How boxes are hidden stands in `removal`, as in `hidden=blur feather=4`; what is
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -19,6 +19,8 @@ import polars as pl
 from eyechart.dataset import Images
 from eyechart.errors import DataError, FileFormatError
 from eyechart.pixels import GRAY, Pixels, crop, hide
+from eyechart.transfer import BYTES
+from eyechart.web import ADDRESS, is_address
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
@@ -28,7 +30,6 @@ _KEPT = 64  # pictures in memory
 _WHOLE = {"blank": "blank", "mean": "mask", "noise": "noise"}  # ways to hide the whole picture -> to hide a box
 _EVERYTHING = ((0.0, 0.0, float("inf"), float("inf")),)
 _SIDE = 336  # pixels of a picture that stands for one which was not handed over
-_BYTES = 64 * 2**20  # of a file, at most
 _PIXELS = 64_000_000  # at most: a small file can be a very large picture
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # no EPS, which would be run as a program
 
@@ -63,13 +64,20 @@ def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | No
     """Give the picture of each filled probe, in order; None where a probe shows none."""
     known = dict.fromkeys(("image", "removal", "hidden"))
     paths = _paths(probes, images)
+    fetched = fetch(paths, images)
     for row, path in zip(probes.iter_rows(named=True), paths, strict=True):
         image, removal, hidden = (row.get(name) for name in known)
         edit = _read_edit(removal or "", hidden or ())
         if edit is None or (image is None and edit.boxes != _EVERYTHING):
             yield None
         else:  # a picture that is hidden wholly need not be handed over
-            yield _edited(_canvas() if image is None else _opened(*_find(image, path, images.root)), edit)
+            yield _edited(_canvas() if image is None else _open(image, path, fetched, images.root), edit)
+
+
+def fetch(paths: Iterable[str | None], images: Images) -> dict[str, Path]:
+    """Find the files of those paths that are addresses; fetch what is not kept yet, if that is allowed."""
+    addresses = dict.fromkeys(path for path in paths if path is not None and is_address(path))
+    return images.web.bring(addresses, lambda draft: _decoded(draft, draft.stat().st_size)) if addresses else {}
 
 
 def _read_edit(removal: str, hidden: Sequence[Sequence[float]]) -> Edit | None:
@@ -98,6 +106,11 @@ def _canvas() -> Picture:
     return Picture.of(np.full((_SIDE, _SIDE, 3), GRAY, np.uint8))
 
 
+def _open(image: str, path: str | None, fetched: Mapping[str, Path], root: Path | None) -> Picture:
+    file = fetched.get(path or "")
+    return _opened(*(_find(image, path, root) if file is None else _stamp(image, file)))
+
+
 @lru_cache(maxsize=_KEPT)
 def _opened(path: Path, stamp: tuple[int, int]) -> Picture:
     try:
@@ -113,8 +126,8 @@ def _decoded(path: Path, size: int) -> Pixels:
     """Open a picture after a look at what that will cost."""
     from PIL import Image
 
-    if size > _BYTES:
-        raise OSError(f"{size:,} bytes, where {_BYTES:,} are allowed")
+    if size > BYTES:
+        raise OSError(f"{size:,} bytes, where {BYTES:,} are allowed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
         file = _begin(path)
@@ -147,12 +160,16 @@ def _find(image: str, path: str | None, root: Path | None) -> _File:
     if root is not None and not Path(normpath(path)).is_relative_to(normpath(root)):
         found = f"the path {path}"
         raise DataError(f"the picture of image {image!r} under {root}", found, "name the folder that holds them all")
+    return _stamp(image, Path(path))
+
+
+def _stamp(image: str, path: Path) -> _File:
     try:
-        facts = Path(path).stat()
+        facts = path.stat()
     except OSError:
         advice = "bring the file, or leave its examples out"
         raise FileFormatError(f"the picture of image {image!r} at {path}", "no such file", advice) from None
-    return _File(Path(path), (facts.st_mtime_ns, facts.st_size))
+    return _File(path, (facts.st_mtime_ns, facts.st_size))
 
 
 def _paths(probes: pl.DataFrame, images: Images) -> list[str | None]:
@@ -163,8 +180,9 @@ def _paths(probes: pl.DataFrame, images: Images) -> list[str | None]:
 
 
 def picture_paths(images: Images) -> pl.DataFrame:
-    """List each image with the path of its picture; null where none is named."""
+    """List each image with the path or the address of its picture; null where none is named."""
     if "path" not in images.table.columns:
         return images.table.select("image", path=pl.lit(None, pl.String))
-    root = "" if images.root is None else f"{images.root}/"
-    return images.table.select("image", path=pl.lit(root) + pl.col("path"))
+    root = pl.lit("" if images.root is None else f"{images.root}/")
+    path = pl.col("path")
+    return images.table.select("image", path=pl.when(path.str.contains(ADDRESS)).then(path).otherwise(root + path))

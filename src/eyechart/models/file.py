@@ -10,12 +10,15 @@ import polars as pl
 
 from eyechart.dataset import Images
 from eyechart.errors import ModelError
+from eyechart.models.extraction import extract
+from eyechart.models.prompts import choose_template
 from eyechart.probes import OWN
 from eyechart.readers.logs.table import COLUMNS
 from eyechart.readers.predictions import PredictionFile, read_predictions
 from eyechart.settings import fit_settings
 
-_SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool}  # of a log, beside its path and columns
+# of a log, beside its path and columns
+_SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool, "extract": bool}
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class PredictionFiles:
     format: str = "auto"
     scorer: str | None = None
     unfinished: bool = False
+    extract: bool = False  # find the answers in what was said, as where a model is asked here
 
     @cached_property
     def files(self) -> dict[str, PredictionFile]:
@@ -41,12 +45,14 @@ class PredictionFiles:
                 found[condition] = PredictionFile(answers, counts)
                 continue
             for (name,), part in answers.group_by("condition", maintain_order=True):
-                found[str(name)] = PredictionFile(part.drop("condition"), counts)
+                own = pl.when(pl.col("status") == "read").then(part.height).otherwise("n").alias("n")
+                found[str(name)] = PredictionFile(part.drop("condition"), counts.with_columns(own))
         return found
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - part of the contract
         """Find the answers to a batch."""
-        return self._answers(probes).join(probes.select("id"), on="id", how="semi")
+        found = self._answers(probes).join(probes.select("id"), on="id", how="semi")
+        return _find_answers(found, probes) if self.extract else found
 
     def holds(self, condition: str) -> bool:
         """Tell whether a file has answers under a condition."""
@@ -80,7 +86,8 @@ class PredictionFiles:
 def open_predictions(spec: str) -> PredictionFiles:
     """Open `answers.json`, or `plain=all.json,evidence=part.json`.
 
-    `it.csv,id=qid,answer=said` names the columns, `log.eval,format=inspect,scorer=match,unfinished=yes` the settings.
+    `it.csv,id=qid,answer=said` names the columns, `log.eval,format=inspect,scorer=match,unfinished=yes` the settings;
+    `logs,extract=yes` finds the answers in what was said by the rules for models that are asked here.
     """
     parts = _divide(spec)
     for path in parts.paths.values():
@@ -91,6 +98,20 @@ def open_predictions(spec: str) -> PredictionFiles:
     settings: dict[str, Any] = fit_settings("predictions", _SETTINGS, parts.settings)
     name = next(iter(parts.paths.values())).name.partition(".")[0]
     return replace(PredictionFiles(name, parts.paths, parts.columns), **settings)
+
+
+def _find_answers(found: pl.DataFrame, probes: pl.DataFrame) -> pl.DataFrame:
+    """Find the answers in what was said, and put options in the place of their letters; failures stay what they are."""
+    asked = found.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
+    said = found.select(pl.coalesce(pl.col("^raw$"), "answer").alias("raw")).to_series()
+    read = extract(said, asked, choose_template(None))
+    settled = pl.col("status").is_in(["failed", "refused"]) if "status" in found.columns else said.is_null()
+    status = pl.col("status") if "status" in found.columns else pl.lit("failed")
+    return found.with_columns(
+        said,
+        answer=pl.when(settled).then("answer").otherwise(read["answer"]),
+        status=pl.when(settled).then(status).otherwise(read["status"]),
+    )
 
 
 class _Parts(NamedTuple):

@@ -54,6 +54,7 @@ RECIPES = st.builds(
     threshold=st.just(0.9),
     similarity=st.just("corpus"),
     near=st.sampled_from([1, 5, 50]),
+    leave_out=st.booleans(),
 )
 
 
@@ -200,15 +201,23 @@ def test_neutral_decoys_are_used_as_often_as_they_are_targets() -> None:
     both = targets.join(used, left_on="text", right_on="decoy")
 
     # Half of the targets are red, so that red must be the decoy of all others and nothing else can be.
-    assert both.filter(text="red")["uses"].item() == pytest.approx(300, abs=15)
-    assert both["uses"].to_list() == pytest.approx(both["targets"].to_list(), rel=0.5, abs=8)
+    assert both.filter(text="red")["uses"].item() == pytest.approx(300, abs=2)
+    assert both["uses"].to_list() == pytest.approx(both["targets"].to_list(), abs=2)
+
+
+YES_OR_NO = [(str(at), f"is it {at % 9}?", "no" if at % 3 == 0 else "yes", []) for at in range(600)]
+
+
+def test_neutral_drawing_keeps_every_example_unless_told() -> None:
+    drawn = draw(make(YES_OR_NO), Recipe(drawing="neutral"))
+
+    assert drawn.decoys.filter(source="qou")["id"].n_unique() == 600
+    assert drawn.counts.filter(filter="left out for balance").is_empty()
 
 
 def test_neutral_drawing_leaves_out_what_cannot_be_balanced_and_counts_it() -> None:
     """Twice as many yes as no: half of the former go, in the part that is learned from and in the judged one."""
-    rows = [(str(at), f"is it {at % 9}?", "no" if at % 3 == 0 else "yes", []) for at in range(600)]
-
-    drawn = draw(make(rows), Recipe(drawing="neutral"))
+    drawn = draw(make(YES_OR_NO), Recipe(drawing="neutral", leave_out=True))
     uses = dict(drawn.decoys.filter(source="qou")["decoy"].value_counts().iter_rows())
 
     assert uses["yes"] == pytest.approx(200, abs=2)

@@ -5,6 +5,7 @@ import pytest
 
 from eyechart.audits.decoys import DecoysAudit
 from eyechart.audits.decoys.asking import Condition
+from eyechart.audits.decoys.audit import HIDDEN
 from eyechart.audits.decoys.shifts import picked_options, steadiness
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
@@ -17,7 +18,7 @@ from eyechart.result import Result
 from eyechart.tables import ANSWERS, empty
 from eyechart.world import load_answerer
 
-AUDIT = DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=300, rotations=2)
+AUDIT = DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=300, hide=HIDDEN, rotations=2)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,28 @@ def test_the_conditions_are_those_of_the_grammar(probes: dict[str, pl.DataFrame]
     sets = [f"{name}{part}" for name in ("orig", "iou+qou") for part in hidden]
 
     assert set(probes) == {*sets, "rotate#1", "rotate#2"}
+
+
+def test_by_default_a_model_is_asked_five_times_about_each_example(world: Dataset, study: Result) -> None:
+    asked = dict(DecoysAudit().probe(world, study))
+
+    assert list(asked) == ["orig", "orig-image-question", "rotate#1", "iou+qou", "iou+qou-image-question"]
+
+
+def test_one_setting_asks_all_that_the_tables_of_the_paper_hold(world: Dataset, study: Result) -> None:
+    asked = dict(DecoysAudit(paper=True).probe(world, study))
+
+    hidden = ("", "-image", "-question", "-image-question")
+    sets = [f"{name}{part}" for name in ("orig", "iou", "qou", "iou+qou", "all") for part in hidden]
+    assert set(asked) == {*sets, "rotate#1", "rotate#2", "rotate#3"}
+
+
+def test_sets_that_are_not_among_those_asked_by_default_are_asked_where_there_are_no_others(
+    tiny: Dataset, study: Result
+) -> None:
+    audit = DecoysAudit(sets=("orig", "qou"), folds=2, rotations=0)
+
+    assert set(dict(audit.probe(tiny, audit.study(tiny, Local())))) == {"qou", "qou-image-question"}
 
 
 def test_what_is_hidden_is_not_shown_and_the_rest_is(world: Dataset, probes: dict[str, pl.DataFrame]) -> None:
@@ -170,7 +193,15 @@ def test_conditions_have_one_grammar() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"sets": ("best",)}, {"hide": ("options",)}, {"drawing": "by hand"}, {"compat": "x"}, {"k": 0}, {"folds": 1}],
+    [
+        {"sets": ("best",)},
+        {"ask": ("best",)},
+        {"hide": ("options",)},
+        {"drawing": "by hand"},
+        {"compat": "x"},
+        {"k": 0},
+        {"folds": 1},
+    ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict) -> None:
     with pytest.raises(SettingError):

@@ -1,14 +1,7 @@
 """A real server of a real (tiny) model: asked over the network it says what it says in this process."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import numpy as np
 import polars as pl
@@ -24,46 +17,16 @@ from eyechart.models.shown import Shown
 from eyechart.pictures import Picture
 from eyechart.readers import read
 from eyechart.verbs import audit
+from servers.transformers_serve import serving
 
 pytest.importorskip("openai")
 pytest.importorskip("transformers.cli.serve", reason="transformers is installed without its extra `serving`")
-START = 120  # seconds that a server may take
 
 
 @pytest.fixture(scope="module")
 def url(tiny_llava: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the tiny model with `transformers serve`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    cache = tmp_path_factory.mktemp("hub")  # /health of the server needs one, even if it is empty
-    words = [Path(sys.executable).with_name("transformers"), "serve", tiny_llava, "--device", "cpu"]
-    log = (cache / "log.txt").open("w")
-    with (
-        log,
-        subprocess.Popen(
-            [*words, "--host", "127.0.0.1", "--port", str(port)],
-            env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(cache)},
-            stdout=log,
-            stderr=log,
-        ) as process,
-    ):
-        try:
-            _wait(f"http://127.0.0.1:{port}/health", process)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.kill()
-
-
-def _wait(health: str, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(START * 10):
-        assert process.poll() is None, "the server has stopped"
-        try:
-            with urlopen(health):  # noqa: S310 - on loopback
-                return
-        except (URLError, OSError):
-            time.sleep(0.1)
-    pytest.fail(f"the server did not start within {START} seconds")
+    with serving(tiny_llava, tmp_path_factory.mktemp("hub")) as address:
+        yield address
 
 
 @pytest.fixture

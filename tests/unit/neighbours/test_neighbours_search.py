@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from eyechart.errors import MissingExtraError
 from eyechart.neighbours import find_nearest
 from eyechart.neighbours import search as room
+from eyechart.neighbours.on_gpu import search_gpu
 from eyechart.neighbours.vectors import Vectors, unit
 
 
@@ -87,7 +88,7 @@ def test_torch_finds_what_brute_force_finds() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     vectors = made_up(300, 8, 1)
 
-    places = room._search_gpu(torch, vectors, 11)
+    places = search_gpu(torch, vectors, 11).places
 
     assert np.array_equal(places[:, 0], np.arange(300))
     assert np.array_equal(places[:, 1:], brute_force(vectors, 10))

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from ast import literal_eval
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from eyechart.readers import read
 from eyechart.run import Run
 from eyechart.writers import EXPORTS
 from eyechart.writers.asked.questions import _name
+from eyechart.writers.vlmeval_table import picture_cell, text_cell
+from eyechart.writers.vlmeval_table import write_table as write_cells
 
 CONDITIONS = ("image=blank", "image=none", "plain")
 
@@ -88,13 +91,59 @@ def test_vlmeval_tables_hold_every_question_and_come_back_by_id(run: Layout, tmp
     for condition in CONDITIONS:
         table = pl.read_csv(tmp_path / f"{_name(condition)}.tsv", separator="\t")
         ids = table["eyechart"].str.strip_prefix("id:")
-        check_pictures(run, condition, dict(zip(ids, table["image_path"], strict=True)))
+        paths = [None if path == "[]" else path for path in table["image_path"]]
+        check_pictures(run, condition, dict(zip(ids, paths, strict=True)))
         logs[condition] = tmp_path / f"M_{_name(condition)}.tsv"
         table.with_columns(said(pl.col("question")).alias("prediction")).write_csv(logs[condition], separator="\t")
     answers = judge(run, logs)
 
     assert written == {f"{_name(one)}.tsv": run.probes(one).height for one in CONDITIONS} | {"README.md": 1}
     assert set(answers.select("condition", "id", "answer").rows()) == expected(run)
+
+
+def test_what_vlmeval_would_misread_is_written_so_that_it_cannot(tmp_path: Path) -> None:
+    """Paths in brackets are run by it as Python, and what pandas takes for missing is lost."""
+    paths = ["a.png", "[__import__('os').abort()].png]", None]
+    texts = ["None", "none", "NA"]
+    table = pl.DataFrame({"path": paths, "text": texts}).select(picture_cell(pl.col("path")), text_cell(pl.col("text")))
+    file = tmp_path / "it.tsv"
+    write_cells(table, file)
+    back = pl.read_csv(file, separator="\t")
+
+    assert [literal_eval(path) if path.startswith("[") else path for path in back["image_path"]] == [
+        "a.png",
+        ["[__import__('os').abort()].png]"],
+        [],
+    ]
+    assert back["text"].to_list() == ["None ", "none", "NA "]
+
+
+def test_a_folder_of_logs_comes_back_with_its_conditions_and_answers_are_found_in_the_text(
+    run: Layout, tmp_path: Path
+) -> None:
+    """Letters are taken for the options that were shown, in whatever words they come; failures stay failures."""
+    EXPORTS.get("vlmeval")(run, tmp_path / "out")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    letters = {}
+    for condition in CONDITIONS:
+        table = pl.read_csv(tmp_path / "out" / f"{_name(condition)}.tsv", separator="\t")
+        words = pl.lit("<think>A or B?</think> I think the answer is B.")
+        lost = pl.int_range(pl.len()) == 0
+        said = pl.when(lost).then(pl.lit("Failed to obtain answer via API.")).otherwise(words)
+        table.with_columns(said.alias("prediction")).write_csv(logs / f"M_{_name(condition)}.tsv", separator="\t")
+        shown = fill(run.probes(condition).sort("id"), run.data)
+        letters |= {(condition, row["id"]): (row["choices"] or [None, None])[1] for row in shown.to_dicts()}
+    model = load(f"predictions:{logs},extract=yes")
+    Run(run).predict(model)
+    answers = run.answers(model.name).answers
+
+    assert answers.filter(pl.col("status") == "failed").height == len(CONDITIONS)
+    found = answers.filter(pl.col("status") == "ok")
+    assert {(row["condition"], row["id"]): row["answer"] for row in found.to_dicts()}.items() <= letters.items()
+    listed = sum(option is not None for option in letters.values())
+    assert listed > 50
+    assert found.height >= listed - len(CONDITIONS)
 
 
 def test_lmms_eval_tasks_work_and_come_back_by_id(run: Layout, tmp_path: Path) -> None:

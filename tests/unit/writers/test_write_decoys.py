@@ -90,25 +90,24 @@ def test_lmms_eval_comes_back_and_its_task_names_what_is_there(run: Layout, repa
     named = [value.removeprefix("utils.") for value in task.values() if str(value).startswith("utils.")]
     assert len(named) == 3
     assert all(callable(functions[name]) for name in named)
-    doc = {"question": "what?", "options": ["red", "blue"], "answer": "B", "image_path": None}
+    doc = {"id": "007", "question": "what?", "options": ["red", "blue"], "answer": "B", "picture": None}
     assert functions["doc_to_text"](doc).splitlines()[1:3] == ["A. red", "B. blue"]  # type: ignore[operator]
-    assert functions["process_results"](doc, ["B. blue"]) == {"accuracy": 1.0}  # type: ignore[operator]
-    assert functions["process_results"](doc, ["red"]) == {"accuracy": 0.0}  # type: ignore[operator]
+    for said, score in (("B. blue", 1.0), ("red", 0.0), ("I say B", 1.0), ("A", 0.0)):
+        scored = functions["process_results"](doc, [said])  # type: ignore[operator]
+        assert scored == {"accuracy": {"question_id": "007", "score": score}}
 
 
 def test_inspect_comes_back(run: Layout, repaired: Repaired, tmp_path: Path) -> None:
     folder = export(run, "decoys-inspect", tmp_path / "inspect")
-    columns = {"question": "input", "answer": "target"}
+    back = read("table", folder / f"{file_stem(repaired)}.jsonl", map={"answer": "target"}, answer_is="letter")
 
-    back = read("table", folder / f"{file_stem(repaired)}.jsonl", map=columns, answer_is="letter")
-
-    assert_same(back, repaired, *ALWAYS)
+    assert_same(back, repaired, "image", *ALWAYS)
 
 
 def test_inspect_shows_the_picture_where_its_file_is_known(repaired: Repaired, tmp_path: Path) -> None:
     located = repaired._replace(examples=repaired.examples.head(1).with_columns(path=pl.lit("a.png")))
 
-    [name] = write_inspect(located, tmp_path)
+    name, _ = write_inspect(located, tmp_path)
 
     [message] = json.loads((tmp_path / name).read_text(encoding="utf-8"))["input"]
     assert [part["type"] for part in message["content"]] == ["image", "text"]

@@ -48,13 +48,14 @@ def conditions(audit: DecoysAudit, data: Dataset, study: Result) -> Iterator[Ask
     judged = data.examples.join(study.rows.filter(pl.col("part") == JUDGED), on="id", how="semi")
     decoys = study.tables["decoys"]
     there = sets_of(data.examples, decoys)
-    names = [name for name in audit.sets if name in there]
+    known = [name for name in audit.sets if name in there]
+    names = [name for name in known if name in audit.asked.sets] or known
     for name in names:
         choices = choices_of(offer(judged, decoys, name, audit.seed))
-        for hidden in (WHOLE, *audit.hide):
+        for hidden in (WHOLE, *audit.asked.hide):
             yield Asked(Condition(name, hidden), choices)
         if name == names[0]:
-            for shift in range(1, audit.rotations + 1):
+            for shift in range(1, audit.asked.rotations + 1):
                 yield Asked(Condition(name, WHOLE, shift), rotate(choices, shift))
 
 

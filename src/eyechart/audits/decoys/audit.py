@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import polars as pl
 
@@ -15,18 +15,29 @@ from eyechart.protocols import Engine
 from eyechart.result import Result
 
 HIDDEN = ("image", "question", "image-question")
+ALONE = HIDDEN[-1:]  # the options alone are left
+SHIFTS = 3  # of the paper's tables
+
+
+class Asking(NamedTuple):
+    """The sets of options to ask about, what is hidden besides, and how often options are shifted."""
+
+    sets: tuple[str, ...]
+    hide: tuple[str, ...]
+    rotations: int
 
 
 @dataclass(frozen=True)
 class DecoysAudit:
     """Find what gives the target away among the options, draw better decoys, and ask a model with parts hidden.
 
-    `k`, `drawing`, `compat`, `threshold`, `similarity`, `guards` and `near` say how decoys are drawn (see `Recipe`).
-    `sets` are the sets of options to study and to ask about, `hide` what is hidden from a model besides, `rotations`
-    by how many places options are shifted at most. Blind baselines learn in `folds` parts from at most `most`
-    examples by the `scorer`. `kinds` names a column that lists how each option was made. A model that beats guessing
-    from the options alone, surely by more than `margin`, is caught; so are options that a prior or a baseline of
-    answers alone beats.
+    `k`, `drawing`, `compat`, `threshold`, `similarity`, `guards`, `near` and `leave_out` say how decoys are drawn (see
+    `Recipe`). `sets` are the sets of options to study, `ask` those of them to ask a model about (all, where there is
+    none of these), `hide` what is hidden from it besides, `rotations` by how many places options are shifted at most;
+    with `paper` everything is asked that the paper's Tables 3 to 5 hold: all sets, each part hidden, 3 shifts. Blind
+    baselines learn in `folds` parts from at most `most` examples by the `scorer`. `kinds` names a column that lists
+    how each option was made. A model that beats guessing from the options alone, surely by more than `margin`, is
+    caught; so are options that a prior or a baseline of answers alone beats.
     """
 
     name: ClassVar[str] = "decoys"
@@ -35,8 +46,10 @@ class DecoysAudit:
     score: str = "auto"
     by: tuple[str, ...] = ()
     sets: tuple[str, ...] = (ORIG, "iou", "qou", REPAIRED, "all")
-    hide: tuple[str, ...] = HIDDEN
-    rotations: int = 3
+    ask: tuple[str, ...] = (ORIG, REPAIRED)
+    hide: tuple[str, ...] = ALONE
+    rotations: int = 1
+    paper: bool = False
     k: int = Recipe().k
     drawing: str = Recipe().drawing
     compat: str = Recipe().compat
@@ -44,6 +57,7 @@ class DecoysAudit:
     similarity: str = Recipe().similarity
     guards: bool = Recipe().guards
     near: int = Recipe().near
+    leave_out: bool = Recipe().leave_out
     folds: int = 3
     most: int = 20_000
     scorer: str = "logistic"
@@ -53,6 +67,7 @@ class DecoysAudit:
 
     def __post_init__(self) -> None:
         _check("sets", self.sets or ("none",), tuple(SETS))
+        _check("ask", self.ask, tuple(SETS))
         _check("hide", self.hide, HIDDEN)
         _check("drawing", (self.drawing,), DRAWINGS)
         _check("compat", (self.compat,), COMPATS)
@@ -82,6 +97,13 @@ class DecoysAudit:
     def recipe(self) -> Recipe:
         """Select how decoys are drawn."""
         return Recipe(**{name: getattr(self, name) for name in Recipe._fields})
+
+    @property
+    def asked(self) -> Asking:
+        """Say what a model is asked, where the data have it."""
+        if self.paper:
+            return Asking(self.sets, HIDDEN, SHIFTS)
+        return Asking(self.ask, self.hide, self.rotations)
 
     @property
     def studied(self) -> tuple[str, ...]:

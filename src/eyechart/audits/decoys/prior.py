@@ -29,7 +29,8 @@ def count_uses(offers: pl.DataFrame) -> pl.DataFrame:
         }
     )
     prior = pl.col("as_target") / (pl.col("as_target") + pl.col("decoy_weight"))  # Eq. 2
-    return counted.with_columns(prior.alias("prior")).sort("as_target", "text", descending=[True, False])
+    # Sums of thirds are not whole: without rounding, texts that are in balance would not be equally likely.
+    return counted.with_columns(prior.round(9).alias("prior")).sort("as_target", "text", descending=[True, False])
 
 
 def prior_of(texts: pl.Series, uses: pl.DataFrame) -> pl.Series:

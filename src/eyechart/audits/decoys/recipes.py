@@ -18,10 +18,10 @@ class Recipe(NamedTuple):
     """How decoys are found, filtered and drawn; every field is recorded with what it made.
 
     Up to `k` decoys a source. `drawing`: the nearest (the paper), or among the `near` nearest so that each answer is
-    used as a decoy as much as it is a target; examples that make this impossible are left out. `compat`: words, or
-    the authors' released code with its quirks. `threshold`: the Wu-Palmer similarity up to which a decoy is accepted.
-    `similarity`: vectors of questions, learned from the "corpus", "sentence:MODEL", or a word2vec or GloVe file.
-    `guards`: the filters beyond the paper.
+    used as a decoy as much as it is a target; `leave_out`: examples that make this impossible for the decoys of
+    similar questions get none. `compat`: words, or the authors' released code with its quirks. `threshold`: the
+    Wu-Palmer similarity up to which a decoy is accepted. `similarity`: vectors of questions, learned from the "corpus",
+    "sentence:MODEL", or a word2vec or GloVe file. `guards`: the filters beyond the paper.
     """
 
     k: int = 3
@@ -32,6 +32,7 @@ class Recipe(NamedTuple):
     similarity: str = "corpus"
     guards: bool = True
     near: int = 50
+    leave_out: bool = False
 
 
 class Drawn(NamedTuple):

@@ -46,7 +46,7 @@ class Judged(NamedTuple):
 
     def read(self, condition: str, k: int, ids: pl.Series) -> Drawn:
         """Score the answers of one condition to the examples that were asked."""
-        asked = self.examples.join(ids.to_frame("id"), on="id", how="semi")
+        asked = self.examples.join(ids.to_frame("id"), on="id", how="semi", maintain_order="left")
         answered = self.predictions.beside(asked, condition)
         rows = score_rows(answered, self.how)
         draw = pl.lit(k).alias("k")
@@ -101,8 +101,10 @@ def perceived(name: str) -> str:
 
 def draws_error(drawn: Drawn, rows: pl.DataFrame) -> float | None:
     """Estimate the standard error that the draws bring in; None where no example has two of them."""
-    seen = drawn.scores.join(rows, on="id", how="semi")
-    each = seen.group_by("id", maintain_order=True).agg(pl.len().alias("m"), pl.col("score").var().alias("spread"))
+    seen = drawn.scores.join(rows, on="id", how="semi").sort("id", "k")
+    # Of a list the variance is the same every time; that of a group is put together from parts, one for each thread.
+    each = seen.group_by("id", maintain_order=True).agg(pl.len().alias("m"), "score")
+    each = each.with_columns(pl.col("score").list.var().alias("spread"))
     if each["spread"].null_count() == each.height:
         return None
     usual = each["spread"].mean()

@@ -26,6 +26,7 @@ from eyechart.readers.logs.log import (
 from eyechart.readers.logs.packed import Packed
 from eyechart.registry import unknown_name
 
+OUR_FIELD = "eyechart"  # where the metadata of our own exports carry the condition
 _MEMBER = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
 
 
@@ -38,6 +39,7 @@ class Sample(NamedTuple):
     extracted: dict[str, str | None]  # by each scorer
     failed: bool
     refused: bool
+    condition: str | None
 
 
 class Header(NamedTuple):
@@ -119,6 +121,7 @@ def _reduce(sample: dict[str, object]) -> Sample:
         extracted={str(name): write_answer(member(score, "answer")) for name, score in scores.items()},
         failed=sample.get("error") is not None,
         refused=_stop_reason(sample.get("output")) == "content_filter",
+        condition=write_key(member(sample, "metadata", OUR_FIELD)),
     )
 
 
@@ -165,5 +168,6 @@ def _answer(sample: Sample, scorer: str | None) -> Row:
     extracted = sample.extracted.get(str(scorer))
     answer = sample.completion if extracted is None else extracted
     if sample.failed or (answer is None and not sample.refused):
-        return Row(sample.id, None, sample.completion, "failed", sample.epoch)
-    return Row(sample.id, answer, sample.completion, "refused" if sample.refused else "ok", sample.epoch)
+        return Row(sample.id, None, sample.completion, "failed", sample.epoch, sample.condition)
+    status = "refused" if sample.refused else "ok"
+    return Row(sample.id, answer, sample.completion, status, sample.epoch, sample.condition)

@@ -11,6 +11,7 @@ from eyechart.readers.logs.responses import read_answers, read_options
 DOC_KEYS = ("question_id", "questionId", "id", "qid")  # by which datasets name their questions
 
 Sample: TypeAlias = dict[str, object]
+_Find: TypeAlias = Callable[[Sample], str | None]
 
 
 class Samples(NamedTuple):
@@ -38,8 +39,8 @@ def find_key(parts: Iterable[object], names: Sequence[str]) -> str | None:
     return None
 
 
-def gather(samples: Samples, find_key: Callable[[Sample], str | None]) -> Log:
-    """Read the answers of each sample under its key.
+def gather(samples: Samples, find_key: _Find, find_condition: _Find = lambda _: None) -> Log:
+    """Read the answers of each sample under its key, and its condition where the log carries one.
 
     Where no sample has one, the number of the row is the id; where only some have, the two are never mixed.
     """
@@ -50,7 +51,9 @@ def gather(samples: Samples, find_key: Callable[[Sample], str | None]) -> Log:
         counts.append(noted("id is the row's number in the split (doc_id)", len(keys)))
     rows: list[Row] = []
     for key, sample in zip(keys, samples.records, strict=True):
-        rows += read_answers(sample, key, read_options(sample.get("arguments")))
+        found = read_answers(sample, key, read_options(sample.get("arguments")))
+        condition = find_condition(sample)
+        rows += found if condition is None else [row._replace(condition=condition) for row in found]
     unnamed = sum(row.status == "unparsed" and row.raw is None for row in rows)
     counts.append(noted("likelihoods of options that the log does not name", unnamed))
     return Log(lay_out(rows), counts)

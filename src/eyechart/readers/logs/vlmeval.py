@@ -20,6 +20,7 @@ CELL = 32_767  # characters that a cell of a workbook can hold
 ROTATION = 1_000_000  # between the index of a question and that of the same with its options shifted
 OUR_COLUMN = "eyechart"  # where our own exports carry the id, which the tool's index would not keep as text
 OUR_MARK = "id:"
+OUR_CONDITION = "eyechart_condition"  # and under which condition was asked
 _TEXTS = {"prediction": "raw", "extracted": "extracted", "log": "log"}
 
 
@@ -42,7 +43,8 @@ def _type(table: pl.DataFrame, place: str) -> pl.DataFrame:
         for theirs, ours in _TEXTS.items()
     ]
     group = as_key(table["g_index"], place) if "g_index" in table.columns else pl.lit(None, pl.String)
-    return table.select(_find_key(table, place).alias("id"), *texts, group.alias("group"))
+    known = [as_text(table[name], place).alias("condition") for name in (OUR_CONDITION,) if name in table.columns]
+    return table.select(_find_key(table, place).alias("id"), *texts, group.alias("group"), *known)
 
 
 def _find_key(table: pl.DataFrame, place: str) -> pl.Series:
@@ -58,7 +60,8 @@ def _judge(table: pl.DataFrame) -> pl.DataFrame:
     unparsed = guessed | (extracted == UNKNOWN).fill_null(value=False)
     status = pl.when(failed).then(pl.lit("failed")).when(unparsed).then(pl.lit("unparsed")).otherwise(pl.lit("ok"))
     answer = pl.when(~failed & ~unparsed).then(pl.coalesce(extracted, raw))
-    return table.select("id", answer.alias("answer"), "raw", status.alias("status"))
+    known = [name for name in ("condition",) if name in table.columns]
+    return table.select("id", answer.alias("answer"), "raw", status.alias("status"), *known)
 
 
 def _note(table: pl.DataFrame) -> list[Count]:

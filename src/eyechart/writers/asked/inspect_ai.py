@@ -6,11 +6,12 @@ from typing import Any
 
 from eyechart.files import replacing
 from eyechart.layout import Layout
+from eyechart.readers.logs.inspect_ai import OUR_FIELD
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
 
 TASKS = "tasks.py"
 GUIDE = Guide(
-    "Inspect", "inspect eval tasks.py --model MODEL --log-dir logs      # or tasks.py@NAME", "logs/LOG_OF_{name}"
+    "Inspect", lambda _: "inspect eval tasks.py --model MODEL --log-dir logs      # or tasks.py@ask_NAME", "logs"
 )
 _HEAD = '''\
 """The questions of a run of eyechart, a task for each condition; Inspect asks, eyechart judges."""
@@ -50,7 +51,8 @@ def write_inspect(asked: Asked, folder: Path) -> str:
     """Write the samples of one condition."""
     name = f"ask_{asked.name}.jsonl"
     with replacing(folder / name) as draft:
-        lines = (json.dumps(_sample(row), ensure_ascii=False) for row in asked.table.iter_rows(named=True))
+        known = {"metadata": {OUR_FIELD: asked.condition}}
+        lines = (json.dumps(_sample(row) | known, ensure_ascii=False) for row in asked.table.iter_rows(named=True))
         draft.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return name
 

@@ -4,7 +4,7 @@ The reference answers stay here: other tools ask, eyechart judges.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -37,8 +37,8 @@ class Guide(NamedTuple):
     """How a tool is run on what was written, and how its answers come back."""
 
     tool: str
-    run: str
-    back: str  # what stands for the log of a condition, with {name}
+    run: Callable[[Sequence[Asked]], str]
+    back: str  # the folder of its logs
 
 
 Write = Callable[[Asked, Path], str]  # returns the name of the file
@@ -93,7 +93,6 @@ def _name(condition: str) -> str:
 
 def _explain(run: Layout, asked: list[Asked], guide: Guide) -> str:
     names = "\n".join(f"| `{one.condition}` | `{one.name}` | {one.table.height:,} |" for one in asked)
-    back = ",".join(f"{one.condition}={guide.back.format(name=one.name)}" for one in asked)
     return f"""# {run.data.name}: what a model is asked, for {guide.tool}
 
 Written by `eyechart export`. Prompts are complete; the tables name the pictures in `{PICTURES}/` by their full path, so
@@ -105,10 +104,11 @@ leave the folder where it is. The reference answers are not here.
 
 Run:
 
-    {guide.run}
+    {guide.run(asked)}
 
-Bring the logs back and judge:
+Bring the logs back and judge. They say which question under which condition they answer; `extract=yes` finds the
+answers in what the model said, as eyechart does where it asks itself:
 
-    eyechart predict {run.folder} -m 'predictions:{back}'
+    eyechart predict {run.folder} -m 'predictions:{guide.back},extract=yes'
     eyechart judge {run.folder}
 """

@@ -1,22 +1,21 @@
-"""Write the questions of a run as tables of VLMEvalKit: `index`, `image_path`, `question` and `eyechart`.
+"""Write the questions of a run as tables of VLMEvalKit: what is asked, and what we know it by when it comes back.
 
-VLMEvalKit takes an index that looks like a number for one, and 007 for 7. So `index` only counts, and the id stands in
-`eyechart` behind a colon; the tool hands that column through, and the reader finds the id there.
+`index` only counts; the id and the condition stand in columns that the tool hands through, where the reader finds them.
 """
 
 from pathlib import Path
 
 import polars as pl
 
-from eyechart.files import replacing
 from eyechart.layout import Layout
-from eyechart.readers.logs.vlmeval import OUR_COLUMN, OUR_MARK
+from eyechart.readers.logs.vlmeval import OUR_CONDITION
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
+from eyechart.writers.vlmeval_table import our_ids, picture_cell, text_cell, write_table
 
 GUIDE = Guide(
     "VLMEvalKit",
-    "LMUData=. python run.py --data plain --model MODEL --mode infer      # each name is a custom dataset",
-    "outputs/MODEL/MODEL_{name}.xlsx",
+    lambda asked: f"LMUData=. python run.py --mode infer --model MODEL --data {' '.join(one.name for one in asked)}",
+    "outputs/MODEL",
 )
 
 
@@ -29,11 +28,9 @@ def write_vlmeval(asked: Asked, folder: Path) -> str:
     """Write the table of one condition."""
     table = asked.table.with_row_index("index").select(
         "index",
-        pl.col("picture").alias("image_path"),
-        pl.col("prompt").alias("question"),
-        (pl.lit(OUR_MARK) + pl.col("id")).alias(OUR_COLUMN),
+        picture_cell(pl.col("picture")),
+        text_cell(pl.col("prompt")).alias("question"),
+        our_ids(),
+        pl.lit(asked.condition).alias(OUR_CONDITION),
     )
-    name = f"{asked.name}.tsv"
-    with replacing(folder / name) as draft:
-        table.write_csv(draft, separator="\t")
-    return name
+    return write_table(table, folder / f"{asked.name}.tsv")

@@ -1,49 +1,18 @@
-"""Write a task of lmms-eval: a Parquet file, the YAML that describes the task, and the functions it names."""
+"""Write repaired data as a task of lmms-eval, which scores the letter that is said."""
 
 from pathlib import Path
 
 import polars as pl
 
-from eyechart.files import replacing
 from eyechart.layout import Layout
 from eyechart.writers.decoys.repaired import Repaired, export_with, file_stem, letters
+from eyechart.writers.lmms_task import FUNCTIONS, Task, write_functions, write_task
 
-_YAML = """\
-task: {task}
-dataset_path: parquet
-dataset_kwargs:
-  data_files:
-    test: {file}
-test_split: test
-output_type: generate_until
-doc_to_visual: !function utils.doc_to_visual
-doc_to_text: !function utils.doc_to_text
-doc_to_target: answer
-generation_kwargs:
-  max_new_tokens: 16
-  do_sample: false
-process_results: !function utils.process_results
-metric_list:
-  - metric: accuracy
-    aggregation: mean
-    higher_is_better: true
-metadata:
-  version: 1.0
-  seed: {seed}
-  options: {options}
-"""
 _FUNCTIONS = '''\
-"""What the task needs: the picture, the question with lettered options, and whether the letter is right."""
+"""What the task needs: the question with lettered options, and whether the letter is right."""
 
 import re
 from string import ascii_uppercase
-
-
-def doc_to_visual(doc):
-    """Open the picture; set the folder of the pictures as root where paths are relative."""
-    from PIL import Image
-
-    return [Image.open(doc["image_path"]).convert("RGB")] if doc["image_path"] else []
 
 
 def doc_to_text(doc, lmms_eval_specific_kwargs=None):
@@ -53,9 +22,10 @@ def doc_to_text(doc, lmms_eval_specific_kwargs=None):
 
 
 def process_results(doc, results):
-    """Compare the first letter that stands alone."""
-    found = re.search(r"\\b([A-Z])\\b", results[0].strip().upper())
-    return {"accuracy": float(bool(found) and found[1] == doc["answer"])}
+    """Compare the first letter of an option that stands alone."""
+    letters = ascii_uppercase[: len(doc["options"])]
+    found = re.search(rf"\\b([{letters}])\\b", results[0])
+    return {"accuracy": {"question_id": doc["id"], "score": float(bool(found) and found[1] == doc["answer"])}}
 '''
 
 
@@ -71,19 +41,14 @@ def write_lmms_eval(repaired: Repaired, folder: Path) -> dict[str, int]:
     table = examples.select(
         "id",
         "image",
-        pl.col("path").alias("image_path"),
+        pl.col("path").alias("picture"),
         "question",
         pl.col("choices").alias("options"),
         letters(examples).alias("answer"),
         "question_type",
         "split",
     )
-    with replacing(folder / f"{stem}.parquet") as draft:
-        table.write_parquet(draft)
-    described = _YAML.format(
-        task=stem, file=f"{stem}.parquet", seed=repaired.study.settings["seed"], options=repaired.options
-    )
-    for name, text in ((f"{stem}.yaml", described), ("utils.py", _FUNCTIONS)):
-        with replacing(folder / name) as draft:
-            draft.write_text(text, encoding="utf-8")
-    return {f"{stem}.parquet": table.height, f"{stem}.yaml": 1, "utils.py": 1}
+    told = {"version": 1.0, "seed": repaired.study.settings["seed"], "options": repaired.options}
+    name = write_task(Task(stem, table, "accuracy", "answer", told), folder)
+    write_functions(_FUNCTIONS, folder)
+    return {name: table.height, f"{stem}.yaml": 1, FUNCTIONS: 1}

@@ -10,11 +10,13 @@ import polars as pl
 
 from eyechart.audits.decoys.recipes import IOU, QOU
 from eyechart.audits.decoys.sets import REPAIRED, choices_of, offer, sets_of
-from eyechart.dataset import Dataset
+from eyechart.dataset import Dataset, Images
 from eyechart.errors import DataError
 from eyechart.files import replacing
 from eyechart.layout import Layout
+from eyechart.pictures import picture_paths
 from eyechart.result import Result
+from eyechart.web import is_address
 from eyechart.writers.decoys.card import write_card
 
 CARD = "README.md"
@@ -64,14 +66,15 @@ def repair(data: Dataset, study: Result) -> Repaired:
     examples = data.examples.drop("choices", strict=False).join(shown, on="id", validate="1:1")
     for source in (IOU, QOU):
         examples = examples.join(_drawn(decoys, offers, source), on="id", how="left", validate="1:1")
-    paths = data.images.table
-    known = (
-        paths.select("image", "path")
-        if "path" in paths.columns
-        else paths.select("image", path=pl.lit(None, pl.String))
-    )
-    located = examples.join(known, on="image", how="left", validate="m:1")
+    located = examples.join(_whole_paths(data.images), on="image", how="left", validate="m:1")
     return Repaired(data.name, there[0], _complete(located).sort("id"), study)
+
+
+def _whole_paths(images: Images) -> pl.DataFrame:
+    """Write the paths of pictures in full, since a tool may be started anywhere."""
+    known = picture_paths(images)
+    full = [path if path is None or is_address(path) else str(Path(path).absolute()) for path in known["path"]]
+    return known.with_columns(path=pl.Series(full, dtype=pl.String))
 
 
 def by_split(examples: pl.DataFrame) -> dict[str, pl.DataFrame]:

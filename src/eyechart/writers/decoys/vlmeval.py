@@ -5,9 +5,9 @@ from string import ascii_uppercase
 
 import polars as pl
 
-from eyechart.files import replacing
 from eyechart.layout import Layout
 from eyechart.writers.decoys.repaired import Repaired, export_with, file_stem, letters
+from eyechart.writers.vlmeval_table import our_ids, picture_cell, text_cell, write_table
 
 
 def export_vlmeval(run: Layout, folder: Path) -> dict[str, int]:
@@ -19,17 +19,16 @@ def write_vlmeval(repaired: Repaired, folder: Path) -> dict[str, int]:
     """Write the table, and count its rows."""
     examples = repaired.examples
     most = int(examples["choices"].list.len().max() or 0)  # type: ignore[arg-type]  # a whole number
-    answer = letters(examples)
+    options = (pl.col("choices").list.get(at, null_on_oob=True) for at in range(most))
     table = examples.select(
         pl.col("id").alias("index"),
-        pl.coalesce("path", "image").alias("image_path"),
-        "question",
-        *(pl.col("choices").list.get(at, null_on_oob=True).alias(ascii_uppercase[at]) for at in range(most)),
-        answer.alias("answer"),
+        picture_cell(pl.coalesce("path", "image")),
+        text_cell(pl.col("question")),
+        *(text_cell(option).alias(letter) for letter, option in zip(ascii_uppercase, options, strict=False)),
+        letters(examples).alias("answer"),
         pl.col("question_type").alias("category"),
         "split",
+        our_ids(),
     )
-    name = f"{file_stem(repaired)}.tsv"
-    with replacing(folder / name) as draft:
-        table.write_csv(draft, separator="\t")
+    name = write_table(table, folder / f"{file_stem(repaired)}.tsv")
     return {name: table.height}

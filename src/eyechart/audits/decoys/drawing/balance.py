@@ -19,18 +19,21 @@ from eyechart.kernels import kernel
 
 ROUNDS = 40
 THINNINGS = 4
-SLACK = 1.03  # the fit is never perfect, and what is left out is lost
+SLACK = 1.01  # the fit is never perfect, and what is left out is lost
 Floats = NDArray[np.float64]
 
 
-def fit_weights(candidates: Int32s, targets: Int32s, k: int, n_answers: int) -> Floats:
-    """Find a weight for each answer, given the candidates of each example (a row, -1 at the end) and its target."""
+def fit_weights(candidates: Int32s, targets: Int32s, k: int, n_answers: int, power: float = 1.0) -> Floats:
+    """Find a weight for each answer, given the candidates of each example (a row, -1 at the end) and its target.
+
+    Less than the whole step (a power below 1) keeps weights from swinging where an answer is used as much as it can be.
+    """
     wanting = candidates[:, 0] >= 0
     wanted = np.bincount(targets[wanting], minlength=n_answers).astype(np.float64)
     weights, times = wanted + 1e-3, np.ones(len(candidates))
     for _ in range(ROUNDS):
         used = expected_use(candidates, weights, times, k)
-        weights = np.clip(weights * (wanted + 1e-3) / (used + 1e-3), 1e-9, 1e9)
+        weights = np.clip(weights * ((wanted + 1e-3) / (used + 1e-3)) ** power, 1e-9, 1e9)
     return weights
 
 
@@ -39,7 +42,7 @@ def keep_balanced(candidates: Int32s, targets: Int32s, lots: Hashes, k: int, n_a
     kept = np.ones(len(targets), np.bool_)
     for _ in range(THINNINGS):
         left, here = np.ascontiguousarray(candidates[kept]), targets[kept]
-        weights = fit_weights(left, here, k, n_answers)
+        weights = fit_weights(left, here, k, n_answers, power=0.5)
         used = expected_use(left, weights, np.ones(len(left)), k)
         table = pl.DataFrame({"target": here, "lot": lots[kept]})
         turns = table.select(pl.col("lot").rank("ordinal").over("target")).to_series().to_numpy()

@@ -55,6 +55,16 @@ class Candidates(NamedTuple):
     taken: Int64s  # by whom it was compared with, and filter
 
 
+class Search(NamedTuple):
+    """Candidates while they are collected."""
+
+    judges: Judges
+    asked: Asked
+    entries: Entries
+    found: Candidates
+    seen: Int32s  # by answer: the last example that looked at it
+
+
 def make_entries(places: pl.Series, answers: Int32s, n: int) -> Entries:
     """Gather the answers given at each of n places; a null place and the answer -1 are left out."""
     rows = np.arange(len(answers), dtype=np.int32)
@@ -71,46 +81,55 @@ def make_entries(places: pl.Series, answers: Int32s, n: int) -> Entries:
     return Entries(starts, answer, counts, donors, np.cumsum(counts, dtype=np.int64))
 
 
+def join_entries(one: Entries, other: Entries) -> Entries:
+    """Put the entries of another list behind those of one; their numbers rise by as many as there are of the first."""
+    answers, counts, donors = (np.concatenate(pair) for pair in zip(one[1:4], other[1:4], strict=True))
+    starts = np.concatenate([one.starts, len(one.answers) + other.starts[1:]])
+    return Entries(starts, answers, counts, donors, np.cumsum(counts, dtype=np.int64))
+
+
 @kernel
 def collect(judges: Judges, asked: Asked, entries: Entries, places: Int32s, near: int) -> Candidates:
     """Walk the places of each asked example in their order, up to `near` candidates that the target admits."""
-    found = np.full((len(asked.rows), near), -1, np.int32)
-    taken = np.zeros((3, EQUAL + 1), np.int64)
-    seen = np.full(len(judges.lexicon.kinds), -1, np.int32)
+    search = _begin(judges, asked, entries, near)
     for i in range(len(asked.rows)):
         n = 0
         for place in places[i]:
             if place < 0 or n == near:
                 break
             for entry in race(entries, place, asked.lots[i]):
-                answer = entries.answers[entry]
-                if n == near or seen[answer] == i:
-                    continue
-                seen[answer] = i
-                if admits(judges, asked, i, answer, taken):
-                    found[i, n] = entry
-                    n += 1
-    return Candidates(found, taken)
+                n = _consider(search, i, n, entry)
+    return search.found
 
 
 @kernel
 def collect_random(judges: Judges, asked: Asked, entries: Entries, places: Int32s, near: int) -> Candidates:
-    """Draw from the one place of each asked example, each answer as often as it is given there."""
-    found = np.full((len(asked.rows), near), -1, np.int32)
-    taken = np.zeros((3, EQUAL + 1), np.int64)
-    seen = np.full(len(judges.lexicon.kinds), -1, np.int32)
+    """Draw from the one place of each asked example, each answer as often as it is given there; -1 is no place."""
+    search = _begin(judges, asked, entries, near)
     for i in range(len(asked.rows)):
         n = 0
-        for at in range(TRIES):
-            entry = draw_entry(entries, places[i], asked.lots[i], at)
-            answer = entries.answers[entry]
-            if n == near or seen[answer] == i:
-                continue
-            seen[answer] = i
-            if admits(judges, asked, i, answer, taken):
-                found[i, n] = entry
-                n += 1
-    return Candidates(found, taken)
+        for at in range(TRIES if places[i] >= 0 else 0):
+            n = _consider(search, i, n, draw_entry(entries, places[i], asked.lots[i], at))
+    return search.found
+
+
+@kernel
+def _begin(judges: Judges, asked: Asked, entries: Entries, near: int) -> Search:
+    found = Candidates(np.full((len(asked.rows), near), -1, np.int32), np.zeros((3, EQUAL + 1), np.int64))
+    return Search(judges, asked, entries, found, np.full(len(judges.lexicon.kinds), -1, np.int32))
+
+
+@kernel
+def _consider(search: Search, i: int, n: int, entry: int) -> int:
+    """Keep an entry as the candidate n of example i, if there is room and its answer is new and admitted."""
+    answer = search.entries.answers[entry]
+    if n == search.found.entries.shape[1] or search.seen[answer] == i:
+        return n
+    search.seen[answer] = i
+    if not admits(search.judges, search.asked, i, answer, search.found.taken):
+        return n
+    search.found.entries[i, n] = entry
+    return n + 1
 
 
 @kernel

@@ -4,24 +4,28 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from eyechart.audits.decoys.drawing.balance import fit_weights, keep_balanced
-from eyechart.audits.decoys.drawing.bench import N_PARTS, Bench, ask_fewer, make_bench
+from eyechart.audits.decoys.drawing.bench import Bench, ask_fewer, make_bench
 from eyechart.audits.decoys.drawing.candidates import (
     EQUAL,
     Candidates,
     Entries,
     collect,
     collect_random,
+    join_entries,
     make_entries,
 )
-from eyechart.audits.decoys.drawing.greedy import Picked, fill, pick, shuffle
+from eyechart.audits.decoys.drawing.exchange import Pool
+from eyechart.audits.decoys.drawing.greedy import SECOND_LOT, pick
 from eyechart.audits.decoys.drawing.lists import Int32s, Int64s
+from eyechart.audits.decoys.drawing.neutral import answers_of, even_out, even_out_together, order, who_stays
 from eyechart.audits.decoys.drawing.pairs import FILTERS
 from eyechart.audits.decoys.recipes import IOU, NEAREST, NEUTRAL, QOU, RANDOM, RELEASE, Drawn, Recipe
 from eyechart.dataset import Dataset
 
 RELATIONS = ("target", "other accepted answer", "other decoy")
+FILLING = 24  # candidates to fill up with
 DECOYS: dict[str, type[pl.DataType]] = {
     "id": pl.String,
     "source": pl.String,
@@ -32,12 +36,18 @@ DECOYS: dict[str, type[pl.DataType]] = {
 }
 
 
-class Part(NamedTuple):
-    """What one source gave."""
+class Choice(NamedTuple):
+    """What was chosen from one source: entries of its pool, -1 at the end, and what the filters took on the way."""
 
-    decoys: pl.DataFrame
-    counts: pl.DataFrame
-    answers: Int32s  # of the decoys of each asked example, -1 at the end
+    source: str
+    pool: Pool
+    chosen: Int32s
+    taken: Int64s
+
+    @property
+    def answers(self) -> Int32s:
+        """Name the answers that were chosen."""
+        return answers_of(self.pool.entries, self.chosen)
 
 
 class Similar(NamedTuple):
@@ -47,25 +57,27 @@ class Similar(NamedTuple):
     found: Candidates
 
 
-class Shift(NamedTuple):
-    """By how much to raise the number of an answer for each asked example, and how many numbers there are then."""
-
-    by: Int32s
-    n: int
-
-
 def draw(data: Dataset, asked: pl.Series, recipe: Recipe) -> Drawn:
     """Draw for each asked example that has an answer."""
     bench = make_bench(data, asked, recipe)
     with np.errstate(over="ignore"):  # hashes overflow, which compiled kernels do silently
-        if recipe.drawing == NEUTRAL:
+        if recipe.drawing == NEUTRAL and recipe.leave_out:
             bench = _thin(bench)
-        on_image = _draw_on_image(bench)
-        # The authors draw the two sets apart from each other.
-        aware = bench if recipe.compat == RELEASE else _beside(bench, on_image.answers)
-        parts = (on_image, _draw_similar(aware), _draw_random(bench))
-    decoys = pl.concat([part.decoys for part in parts]).sort("id", "source", "place")
-    return Drawn(decoys, pl.concat([part.counts for part in parts]), (*bench.notes, *_left_out(bench)))
+        choices = (*_draw_both(bench), _draw_random(bench))
+    decoys = pl.concat([_table(bench, choice) for choice in choices]).sort("id", "source", "place")
+    counts = pl.concat([_count(bench, choice) for choice in choices])
+    return Drawn(decoys, counts, (*bench.notes, *_left_out(bench)))
+
+
+def _draw_both(bench: Bench) -> tuple[Choice, Choice]:
+    """Draw from the image and from similar questions, such that they can be joined."""
+    image = _draw_on_image(bench)
+    if bench.recipe.compat == RELEASE:  # the authors draw the two sets apart from each other
+        return image, _draw_similar(bench)
+    similar = _draw_similar(_beside(bench, image.answers))
+    if bench.recipe.drawing == NEUTRAL:
+        image = image._replace(chosen=even_out_together(_beside(bench, similar.answers), image.pool, image.chosen))
+    return image, similar
 
 
 def _beside(bench: Bench, answers: Int32s) -> Bench:
@@ -75,10 +87,7 @@ def _beside(bench: Bench, answers: Int32s) -> Bench:
 def _thin(bench: Bench) -> Bench:
     """Leave out examples whose targets cannot be decoys as often, judged by the decoys of similar questions."""
     similar = _find_similar(bench)
-    shift, n = _shift(bench)
-    answers = _shifted(_answers(similar.entries, similar.found.entries), shift)
-    kept = keep_balanced(answers, bench.asked.targets + shift, bench.asked.lots, bench.recipe.k, n)
-    return ask_fewer(bench, kept)
+    return ask_fewer(bench, who_stays(bench, similar.entries, similar.found.entries))
 
 
 def _left_out(bench: Bench) -> list[str]:
@@ -95,12 +104,12 @@ def _find_similar(bench: Bench) -> Similar:
     return Similar(entries, collect(bench.judges, bench.asked, entries, places, bench.recipe.near))
 
 
-def _draw_similar(bench: Bench) -> Part:
+def _draw_similar(bench: Bench) -> Choice:
     similar = _find_similar(bench)
     return _choose(bench, QOU, similar.entries, similar.found)
 
 
-def _draw_on_image(bench: Bench) -> Part:
+def _draw_on_image(bench: Bench) -> Choice:
     """Take the distinct answers to the other questions on the image in a random order."""
     images = bench.examples["cluster"].rank("dense").cast(pl.Int32) - 1
     entries = make_entries(images, bench.answers.reference, images.n_unique())
@@ -110,7 +119,7 @@ def _draw_on_image(bench: Bench) -> Part:
     return _choose(bench, IOU, entries, found)
 
 
-def _draw_random(bench: Bench) -> Part:
+def _draw_random(bench: Bench) -> Choice:
     """Take any answers of the same part, each as often as it is a target, which is neutral as it is."""
     entries = make_entries(pl.Series(bench.parts), bench.answers.reference, int(bench.parts.max(initial=0)) + 1)
     places = bench.parts[bench.asked.rows]
@@ -118,66 +127,58 @@ def _draw_random(bench: Bench) -> Part:
     return _choose(bench._replace(recipe=bench.recipe._replace(drawing=NEAREST)), RANDOM, entries, found)
 
 
-def _choose(bench: Bench, source: str, entries: Entries, found: Candidates) -> Part:
+def _choose(bench: Bench, source: str, entries: Entries, found: Candidates) -> Choice:
     """Choose among the candidates that the targets admit, and fill up."""
-    ordered, k = found.entries, bench.recipe.k
-    if bench.recipe.drawing == NEUTRAL:
-        ordered = _balance(bench, ordered, _answers(entries, ordered))
-    picked = pick(bench.judges, bench.asked, entries, ordered, k)
-    picked = fill(bench.judges, bench.asked, entries, picked, bench.fillers)
-    chosen = _table(bench, entries, picked.entries).with_columns(filler=pl.lit(value=False))
-    added = _table(bench, bench.fillers.entries, picked.fillers).with_columns(
-        donor=pl.lit(None, pl.String), filler=pl.lit(value=True)
-    )
-    decoys = pl.concat([chosen, added]).sort("id", "filler", "place").with_columns(source=pl.lit(source))
-    decoys = decoys.with_columns(pl.int_range(pl.len()).over("id").alias("place"))
-    answers = np.concatenate([_answers(entries, picked.entries), _answers(bench.fillers.entries, picked.fillers)], 1)
-    return Part(decoys.select(pl.col(DECOYS)), _count(bench, source, picked, found.taken + picked.taken), answers)
+    neutral = bench.recipe.drawing == NEUTRAL
+    ordered = order(bench, entries, found.entries) if neutral else found.entries
+    picked = pick(bench.judges, bench.asked, entries, ordered, bench.recipe.k)
+    pool = _pool(bench, entries, ordered, short=picked.entries[:, -1] < 0)
+    line = np.concatenate([picked.entries, pool.candidates[:, ordered.shape[1] :]], axis=1)
+    chosen = pick(bench.judges, bench.asked, pool.entries, line, bench.recipe.k).entries
+    if neutral:
+        chosen = even_out(bench, pool, chosen)
+    return Choice(source, pool, chosen, found.taken + picked.taken)
 
 
-def _balance(bench: Bench, candidates: Int32s, answers: Int32s) -> Int32s:
-    """Put candidates in a random order by which answers are decoys as much as targets, in each part of the data."""
-    shift, n = _shift(bench)
-    things = _shifted(answers, shift)
-    weights = fit_weights(things, bench.asked.targets + shift, bench.recipe.k, n)
-    return shuffle(bench.asked, candidates, things, weights)
+def _pool(bench: Bench, entries: Entries, candidates: Int32s, short: NDArray[np.bool_]) -> Pool:
+    """Put frequent answers of the target's kind behind the candidates of those who have too few."""
+    places = np.where(short, bench.fillers.places[bench.asked.rows], -1).astype(np.int32)
+    # Other lots than those by which answers from anywhere are drawn.
+    asked = bench.asked._replace(lots=bench.asked.lots ^ np.uint64(SECOND_LOT))
+    spare = collect_random(bench.judges, asked, bench.fillers.entries, places, FILLING).entries
+    behind = np.where(spare < 0, -1, spare + len(entries.answers)).astype(np.int32)
+    joined = join_entries(entries, bench.fillers.entries)
+    return Pool(joined, len(entries.answers), np.concatenate([candidates, behind], axis=1))
 
 
-def _shift(bench: Bench) -> Shift:
-    """Give each part of the data answers of its own."""
-    n = len(bench.answers.normals)
-    return Shift(bench.parts[bench.asked.rows] * np.int32(n), N_PARTS * n)
-
-
-def _shifted(answers: Int32s, shift: Int32s) -> Int32s:
-    return np.where(answers < 0, -1, answers + shift[:, None]).astype(np.int32)
-
-
-def _answers(entries: Entries, chosen: Int32s) -> Int32s:
-    return np.where(chosen < 0, -1, np.append(entries.answers, np.int32(-1))[chosen]).astype(np.int32)
-
-
-def _table(bench: Bench, entries: Entries, chosen: Int32s) -> pl.DataFrame:
-    """Turn numbers back into texts."""
-    rows, places = np.nonzero(chosen >= 0)
-    used = chosen[rows, places]
+def _table(bench: Bench, choice: Choice) -> pl.DataFrame:
+    """Turn numbers back into texts; fillers have no donor."""
+    rows, places = np.nonzero(choice.chosen >= 0)
+    used = choice.chosen[rows, places]
+    entries = choice.pool.entries
     ids = bench.examples["id"]
-    return pl.DataFrame(
+    table = pl.DataFrame(
         {
             "id": ids.gather(bench.asked.rows[rows]),
+            "source": pl.repeat(choice.source, len(rows), dtype=pl.String, eager=True),
             "place": places,
             "decoy": bench.answers.texts.gather(entries.answers[used]),
             "donor": ids.gather(entries.donors[used]),
-        }
+            "filler": used >= choice.pool.fillers,
+        },
+        schema=DECOYS,
     )
+    return table.with_columns(pl.when(~pl.col("filler")).then("donor").alias("donor"))
 
 
-def _count(bench: Bench, source: str, picked: Picked, taken: Int64s) -> pl.DataFrame:
+def _count(bench: Bench, choice: Choice) -> pl.DataFrame:
     """Count the candidates each filter took, in the order of the filters, and what was drawn in the end."""
     names = {EQUAL: "the same", **FILTERS}
-    rows = [(f"{names[code]}: {RELATIONS[who]}", taken[who, code]) for code in names for who in range(len(RELATIONS))]
-    drawn, added = int((picked.entries >= 0).sum()), int((picked.fillers >= 0).sum())
-    short = bench.recipe.k * len(bench.asked.rows) - drawn - added
-    rows += [("drawn", drawn), ("filler", added), ("missing", short), ("left out for balance", bench.left_out)]
+    rows = [
+        (f"{names[code]}: {RELATIONS[who]}", choice.taken[who, code]) for code in names for who in range(len(RELATIONS))
+    ]
+    filling = choice.chosen >= choice.pool.fillers
+    rows += [("drawn", ((choice.chosen >= 0) & ~filling).sum()), ("filler", filling.sum())]
+    rows += [("missing", (choice.chosen < 0).sum()), ("left out for balance", bench.left_out)]
     table = pl.DataFrame(rows, schema={"filter": pl.String, "n": pl.Int64}, orient="row")
-    return table.filter(pl.col("n") > 0).select(pl.lit(source).alias("source"), "filter", "n")
+    return table.filter(pl.col("n") > 0).select(pl.lit(choice.source).alias("source"), "filter", "n")

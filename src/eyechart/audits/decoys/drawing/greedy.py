@@ -1,4 +1,4 @@
-"""The choice: candidates in an order, each kept if it goes with those already kept; then fillers, checked alike."""
+"""The choice: candidates in an order, each kept if it goes with those already kept."""
 
 from typing import NamedTuple
 
@@ -8,13 +8,10 @@ from eyechart.audits.decoys.drawing.balance import Floats
 from eyechart.audits.decoys.drawing.candidates import (
     CHOSEN,
     EQUAL,
-    TRIES,
     Asked,
     Entries,
     Judges,
-    admits,
     chance,
-    draw_entry,
 )
 from eyechart.audits.decoys.drawing.lists import Int32s, Int64s
 from eyechart.audits.decoys.drawing.pairs import judge_pair
@@ -31,56 +28,27 @@ class Fillers(NamedTuple):
 
 
 class Picked(NamedTuple):
-    """The chosen entries of each asked example, then its fillers; -1 at the end of either."""
+    """The chosen entries of each asked example, -1 at the end, and how many candidates fell to which filter."""
 
     entries: Int32s
-    fillers: Int32s
     taken: Int64s
 
 
 @kernel
 def pick(judges: Judges, asked: Asked, entries: Entries, candidates: Int32s, k: int) -> Picked:
-    """Choose up to k candidates of each example in their order."""
+    """Choose up to k candidates of each example in their order; -1 is none."""
     chosen = np.full((len(asked.rows), k), -1, np.int32)
     taken = np.zeros((3, EQUAL + 1), np.int64)
     kept = np.empty(k, np.int32)
     for i in range(len(asked.rows)):
         n = 0
         for entry in candidates[i]:
-            if entry < 0 or n == k:
-                break
-            answer = entries.answers[entry]
-            if _goes_with(judges, asked.beside[i], kept[:n], answer, taken):
-                chosen[i, n], kept[n] = entry, answer
-                n += 1
-    return Picked(chosen, np.full((0, k), -1, np.int32), taken)
-
-
-@kernel
-def fill(judges: Judges, asked: Asked, entries: Entries, picked: Picked, fillers: Fillers) -> Picked:
-    """Add frequent answers of the target's kind where fewer than k were chosen."""
-    k = picked.entries.shape[1]
-    added = np.full((len(asked.rows), k), -1, np.int32)
-    kept = np.empty(k, np.int32)
-    passed = np.zeros((3, EQUAL + 1), np.int64)  # candidates are counted, fillers are not
-    for i in range(len(asked.rows)):
-        n = 0
-        while n < k and picked.entries[i, n] >= 0:
-            kept[n] = entries.answers[picked.entries[i, n]]
-            n += 1
-        n_added = 0
-        for at in range(TRIES):
             if n == k:
                 break
-            filler = draw_entry(fillers.entries, fillers.places[asked.rows[i]], asked.lots[i], at + SECOND_LOT)
-            answer = fillers.entries.answers[filler]
-            # Nothing goes with itself, so what is already kept is not taken again.
-            if admits(judges, asked, i, answer, passed) and _goes_with(
-                judges, asked.beside[i], kept[:n], answer, passed
-            ):
-                added[i, n_added], kept[n] = filler, answer
-                n, n_added = n + 1, n_added + 1
-    return Picked(picked.entries, added, picked.taken)
+            if entry >= 0 and goes_with(judges, asked.beside[i], kept[:n], entries.answers[entry], taken):
+                chosen[i, n], kept[n] = entry, entries.answers[entry]
+                n += 1
+    return Picked(chosen, taken)
 
 
 @kernel
@@ -99,7 +67,7 @@ def shuffle(asked: Asked, candidates: Int32s, things: Int32s, weights: Floats) -
 
 
 @kernel
-def _goes_with(judges: Judges, beside: Int32s, kept: Int32s, answer: int, taken: Int64s) -> bool:
+def goes_with(judges: Judges, beside: Int32s, kept: Int32s, answer: int, taken: Int64s) -> bool:
     """Compare a candidate with the decoys it will stand beside; in another set of options the same may stand."""
     for other in kept:
         code = judge_pair(judges.lexicon, judges.limits, judges.memory, other, answer)

@@ -1,0 +1,170 @@
+"""Download one file over http or https: bounded in bytes, time and redirects, and only from hosts that may be asked.
+
+A host is looked up once; all its addresses must be public, and one of them is connected to, so that a name cannot mean
+another machine a moment later. Proxies of the environment are not used: behind one, nothing could be checked.
+"""
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from pathlib import Path
+from threading import Timer
+from typing import NamedTuple
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+BYTES = 64 * 2**20  # of a file, at most
+REDIRECTS = 5
+SECONDS = 60.0  # for one download, all redirects included
+_WAIT = 20.0  # seconds for one answer of the network
+_PORTS = {"http": 80, "https": 443}
+_MOVED = (301, 302, 303, 307, 308)
+_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))  # stand for addresses of version 4
+_HEADERS = {"Accept": "image/*", "User-Agent": "eyechart", "Connection": "close"}
+_KEPT = "/%:=&?~+!$,;'@()*[]"  # what a part of an address may hold as it is
+
+
+class PassingError(OSError):
+    """Something that may be over at the next attempt."""
+
+
+class _Host(NamedTuple):
+    name: str
+    port: int
+    secure: bool
+    places: list[str]
+
+
+def download(address: str, to: Path, *, private: bool = False) -> Path:
+    """Write what lies at an address into a file; `private` lets it come from hosts that are not public."""
+    deadline = time.monotonic() + SECONDS
+    for _ in range(REDIRECTS + 1):
+        with _asking(address, deadline, private=private) as reply:
+            if reply.status == 200:
+                _copy(reply, to, deadline)
+                return to
+            if reply.status not in _MOVED:
+                refusal = f"status {reply.status}"
+                raise PassingError(refusal) if reply.status in {408, 429} or reply.status >= 500 else OSError(refusal)
+            address = _follow(address, reply.headers["Location"])
+    raise OSError(f"more than {REDIRECTS} redirects")
+
+
+def tell(address: str) -> str:
+    """Write an address without its query and what stands before the host, where keys may be."""
+    bare, mark, _ = address.partition("?")
+    scheme, _, rest = bare.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}" + ("?..." if mark else "")
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Tell whether an address is everybody's; those that stand for another are not."""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        if address.sixtofour or address.teredo or any(address in network for network in _TRANSLATED):
+            return False
+    return address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+def _divide(address: str) -> SplitResult:
+    try:
+        parts = urlsplit(address)
+        parts.port  # noqa: B018 - looks at the port
+    except ValueError as error:
+        raise OSError(f"no address: {error}") from None
+    return parts
+
+
+def _follow(address: str, location: str | None) -> str:
+    target = urljoin(address, location or "")
+    if _divide(address).scheme == "https" and _divide(target).scheme == "http":
+        raise OSError("a redirect from https to http")
+    return target
+
+
+def _look_up(parts: SplitResult, *, private: bool) -> _Host:
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise OSError(f"{parts.scheme or 'no'} address, where http and https are allowed")
+    if parts.username is not None or parts.password is not None:
+        raise OSError("an address with a name or password in it")
+    port = parts.port or _PORTS[parts.scheme]
+    try:
+        found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError) as error:
+        raise PassingError(f"no such host as {parts.hostname} ({error})") from None
+    places = [str(place[4][0]) for place in found]
+    if not private and not all(is_public(ip_address(place)) for place in places):
+        raise OSError(f"{parts.hostname} is no public host; --allow-private-http allows it")
+    return _Host(parts.hostname, port, parts.scheme == "https", places)
+
+
+@contextmanager
+def _asking(address: str, deadline: float, *, private: bool) -> Iterator[HTTPResponse]:
+    parts = _divide(address)
+    host = _look_up(parts, private=private)
+    target = quote(parts.path or "/", safe=_KEPT) + (f"?{quote(parts.query, safe=_KEPT)}" if parts.query else "")
+    line = _connect(host, deadline)
+    end = Timer(max(0.0, deadline - time.monotonic()), _hang_up, [line])
+    end.daemon = True
+    end.start()
+    connection = HTTPConnection(host.name, None if host.port == _PORTS[parts.scheme] else host.port)
+    connection.sock = line  # which is connected to what was checked, and stays so
+    try:
+        connection.request("GET", target, headers=_HEADERS)
+        with connection.getresponse() as reply:
+            yield reply
+    except PassingError:
+        raise
+    except (TimeoutError, ConnectionError, HTTPException) as error:
+        late = time.monotonic() >= deadline
+        raise PassingError(f"not there in {SECONDS:.0f} s" if late else str(error) or "cut off") from None
+    finally:
+        end.cancel()
+        connection.close()
+
+
+def _connect(host: _Host, deadline: float) -> socket.socket:
+    reasons = []
+    for place in host.places:
+        left = min(_WAIT, deadline - time.monotonic())
+        if left <= 0:
+            break
+        try:
+            line = socket.create_connection((place, host.port), timeout=left)
+            return _trust().wrap_socket(line, server_hostname=host.name) if host.secure else line
+        except ssl.SSLError as error:
+            raise OSError(f"no trusted connection to {host.name}: {error.reason}") from None
+        except OSError as error:
+            reasons.append(str(error))
+    raise PassingError(f"no connection to {host.name}: {reasons[0] if reasons else 'too late'}")
+
+
+@lru_cache(maxsize=1)
+def _trust() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+def _hang_up(line: socket.socket) -> None:
+    """End a download that takes too long, however little at a time it brings."""
+    with suppress(OSError):
+        socket.socket.shutdown(line, socket.SHUT_RDWR)
+
+
+def _copy(reply: HTTPResponse, to: Path, deadline: float) -> None:
+    told, size = reply.length, 0  # not all servers end a connection after what they tell
+    with to.open("wb") as file:
+        while (told is None or size < told) and (part := reply.read1(2**16)):
+            size += len(part)
+            if size > BYTES:
+                raise OSError(f"over {BYTES:,} bytes")
+            file.write(part)
+    if time.monotonic() >= deadline:  # then hanging up looks like the end
+        raise TimeoutError
+    if told is not None and size < told:
+        raise PassingError(f"cut off after {size:,} bytes")
