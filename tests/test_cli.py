@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 from eyechart.audits import AUDITS
 from eyechart.cli import EXAMPLES, main, show
@@ -122,6 +124,17 @@ def test_read_draws_the_world_into_its_folder(eyechart: Eyechart, tmp_path: Path
     assert data.images.root == Path("W/pictures")
     assert sorted(path.name for path in Path("W/pictures").iterdir()) == sorted(data.images.table["path"])
     assert data.examples.equals(read("world", images=3, seed=5).examples)
+
+
+def test_read_takes_evidence_from_heat_maps(eyechart: Eyechart, tmp_path: Path) -> None:
+    heat = np.zeros((320, 384), np.uint8)
+    heat[20:80, 30:90] = 200
+    (tmp_path / "maps").mkdir()
+    Image.fromarray(heat).save(tmp_path / "maps" / "w5-000001-0.png")
+    eyechart("read", "world", "-o", "W", "--set", "images=3", "--seed", "5", "--heat-maps", "maps")
+
+    found = read(tmp_path / "W").examples.select("id", "evidence").drop_nulls()
+    assert found.to_dicts() == [{"id": "w5-000001-0", "evidence": [{"label": "heat", "box": [30, 20, 90, 80]}]}]
 
 
 def test_read_takes_a_seeded_sample(eyechart: Eyechart, world: Path) -> None:
@@ -355,14 +368,25 @@ def test_compare_sets_models_side_by_side_in_every_form(eyechart: Eyechart, worl
     eyechart("audit", world, "-a", "accuracy", "-m", "world:seer", "-m", "world:blind", "-o", "R")
     code, out, err = eyechart("compare", "R", "--base", "seer")
     told = json.loads(eyechart("compare", "R", "--base", "seer", "--json")[1])
-    delta = next(row["delta"] for row in told if (row["model"], row["name"]) == ("blind", "accuracy"))
+    records = told["contests"][0]["records"]
+    delta = next(row["delta"] for row in records if (row["model"], row["name"]) == ("blind", "accuracy"))
 
     assert (code, err) == (0, "")
     assert "differences to seer" in out
     assert f"{100 * delta:.1f} [" in out
+    assert f"{100 * delta:.1f} [" in eyechart("compare", "R", "--base", "seer", "--markdown")[1]
     assert "| measure | blind | seer |" in eyechart("compare", "R", "--to", "markdown")[1]
     assert r"\begin{tabular}{lll}" in eyechart("compare", "R", "--to", "latex")[1]
     assert eyechart("compare", "R", "--to", "csv")[1].startswith("audit,model,name,")
+
+
+def test_compare_writes_a_page_and_beside_json_says_so_elsewhere(eyechart: Eyechart, world: Path) -> None:
+    eyechart("audit", world, "-a", "accuracy", "-m", "world:seer", "-m", "world:blind", "-o", "R")
+    code, out, err = eyechart("compare", "R", "--json", "-o", "compare.html")
+
+    assert (code, err) == (0, "page: compare.html\n")
+    assert json.loads(out)["entrants"][0]["name"] == "blind"
+    assert "2 models side by side" in Path("compare.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

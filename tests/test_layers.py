@@ -9,8 +9,8 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "eyechart"
 LEVELS = (
     ("errors",),
-    ("registry", "tables", "files", "hashing", "text", "progress", "kernels"),
-    ("settings",),
+    ("registry", "tables", "files", "hashing", "text", "progress", "kernels", "transfer"),
+    ("settings", "web", "stored"),
     ("dataset", "result", "scoring", "statistics", "boxes", "pixels"),
     ("predictions", "probes", "pictures"),
     ("protocols",),
@@ -20,6 +20,7 @@ LEVELS = (
     ("world",),
     ("audits", "zoo"),
     ("layout", "resplit"),
+    ("interview",),
     ("run", "writers", "comparison"),
     ("verbs",),
     ("reporting", "contract"),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from eyechart.dataset import Dataset as Dataset
     from eyechart.dataset import Images as Images
     from eyechart.errors import EyechartError as EyechartError
+    from eyechart.interview import Asking as Asking
     from eyechart.models import load as load
     from eyechart.predictions import Predictions as Predictions
     from eyechart.readers import read as read
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
     from eyechart.result import Result as Result
     from eyechart.result import Verdict as Verdict
     from eyechart.result import View as View
-    from eyechart.run import Asking as Asking
     from eyechart.verbs import audit as audit
     from eyechart.verbs import study as study
 
 # Nothing is loaded before it is used, so that `import eyechart` costs next to nothing.
 _PLACES = {
-    "Asking": "run",
+    "Asking": "interview",
     "Dataset": "dataset",
     "EyechartError": "errors",
     "Images": "dataset",

@@ -8,7 +8,7 @@ Each promise raises an AssertionError that says what was broken. docs/extending.
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -17,12 +17,13 @@ from polars.testing import assert_frame_equal
 from eyechart.audits import make_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
+from eyechart.interview import Asking
 from eyechart.layout import Layout
 from eyechart.probes import fill
 from eyechart.protocols import Audit, Engine, Model, Step
 from eyechart.registry import reference_to
 from eyechart.result import Result
-from eyechart.run import Asking, Run
+from eyechart.run import Run
 from eyechart.tables import PROBES, check
 
 SECRETS = ("answer", "answers", "relevance", "evidence")  # what would give the answer away
@@ -30,15 +31,16 @@ SECRETS = ("answer", "answers", "relevance", "evidence")  # what would give the 
 
 @dataclass(frozen=True)
 class Case:
-    """An audit with data and a model to try it on."""
+    """An audit with data and a model to try it on, and where the work is done."""
 
     audit: Audit
     data: Dataset
     model: Model
+    engine: Engine = field(default_factory=Local)
 
     def results(self, folder: Path, data: Dataset | None = None, engine: Engine | None = None) -> tuple[Result, Result]:
         """Study and judge, in a folder."""
-        run = Run(Layout(folder), engine or Local(), asking=Asking(batch=37)).start(data or self.data)
+        run = Run(Layout(folder), engine or self.engine, asking=Asking(batch=37)).start(data or self.data)
         study = run.study([self.audit])[self.audit.name]
         return study, run.audit(self.model)[self.audit.name]
 
@@ -52,12 +54,13 @@ class Backwards:
         return map(step, reversed(list(batches)))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Failing:
-    """A model that breaks down after some batches, once."""
+    """A model that breaks down after some batches, which it counts in a folder: several processes may share one."""
 
     model: Model
     batches: int
+    counted: Path
 
     @property
     def name(self) -> str:
@@ -66,9 +69,10 @@ class Failing:
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Answer until the patience is gone."""
-        if self.batches == 0:
+        self.counted.mkdir(parents=True, exist_ok=True)
+        if len(list(self.counted.iterdir())) >= self.batches:
             raise InterruptedError
-        self.batches -= 1
+        (self.counted / str(probes["id"][0])).touch()
         return self.model.answer(probes, images)
 
 
@@ -84,7 +88,7 @@ def probes_fit_and_keep_the_secret(case: Case, folder: Path) -> None:
 
 def two_runs_are_equal(case: Case, folder: Path) -> None:
     """The same input gives the same study and the same result."""
-    _assert_same(case.results(folder / "once"), case.results(folder / "twice"))
+    assert_same(case.results(folder / "once"), case.results(folder / "twice"))
 
 
 def input_stays_untouched(case: Case, folder: Path) -> None:
@@ -99,20 +103,20 @@ def order_does_not_matter(case: Case, folder: Path) -> None:
     """Examples and batches may come in any order: every row of every table stays the same."""
     turned = replace(case.data, examples=case.data.examples.sample(fraction=1, shuffle=True, seed=1))
     straight = case.results(folder / "straight")
-    _assert_same(straight, case.results(folder / "examples", data=turned))
-    _assert_same(straight, case.results(folder / "batches", engine=Backwards()))
+    assert_same(straight, case.results(folder / "examples", data=turned))
+    assert_same(straight, case.results(folder / "batches", engine=Backwards()))
 
 
 def work_resumes_from_files(case: Case, folder: Path) -> None:
     """A run that breaks down and goes on ends like one that never broke."""
-    broken = replace(case, model=Failing(case.model, batches=2))
+    broken = replace(case, model=Failing(case.model, 2, folder / "counted"))
     try:
         broken.results(folder / "broken")
     except InterruptedError:
         pass
     else:
         raise AssertionError("the model was to break down: give it more than two batches of 37 probes")
-    _assert_same(case.results(folder / "broken"), case.results(folder / "whole"))
+    assert_same(case.results(folder / "broken"), case.results(folder / "whole"))
 
 
 def settings_are_recorded(case: Case, folder: Path) -> None:
@@ -143,14 +147,23 @@ PROMISES: Sequence[Callable[[Case, Path], None]] = (
 )
 
 
-def check_audit(audit: Audit, data: Dataset, model: Model) -> None:
-    """Hold an audit to every promise."""
+def check_audit(audit: Audit, data: Dataset, model: Model, engine: Engine | None = None) -> None:
+    """Hold an audit to every promise, on the local engine or another one."""
     for promise in PROMISES:
         with tempfile.TemporaryDirectory() as folder:
-            promise(Case(audit, data, model), Path(folder))
+            promise(Case(audit, data, model, engine or Local()), Path(folder))
 
 
-def _assert_same(left: tuple[Result, Result], right: tuple[Result, Result]) -> None:
+def check_engine(engine: Engine, audit: Audit, data: Dataset, model: Model) -> None:
+    """Hold an engine to the results of the local one, row for row, floats included."""
+    case = Case(audit, data, model)
+    with tempfile.TemporaryDirectory() as folder:
+        here, there = Path(folder) / "here", Path(folder) / "there"
+        assert_same(case.results(here), case.results(there, engine=engine))
+
+
+def assert_same(left: tuple[Result, Result], right: tuple[Result, Result]) -> None:
+    """Compare two pairs of study and result, every table to the last bit."""
     for one, other in zip(left, right, strict=True):
         for name in ("measures", "rows", *one.tables):
             assert_frame_equal(one.table(name), other.table(name), check_exact=True)

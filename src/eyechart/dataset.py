@@ -1,7 +1,9 @@
 """Dataset and Images: questions in one table, the pictures they share in another."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -10,22 +12,36 @@ import polars as pl
 from eyechart.errors import DataError, TableError
 from eyechart.files import damaged, read_record, read_table, replacing_folder, write_record, write_table
 from eyechart.hashing import combine, hash_text, uniform
+from eyechart.stored import Kept, Stored, Table
 from eyechart.tables import COUNTS, EXAMPLES, IMAGES, check, empty
+from eyechart.web import Web
 
 JUDGE_SPLITS = ("test", "val")  # in this order, where the data name no other
 HELD_OUT = 0.3  # of the images, where the data have no split of their own
+_IMAGES, _EXAMPLES = Table(IMAGES), Table(EXAMPLES)
 
 
 @dataclass(frozen=True)
 class Images:
-    """The pictures: one row each; paths are relative to `root`, region features lie in the folder `features`."""
+    """The pictures: one row each; paths are relative to `root`, region features lie in the folder `features`.
 
-    table: pl.DataFrame
+    A table that is given as a stored one is read when it is asked for.
+    """
+
+    table: Table = _IMAGES
     root: Path | None = None
     features: Path | None = None
+    web: Web = field(default_factory=Web)  # what may be fetched; never saved, for it is no property of the data
 
-    def __post_init__(self) -> None:
-        check(self.table, IMAGES)
+    @property
+    def kept(self) -> Kept:
+        """Give the table as it is kept, in memory or on disk."""
+        return _IMAGES.kept(self)
+
+    def scan(self, *columns: str) -> pl.LazyFrame:
+        """Read only those of the named columns that there are, lazily, with the image in front."""
+        names = [name for name in self.kept.columns if name in columns and name != "image"]
+        return self.kept.lazy().select("image", *names)
 
     @classmethod
     def named(cls, names: pl.Series) -> Self:
@@ -56,36 +72,79 @@ class Division(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Examples, their images, which columns are modalities, and which column makes examples dependent."""
+    """Examples, their images, which columns are modalities, and which column makes examples dependent.
+
+    Examples that are given as a stored table, as those of a saved dataset are, lie on disk until they are asked for;
+    `scan` and `only` read no more than the columns they name.
+    """
 
     name: str
-    examples: pl.DataFrame
-    images: Images
+    examples: Table = _EXAMPLES
+    images: Images  # type: ignore[misc]  # the field before has no default, though its descriptor looks like one
     modalities: tuple[str, ...] = ("image", "question")
     cluster: str = "image"
     counts: pl.DataFrame = field(default_factory=lambda: empty(COUNTS))
 
     def __post_init__(self) -> None:
-        check(self.examples, EXAMPLES)
         check(self.counts, COUNTS)
         self._require((*self.modalities, self.cluster))
-        self._check_images()
+        if self.kept.stored is None:  # what lies on disk was checked when it was written
+            self._check_images()
+
+    @property
+    def kept(self) -> Kept:
+        """Give the examples as they are kept, in memory or on disk."""
+        return _EXAMPLES.kept(self)
+
+    @property
+    def columns(self) -> pl.Schema:
+        """Name the columns of the examples and their types, without a look at the rows."""
+        return self.kept.columns
+
+    @property
+    def height(self) -> int:
+        """Count the examples, without reading them."""
+        return self.kept.height
 
     def scan(self, *columns: str) -> pl.LazyFrame:
         """Read only the named columns, lazily, with the id in front."""
         self._require(columns)
-        return self.examples.lazy().select("id", *(name for name in columns if name != "id"))
+        return self.kept.lazy().select("id", *(name for name in columns if name != "id"))
+
+    def only(self, *columns: str) -> Self:
+        """Keep those of the named columns that there are, and id, image, question, answer and the cluster."""
+        narrow = self.kept.only({*columns, self.cluster})
+        modalities = tuple(name for name in self.modalities if name in _names(narrow))
+        return self._with(narrow, modalities)
+
+    def lend(self, column: pl.LazyFrame) -> Self:
+        """Add a column of another table by id; examples that it does not name get null."""
+        joined = self.kept.lazy().join(column, on="id", how="left", validate="1:1", maintain_order="left")
+        stored = self.kept.stored
+        return self._with(joined.collect() if stored is None else stored.changed(joined), self.modalities)
 
     def take(self, keep: pl.Expr) -> Self:
         """Keep the examples for which an expression holds; the images stay."""
-        return replace(self, examples=self.examples.filter(keep))
+        return self._with(self.kept.filter(keep), self.modalities)
 
     def sample(self, n: int | None, seed: int = 0) -> Self:
         """Keep n examples chosen by a hash of their ids, in their order; None keeps all."""
-        if n is None or n >= self.examples.height:
+        if n is None or n >= self.height:
             return self
-        order = pl.Series("order", combine(hash_text(self.examples["id"], seed)))
-        return replace(self, examples=self.examples.filter(order.rank("ordinal") <= n))
+        ids = self._column("id")
+        order = pl.Series("order", combine(hash_text(ids, seed)))
+        return self.take(pl.col("id").is_in(ids.filter(order.rank("ordinal") <= n).implode()))
+
+    def allow_http(self, *, private: bool = False) -> Self:
+        """Let pictures at http(s) addresses be fetched; `private` also from hosts that are not public."""
+        return self.fetching(Web(public=True, private=private))
+
+    def fetching(self, web: Web) -> Self:
+        """Say what may be fetched of pictures that are only addresses."""
+        pictures = self.images.kept.stored or self.images.table
+        images = Images(pictures, self.images.root, self.images.features, web)
+        examples = self.kept.stored or self.examples
+        return type(self)(self.name, examples, images, self.modalities, self.cluster, self.counts)
 
     def divide(self, learn: str | None = "train", judge: str | None = None, seed: int = 0) -> Division:
         """Separate what is learned from and what is judged.
@@ -109,24 +168,35 @@ class Dataset:
 
     def splits(self) -> tuple[str, ...]:
         """Name the splits that occur."""
-        if "split" not in self.examples.columns:
+        if "split" not in self.columns:
             return ()
-        return tuple(self.examples["split"].drop_nulls().unique().sort())
+        return tuple(self._column("split").drop_nulls().unique().sort())
 
     def clusters(self) -> pl.Series:
         """Name the cluster of each example; one without a value is a cluster of its own."""
-        column = self.examples[self.cluster].cast(pl.String)
-        return column.zip_with(column.is_not_null(), "alone " + self.examples["id"])
+        column = self._column(self.cluster).cast(pl.String)
+        return column.zip_with(column.is_not_null(), "alone " + self._column("id"))
 
     def save(self, folder: str | Path) -> None:
         """Write the dataset as a folder of Parquet files with a manifest."""
         with replacing_folder(Path(folder)) as draft:
             self.write_into(draft)
 
+    @contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """Yield a folder with the files as they are saved: its own where nothing was changed, else a temporary one."""
+        files = [kept.stored.file for kept in (self.kept, self.images.kept) if kept.stored and kept.stored.file]
+        if len(files) == 2 and files[0].parent == files[1].parent:
+            yield files[0].parent
+            return
+        with tempfile.TemporaryDirectory() as place:
+            self.save(Path(place) / "data")
+            yield Path(place) / "data"
+
     def write_into(self, folder: Path) -> None:
         """Write the files of the dataset into a folder that is being filled."""
-        write_table(self.examples, folder / "examples.parquet")
-        write_table(self.images.table, folder / "images.parquet")
+        self.kept.write(folder / "examples.parquet")
+        self.images.kept.write(folder / "images.parquet")
         write_table(self.counts, folder / "counts.parquet")
         manifest = Manifest(
             "dataset",
@@ -141,37 +211,44 @@ class Dataset:
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read a dataset folder, or say what is wrong with it."""
+        """Open a dataset folder, or say what is wrong with it; rows are read when they are asked for."""
         folder = Path(folder)
         manifest = read_record(folder / "manifest.json", Manifest)
-        examples, images, counts = (read_table(folder / f"{name}.parquet") for name in ("examples", "images", "counts"))
-        places = (None if place is None else folder / place for place in (manifest.root, manifest.features))
-        data = cls(manifest.name, examples, Images(images, *places), manifest.modalities, manifest.cluster, counts)
+        examples, images = (Stored.open(folder / f"{name}.parquet") for name in ("examples", "images"))
+        counts = read_table(folder / "counts.parquet")
+        root, features = (None if place is None else folder / place for place in (manifest.root, manifest.features))
+        data = cls(
+            manifest.name, examples, Images(images, root, features), manifest.modalities, manifest.cluster, counts
+        )
         if manifest.rows != data._heights():
             raise damaged(folder, f"{data._heights()} rows where the manifest says {manifest.rows}")
         return data
 
     def _heights(self) -> dict[str, int]:
-        return {"examples": self.examples.height, "images": self.images.table.height}
+        return {"examples": self.height, "images": self.images.kept.height}
+
+    def _column(self, name: str) -> pl.Series:
+        return self.kept.lazy().select(name).collect().to_series()
+
+    def _with(self, examples: pl.DataFrame | Stored, modalities: tuple[str, ...]) -> Self:
+        return type(self)(self.name, examples, self.images, modalities, self.cluster, self.counts)
 
     def _judge_split(self) -> str | None:
-        found = self.splits()
-        answered = [
-            name
-            for name in JUDGE_SPLITS
-            if name in found and self.take(pl.col("split") == name).examples["answer"].is_not_null().any()
-        ]
-        return answered[0] if answered else None
+        if "split" not in self.columns:
+            return None
+        answered = self.scan("split", "answer").filter(pl.col("answer").is_not_null()).select(pl.col("split").unique())
+        found = set(answered.collect().to_series())
+        return next((name for name in JUDGE_SPLITS if name in found), None)
 
     def _require(self, columns: Sequence[str]) -> None:
         for name in columns:
-            if name not in self.examples.columns:
-                found = f"columns {', '.join(self.examples.columns)}"
+            if name not in self.columns:
+                found = f"columns {', '.join(self.columns)}"
                 advice = "add or map it when reading; `splits.QT` is there once `splits` is studied"
                 raise DataError(f"a column {name!r} in the examples of {self.name}", found, advice)
 
     def _check_images(self) -> None:
-        known = self.images.table["image"].implode()
+        known = self.images.scan().collect().to_series().implode()
         lost = self.examples.select(pl.col("image").is_not_null() & ~pl.col("image").is_in(known)).to_series()
         if lost.any():
             row = int(lost.arg_true()[0])
@@ -186,3 +263,7 @@ def _place(path: Path | None, folder: Path) -> str | None:
         return None
     path = path.resolve()
     return str(path.relative_to(folder.resolve()) if path.is_relative_to(folder.resolve()) else path)
+
+
+def _names(table: pl.DataFrame | Stored) -> Iterable[str]:
+    return table.columns

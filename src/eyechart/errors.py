@@ -9,6 +9,7 @@ EyechartError                something a user can put right; anything else that 
 ├── CoverageError            too few of the judged examples were answered
 ├── AnswerMismatchError      answers that belong to other probes than those judged
 ├── ModelError               a model that cannot be opened or answers out of form
+├── EngineError              a cluster that is not there, or a batch that none of its processes could finish
 └── MissingExtraError        an optional part of eyechart that is not installed
 """
 
@@ -21,6 +22,10 @@ class EyechartError(Exception):
         self.found = found
         self.advice = advice
         super().__init__(f"expected {expected}; found {found}; {advice}")
+
+    def __reduce__(self) -> tuple[type["EyechartError"], tuple[str, str, str]]:
+        """Travel between processes by the three parts; an exception alone would take its message for all of them."""
+        return type(self), (self.expected, self.found, self.advice)
 
 
 class SettingError(EyechartError):
@@ -53,6 +58,10 @@ class AnswerMismatchError(EyechartError):
 
 class ModelError(EyechartError):
     """A model cannot be opened, or answers out of form."""
+
+
+class EngineError(EyechartError):
+    """A cluster is not there, or a batch could not be finished."""
 
 
 class MissingExtraError(EyechartError):

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from eyechart.files import read_record, read_table
 from eyechart.predictions import Predictions
 from eyechart.result import Result
 from eyechart.tables import COUNTS, empty
+from eyechart.web import Web
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Layout:
     """The places in a run folder."""
 
     folder: Path
+    web: Web = field(default_factory=Web)  # what may be fetched of pictures that are only addresses
 
     @property
     def manifest(self) -> Manifest:
@@ -71,23 +73,23 @@ class Layout:
     @cached_property
     def data(self) -> Dataset:
         """Load the dataset."""
-        return Dataset.load(self.folder / "data")
+        data = Dataset.load(self.folder / "data")
+        return data.fetching(self.web) if self.web != Web() else data
 
     def data_with(self, names: Iterable[str]) -> Dataset:
         """Load the dataset with columns lent by studies: `splits.QT` is the column `QT` of the rows of study `splits`.
 
         Names that are columns already, or of no study, add nothing.
         """
-        examples = self.data.examples
+        data = self.data
         for name in dict.fromkeys(names):
             study, _, column = name.partition(".")
             rows = self.study_folder(study) / "rows.parquet"
-            if name not in examples.columns and column and rows.is_file():
+            if name not in data.columns and column and rows.is_file():
                 lent = pl.scan_parquet(rows)
                 if column in lent.collect_schema():
-                    lent_column = lent.select("id", pl.col(column).alias(name)).collect()
-                    examples = examples.join(lent_column, on="id", how="left", validate="1:1", maintain_order="left")
-        return self.data if examples is self.data.examples else replace(self.data, examples=examples)
+                    data = data.lend(lent.select("id", pl.col(column).alias(name)))
+        return data
 
     def plan_file(self, audit: str) -> Path:
         """Place the plan of a study."""
@@ -171,7 +173,12 @@ class Layout:
 
 def fingerprint(folder: Path) -> dict[str, str]:
     """Hash the tables of a saved dataset."""
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))}
+    return {path.name: _hash(path) for path in sorted(folder.glob("*.parquet"))}
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _quoted(name: str) -> str:

@@ -37,7 +37,7 @@ class Prober:
         shown = [self._hash_shown(probes[source(name)], name) for name in self.data.modalities]
         if _has_several(self.data):
             shown.append(self._hash_shown(probes[source("image")], SEVERAL))
-        if "choices" not in probes.columns and "choices" in self.data.examples.columns:
+        if "choices" not in probes.columns and "choices" in self.data.columns:
             shown.append(self._hash_shown(probes["id"], "choices"))
         # Each edit has its own seed, so that none can pass for another.
         edits = [
@@ -51,8 +51,8 @@ class Prober:
 
     def _content(self, column: str) -> pl.DataFrame:
         if column not in self._contents:
-            hashes = hash_text(_as_text(self.data.examples[column]))
-            self._contents[column] = pl.DataFrame({"id": self.data.examples["id"], "content": hashes})
+            shown = self.data.scan(column).collect()
+            self._contents[column] = pl.DataFrame({"id": shown["id"], "content": hash_text(_as_text(shown[column]))})
         return self._contents[column]
 
 
@@ -68,13 +68,13 @@ def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
         shown = shown.with_columns(_look_up(probes[source(modality)], data, modality))
     if _has_several(data):
         shown = shown.with_columns(_look_up(probes[source("image")], data, SEVERAL))
-    if "choices" not in shown.columns and "choices" in data.examples.columns:
+    if "choices" not in shown.columns and "choices" in data.columns:
         shown = shown.with_columns(_look_up(probes["id"], data, "choices"))
     return shown
 
 
 def _has_several(data: Dataset) -> bool:
-    return "image" in data.modalities and data.examples.schema.get(SEVERAL) == pl.List(pl.String)
+    return "image" in data.modalities and data.columns.get(SEVERAL) == pl.List(pl.String)
 
 
 def _look_up(ids: pl.Series, data: Dataset, column: str) -> pl.Series:

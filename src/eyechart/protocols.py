@@ -1,7 +1,7 @@
 """The three contracts: an Audit asks and judges, a Model answers, an Engine says where batches run."""
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -10,13 +10,29 @@ from eyechart.predictions import Predictions
 from eyechart.result import Result
 
 Step = Callable[[pl.DataFrame], pl.DataFrame]
+# Any process; one with a GPU, where there are any; or this process, for what only waits for others or reads files.
+Where = Literal["slot", "gpu", "here"]
 
 
 class Engine(Protocol):
     """Run a step over batches, in any order: tables carry keys, and partitions depend on the data only."""
 
     def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
-        """Apply the step to each batch."""
+        """Apply the step to each batch; other processes may get a copy of the step, each one, and keep it."""
+        ...
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A step that cares where it runs, and that has something to say for a batch that took its process with it."""
+
+    @property
+    def place(self) -> Where:
+        """Name the kind of process."""
+        ...
+
+    def lost(self, batch: pl.DataFrame, reason: str) -> pl.DataFrame:
+        """Make what stands in the place of a result."""
         ...
 
 

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar, cast
 from eyechart.errors import SettingError, UnknownNameError
 
 Entry = TypeVar("Entry")
-_FILE_MODULE = "eyechart file "  # no importable module has a space in its name
+FILE_MODULE = "eyechart file "  # no importable module has a space in its name
 
 
 class Registry(Generic[Entry]):
@@ -67,7 +67,7 @@ def import_object(reference: str) -> object:
 def reference_to(kind: type) -> str:
     """Write the reference by which `import_object` finds a class again, in another process too."""
     module = kind.__module__
-    from_file = module == "__main__" or module.startswith(_FILE_MODULE)
+    from_file = module == "__main__" or module.startswith(FILE_MODULE)
     place = Path(str(sys.modules[module].__file__)).resolve() if from_file else module
     return f"{place}:{kind.__qualname__}"
 
@@ -86,7 +86,7 @@ def _import_module(name: str) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise SettingError(f"a Python file at {path}", "none", "check the path before the colon")
-    name = f"{_FILE_MODULE}{path.resolve()}"
+    name = f"{FILE_MODULE}{path.resolve()}"
     if name in sys.modules:  # so that a class is the same class each time it is named
         return sys.modules[name]
     loader = SourceFileLoader(name, str(path))

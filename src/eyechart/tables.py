@@ -191,7 +191,7 @@ def empty(schema: Schema) -> pl.DataFrame:
 
 def check(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Return the table, or raise a TableError that names the column and the first bad row."""
-    _check_columns(table, schema)
+    check_columns(table, schema)
     for name, column in schema.columns.items():
         if name in table.columns and not column.nullable:
             _refuse(table, schema, name, pl.col(name).is_null(), "a value in every row")
@@ -203,7 +203,8 @@ def check(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return table
 
 
-def _check_columns(table: pl.DataFrame, schema: Schema) -> None:
+def check_columns(table: pl.DataFrame, schema: Schema) -> None:
+    """Refuse a table that lacks a column or has one of another type; its rows are not looked at."""
     for name, column in schema.columns.items():
         if name not in table.columns:
             if column.required:

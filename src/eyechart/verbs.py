@@ -8,22 +8,29 @@ from pathlib import Path
 
 from eyechart.audits import make_audit, runnable
 from eyechart.dataset import Dataset
+from eyechart.engines.opening import using
+from eyechart.interview import Asking
 from eyechart.layout import Layout
 from eyechart.models import load
-from eyechart.protocols import Audit, Model
+from eyechart.protocols import Audit, Engine, Model
 from eyechart.result import Result
-from eyechart.run import Asking, Run
+from eyechart.run import Run
 
 
 def study(
-    data: Dataset, audits: Iterable[str | Audit] | None = None, *, to: str | Path | None = None
+    data: Dataset,
+    audits: Iterable[str | Audit] | None = None,
+    *,
+    to: str | Path | None = None,
+    engine: str | Engine = "local",
 ) -> dict[str, Result]:
     """Let audits (all that can run, where none are named) look at the data alone.
 
-    `to` keeps the run folder; without it everything happens in a temporary one.
+    `to` keeps the run folder; without it everything happens in a temporary one. `engine` says where the work is done:
+    `local`, `ray`, `ray:auto`, `ray:ADDRESS`, or an engine that is open.
     """
-    with _place(to) as folder:
-        run = Run(Layout(folder), asking=Asking(skip=audits is None)).start(data, "eyechart.study(...)")
+    with _place(to) as folder, using(engine) as opened:
+        run = Run(Layout(folder), opened, asking=Asking(skip=audits is None)).start(data, "eyechart.study(...)")
         return run.study(choose(audits, data))
 
 
@@ -34,11 +41,12 @@ def audit(
     *,
     to: str | Path | None = None,
     asking: Asking | None = None,
+    engine: str | Engine = "local",
 ) -> dict[str, Result]:
     """Audit a model on data: study, probe, predict and judge; `asking` says how it is asked and what is allowed."""
-    with _place(to) as folder:
+    with _place(to) as folder, using(engine) as opened:
         how = replace(asking or Asking(), skip=audits is None)
-        run = Run(Layout(folder), asking=how).start(data, "eyechart.audit(...)")
+        run = Run(Layout(folder, data.images.web), opened, asking=how).start(data, "eyechart.audit(...)")
         run.study(choose(audits, data))
         return run.audit(load(model) if isinstance(model, str) else model)
 

@@ -41,7 +41,7 @@ def test_a_file_of_too_many_bytes_is_not_read(tmp_path: Path, monkeypatch: pytes
     Image.fromarray(np.zeros((50, 50, 3), np.uint8)).save(tmp_path / "it.bmp")
     assert show("it.bmp", tmp_path) is not None
 
-    monkeypatch.setattr(pictures, "_BYTES", 1000)
+    monkeypatch.setattr(pictures, "BYTES", 1000)
     pictures._opened.cache_clear()
     with pytest.raises(FileFormatError, match="bytes, where 1,000 are allowed"):
         show("it.bmp", tmp_path)

@@ -32,7 +32,7 @@ def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:
 
 def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:
     """Name the columns an audit needs and the data do not have."""
-    return tuple(name for name in audit.needs if name not in data.examples.columns)
+    return tuple(name for name in audit.needs if name not in data.columns)
 
 
 def runnable(data: Dataset) -> list[str]:

@@ -57,7 +57,7 @@ def measured_by(data: Dataset, rows: pl.DataFrame, like: Measure, column: str) -
 
 
 def _group_name(data: Dataset, column: str) -> pl.Expr:
-    dtype = data.examples.schema[column]
+    dtype = data.columns[column]
     if dtype.is_nested():
         advice = "name a column of text or numbers"
         raise SettingError("a plain column to group by", f"{column!r} of type {dtype}", advice)

@@ -24,7 +24,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     running.predict: "eyechart predict runs/mine -m predictions:answers.json",
     running.judge: "eyechart judge runs/mine",
     running.audit: "eyechart audit DATA -m predictions:answers.json --by question_type -o runs/mine",
-    comparing.compare: "eyechart compare runs/mine --base predictions:answers.json",
+    comparing.compare: "eyechart compare runs/mine runs/other -o compare.html",
     running.report: "eyechart report runs/mine -o report.html",
     viewing.view: "eyechart view runs/mine",
     running.export: "eyechart export runs/mine --to eee -o exported",

@@ -13,6 +13,7 @@ from eyechart.audits import AUDITS, lacking, make_audit, runnable, setting_names
 from eyechart.cli import options, show
 from eyechart.cli.running import command
 from eyechart.dataset import Dataset
+from eyechart.encode.heat import with_heat_evidence
 from eyechart.errors import SettingError, UnknownNameError
 from eyechart.files import replacing_folder
 from eyechart.layout import Layout
@@ -26,6 +27,7 @@ from eyechart.writers import EXPORTS
 
 DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
+_HEAT_HELP = "Maps of where people looked, as `QUESTION_ID.png`: what is hot becomes the evidence of `grounding`."
 _MAP_HELP = "Our name = their column, as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, as `images=500`; again for more."
 _WORDS_HELP = "The file, folder or archive to read; none for a format that makes its data."
@@ -37,6 +39,7 @@ Format = Annotated[str, typer.Argument(metavar="FORMAT", help="See `eyechart ls 
 Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS_HELP, show_default=False)]
 ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help="The folder to write.", show_default=False)]
 ReadSettings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
+HeatMaps = Annotated[Path | None, typer.Option("--heat-maps", metavar="FOLDER", help=_HEAT_HELP)]
 Map = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN...", help=_MAP_HELP)]
 
 
@@ -102,6 +105,7 @@ def read(
     out: ReadOut,
     map: Map = None,  # noqa: A002 - the reader's setting
     settings: ReadSettings = None,
+    heat_maps: HeatMaps = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
     json: options.Json = False,
@@ -121,8 +125,10 @@ def read(
         # A format that draws its own pictures leaves them in the dataset's folder.
         place = draft / "pictures" if path is None and "render" in given else path
         data = read_data(format, place, **given).sample(limit, seed)
+        if heat_maps is not None:
+            data = with_heat_evidence(data, heat_maps)
         data.write_into(draft)
-    sizes = {"examples": data.examples.height, "images": data.images.table.height}
+    sizes = {"examples": data.height, "images": data.images.kept.height}
     if json:
         show.print_json({"data": str(out), **sizes, "counts": data.counts.to_dicts()})
         return

@@ -51,12 +51,17 @@ _MODEL_HELP = "As `hf:org/name`, `openai:name`, `predictions:answers.json`, `pyt
 _URL_HELP = "Where models `openai:` are, as http://127.0.0.1:8000/v1."
 _DRAWS_HELP = "Ask each probe so often; wants a temperature."
 _CACHE_HELP = "The file that remembers answers, or `off`. Default: one for all runs."
+_HTTP_HELP = "Fetch pictures that the data name by http(s) addresses."
+_PRIVATE_HELP = "Fetch them also from hosts that are not public, such as this machine."
 _PARTIAL_HELP = "Judge even if under 99 % of the probes are answered."
 _PRECISION_HELP = "Draw until the intervals of `perception` are so narrow, in points."
+_CONCEPT_HELP = "What `splits` groups by, as `KO` or `question_type+keyword`; again for more. Default: nine."
 _FAIL_HELP = "As `perception.image < 20`, in points; again for more. Exit code 2 where one is crossed."
+_ENGINE_HELP = "Where the work is done: `local`, `ray` (all cores), `ray:auto` or `ray:ADDRESS` (a Ray cluster)."
 _DATA_HELP = "A dataset made by `eyechart read`, or a table file."
 
 Config = Annotated[Path | None, typer.Option("--config", help=_CONFIG_HELP, callback=_load_config, is_eager=True)]
+Engine = Annotated[str, typer.Option(help=_ENGINE_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.")]
 Limit = Annotated[int | None, typer.Option(help="Take only so many examples, chosen by the seed.", min=1)]
@@ -64,12 +69,15 @@ Settings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE
 By = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Break down by a column; again for more.")]
 Score = Annotated[str | None, typer.Option(help="How answers are scored; see `eyechart ls scores`.")]
 Precision = Annotated[float | None, typer.Option(help=_PRECISION_HELP)]
+Concepts = Annotated[list[str] | None, typer.Option("--concept", metavar="CONCEPT", help=_CONCEPT_HELP)]
 Audits = Annotated[list[str] | None, typer.Option("-a", "--audit", help=_AUDIT_HELP)]
 Models = Annotated[list[str], typer.Option("-m", "--model", metavar="MODEL", help=_MODEL_HELP)]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help=_URL_HELP)]
 Draws = Annotated[int | None, typer.Option(help=_DRAWS_HELP, min=1)]
 Temperature = Annotated[float | None, typer.Option(help="Sample answers; 0 takes the likeliest.", min=0)]
 Cache = Annotated[str | None, typer.Option("--cache", metavar="FILE", help=_CACHE_HELP)]
+AllowHttp = Annotated[bool, typer.Option("--allow-http", help=_HTTP_HELP)]
+AllowPrivateHttp = Annotated[bool, typer.Option("--allow-private-http", help=_PRIVATE_HELP)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the model calls to come and what they take.")]
 MaxCalls = Annotated[int | None, typer.Option(help="Refuse to make more model calls than this.", min=0)]
 BatchSize = Annotated[int, typer.Option(help="Probes handed to the model at once.", min=1)]

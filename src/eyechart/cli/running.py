@@ -11,7 +11,9 @@ import typer
 from eyechart.audits import AUDITS, make_audit, runnable, setting_names
 from eyechart.cli import options, show
 from eyechart.dataset import Dataset
+from eyechart.engines.opening import open_engine
 from eyechart.errors import SettingError
+from eyechart.interview import Asking
 from eyechart.layout import Layout
 from eyechart.models import load_all
 from eyechart.protocols import Audit, Foreseeing, Model
@@ -21,7 +23,8 @@ from eyechart.reporting import collect, to_json
 from eyechart.reporting import report as write_report
 from eyechart.reporting.markdown import summarise
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
-from eyechart.run import Asking, Run
+from eyechart.run import Run
+from eyechart.web import Web
 from eyechart.writers import EXPORTS
 
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.", show_default=False)]
@@ -43,15 +46,17 @@ def study(
     by: options.By = None,
     score: options.Score = None,
     precision: options.Precision = None,
+    concept: options.Concepts = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
+    engine: options.Engine = "local",
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
     """Look at the data alone, without a model."""
-    run = _open(out, Asking(skip=audit is None), json=json).start(read(data), command(), seed, limit)
-    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision)))
+    run = _open(out, Asking(skip=audit is None), engine=engine, json=json).start(read(data), command(), seed, limit)
+    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision, concept)))
     show.print_summary(run.at, as_json=json)
 
 
@@ -73,10 +78,13 @@ def predict(
     draws: options.Draws = None,
     temperature: options.Temperature = None,
     cache: options.Cache = None,
+    allow_http: options.AllowHttp = False,
+    allow_private_http: options.AllowPrivateHttp = False,
     batch_size: options.BatchSize = 512,
     max_calls: options.MaxCalls = None,
     dry_run: options.DryRun = False,
     fresh: options.Fresh = False,
+    engine: options.Engine = "local",
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
@@ -85,7 +93,8 @@ def predict(
     Stop it at any time and run it again to go on: at most one batch is lost.
     """
     models = load_all(model, _asked(base_url, draws, temperature, cache), fresh=fresh)
-    opened = _open(run, Asking(batch_size, fresh, max_calls), json=json)
+    web = Web(allow_http, allow_private_http)
+    opened = _open(run, Asking(batch_size, fresh, max_calls), web, engine=engine, json=json)
     if dry_run:
         _preview(opened, models, json=json)
         return
@@ -100,11 +109,12 @@ def judge(
     *,
     model: Answered = None,
     allow_partial: options.AllowPartial = False,
+    engine: options.Engine = "local",
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
     """Join the answers back by key and measure."""
-    opened = _open(run, Asking(allow_partial=allow_partial), json=json)
+    opened = _open(run, Asking(allow_partial=allow_partial), engine=engine, json=json)
     answered = tuple(opened.at.models())
     for name in model or answered:
         if name not in answered:
@@ -122,6 +132,7 @@ def audit(
     by: options.By = None,
     score: options.Score = None,
     precision: options.Precision = None,
+    concept: options.Concepts = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
@@ -129,12 +140,15 @@ def audit(
     draws: options.Draws = None,
     temperature: options.Temperature = None,
     cache: options.Cache = None,
+    allow_http: options.AllowHttp = False,
+    allow_private_http: options.AllowPrivateHttp = False,
     batch_size: options.BatchSize = 512,
     max_calls: options.MaxCalls = None,
     dry_run: options.DryRun = False,
     fresh: options.Fresh = False,
     allow_partial: options.AllowPartial = False,
     fail_on: options.FailOn = None,
+    engine: options.Engine = "local",
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
@@ -146,8 +160,9 @@ def audit(
     thresholds = [read_threshold(text) for text in fail_on or ()]  # before anything is asked
     models = load_all(model, _asked(base_url, draws, temperature, cache), fresh=fresh)
     asking = Asking(batch_size, fresh, max_calls, allow_partial, skip=audit is None)
-    run = _open(out, asking, json=json).start(read(data), command(), seed, limit)
-    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision)))
+    web = Web(allow_http, allow_private_http)
+    run = _open(out, asking, web, engine=engine, json=json).start(read(data), command(), seed, limit)
+    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision, concept)))
     if dry_run:
         run.probe()
         _preview(run, models, json=json)
@@ -193,6 +208,8 @@ def export(
     *,
     to: ExportName,
     out: ExportFolder,
+    allow_http: options.AllowHttp = False,
+    allow_private_http: options.AllowPrivateHttp = False,
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
@@ -200,7 +217,7 @@ def export(
 
     `eyechart ls exports` lists what can be written.
     """
-    written = EXPORTS.get(to)(Layout(run), out)
+    written = EXPORTS.get(to)(Layout(run, Web(allow_http, allow_private_http)), out)
     if json:
         show.print_json(written)
     else:
@@ -221,8 +238,11 @@ def command() -> str:
     return shlex.join(["eyechart", *sys.argv[1:]])
 
 
-def _open(folder: Path, asking: Asking | None = None, *, json: bool) -> Run:
-    return Run(Layout(folder), progress=show.progress_bars(silent=json), asking=asking or Asking())
+def _open(
+    folder: Path, asking: Asking | None = None, web: Web | None = None, *, engine: str = "local", json: bool
+) -> Run:
+    at = Layout(folder, web or Web())
+    return Run(at, open_engine(engine), show.progress_bars(silent=json), asking or Asking())
 
 
 def _asked(base_url: str | None, draws: int | None, temperature: float | None, cache: str | None) -> dict[str, object]:
@@ -241,11 +261,16 @@ def _preview(run: Run, models: Sequence[Model], *, json: bool) -> None:
 
 
 def _gather(
-    words: Sequence[str] | None, by: Sequence[str] | None, score: str | None, precision: float | None
+    words: Sequence[str] | None,
+    by: Sequence[str] | None,
+    score: str | None,
+    precision: float | None,
+    concept: Sequence[str] | None,
 ) -> dict[str, str]:
     found = options.pairs(words or [])
     narrow = "" if precision is None else str(precision)
-    shortcuts = {"by": ",".join(by or []), "score": score or "", "precision": narrow}
+    concepts = ",".join(concept or [])
+    shortcuts = {"by": ",".join(by or []), "score": score or "", "precision": narrow, "concepts": concepts}
     return found | {name: value for name, value in shortcuts.items() if value}
 
 

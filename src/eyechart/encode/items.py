@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.dataset import Dataset
-from eyechart.encode.words import question_words
+from eyechart.encode.words import blocks, question_words
 from eyechart.mining import Accepted, Transactions
 from eyechart.text import clean_answer, normalize_answer
 
@@ -83,16 +83,20 @@ def number(texts: pl.Series, known: pl.Series) -> pl.Series:
 
 
 def _words(examples: pl.DataFrame) -> pl.DataFrame:
-    listed = examples.select(pl.int_range(pl.len()).alias("row"), question_words(pl.col("question")).alias("text"))
-    return listed.explode("text", empty_as_null=False, keep_nulls=False)
+    words = question_words(pl.col("question")).alias("text")
+    parts = (
+        examples[part].select(pl.int_range(part.start, part.stop).alias("row"), words)
+        for part in blocks(examples.height)
+    )
+    return pl.concat(part.explode("text", empty_as_null=False, keep_nulls=False) for part in parts)
 
 
 def _objects(data: Dataset) -> pl.DataFrame:
     """List the labels seen in the image of each example, as often as they are."""
     rows = data.examples.select(pl.int_range(pl.len()).alias("row"), "image")
-    if "objects" not in data.images.table.columns:
+    if "objects" not in data.images.kept.columns:
         return rows.clear().select("row", pl.lit("").alias("text"))
-    used = data.images.table.select("image", "objects").join(rows.select("image").unique(), on="image", how="semi")
+    used = data.images.scan("objects").join(rows.lazy().select("image").unique(), on="image", how="semi").collect()
     seen = used.explode("objects", empty_as_null=False, keep_nulls=False).unnest("objects")
     sure = seen.filter(pl.col("label").is_not_null() & (pl.col("score").is_null() | (pl.col("score") >= SURE)))
     labels = sure.select("image", (pl.lit(VISUAL) + pl.col("label")).alias("text"))

@@ -20,11 +20,17 @@ def most_salient(candidates: pl.DataFrame, ties: str = "frequent") -> pl.DataFra
     """
     texts = pl.Enum(candidates["text"].unique().sort())
     joint = pl.col("counted").sum().over("text", "answer")
-    ranked = (
-        candidates.with_columns(pl.col("text").cast(texts), pl.col("answer").cast(pl.Categorical).to_physical())
-        .with_columns(joint.alias("joint"), pl.col("counted").sum().over("text").alias("single"))
-        .select("row", "text", "single", (pl.col("joint") / pl.col("single")).fill_nan(-1.0).alias("ratio"))  # Eq. 6, 9
-        .sort("row", "ratio", TIES[ties][0], "text", descending=[False, True, TIES[ties][1], False])
+    counted = candidates.with_columns(
+        pl.col("text").cast(texts), pl.col("answer").cast(pl.Categorical).to_physical()
+    ).with_columns(joint.alias("joint"), pl.col("counted").sum().over("text").alias("single"))
+    return rank(counted, ties)
+
+
+def rank(counted: pl.DataFrame, ties: str) -> pl.DataFrame:
+    """Find the best two candidates of each row of (row, text, joint, single), the two counts of Eq. 6."""
+    ratio = (pl.col("joint") / pl.col("single")).fill_nan(-1.0).alias("ratio")  # Eq. 6, 9
+    ranked = counted.select("row", "text", "single", ratio).sort(
+        "row", "ratio", TIES[ties][0], "text", descending=[False, True, TIES[ties][1], False]
     )
     follows = pl.col("row").shift(-1) == pl.col("row")
     second = pl.when(follows).then(pl.col("text").shift(-1))

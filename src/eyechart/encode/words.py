@@ -4,6 +4,8 @@ Lower case; `'` and `.` become words; `"` goes; `<br />`, `;` and `:` become spa
 So "Man's hat?" is man ' s hat ?, and hyphens and slashes stay inside words.
 """
 
+from collections.abc import Iterator
+
 import polars as pl
 
 _REPLACED = {
@@ -19,6 +21,14 @@ _REPLACED = {
     ";": " ",
     ":": " ",
 }
+
+
+BLOCK = 65_536  # questions whose words are listed at once: lists of all would take many times the room of the texts
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Divide n questions into blocks."""
+    return (slice(at, min(at + BLOCK, n)) for at in range(0, max(n, 1), BLOCK))
 
 
 def question_words(question: pl.Expr) -> pl.Expr:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from eyechart.errors import SettingError
 from eyechart.protocols import Step
 
 
@@ -15,3 +16,10 @@ class Local:
     def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """Apply the step to each batch, lazily."""
         return map(step, batches)
+
+
+def open_local(rest: str) -> Local:
+    """Open `local`, which knows no settings."""
+    if rest:
+        raise SettingError("nothing after 'local:'", repr(rest), "write --engine local")
+    return Local()

@@ -4,14 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eyechart.engines.local import Local
 from eyechart.errors import DataError
 from eyechart.kernels import Announce, announced
 from eyechart.mining.levels import Level
 from eyechart.mining.meet import NO_RULE, Examples, Ledger, match_roots
+from eyechart.mining.parted import Match, enter, root_batches
 from eyechart.mining.plan import Plan, level_of, make_plan
 from eyechart.mining.rules import Rules
 from eyechart.mining.threads import Shelf, batches_of, run
 from eyechart.mining.transactions import Accepted, Int32s, Transactions
+from eyechart.protocols import Engine
 
 
 class Matches(NamedTuple):
@@ -35,12 +38,20 @@ def match(
     accepted: Accepted | None = None,
     threads: int = 2,
     announce: Announce | None = None,
+    *,
+    engine: Engine | None = None,
 ) -> Matches:
-    """Match every rule with every example; without accepted answers an example accepts its own."""
+    """Match every rule with every example; without accepted answers an example accepts its own.
+
+    engine: where that is done; none, and the local one, are threads here.
+    """
     accepted = _accepted(accepted, transactions)
     with announced(announce):
         plan = make_plan(rules, transactions)
-        return _match(plan, _examples(plan, transactions, accepted), rules, threads)
+        examples = _examples(plan, transactions, accepted)
+        if engine is None or isinstance(engine, Local):
+            return _match(plan, examples, rules, threads)
+        return _match_parted(plan, examples, rules, engine)
 
 
 def _accepted(accepted: Accepted | None, transactions: Transactions) -> Accepted:
@@ -68,6 +79,14 @@ def _match(plan: Plan, examples: Examples, rules: Rules, threads: int) -> Matche
     counts = np.add.reduce([ledger.counts for ledger in ledgers])
     best = _earliest([ledger.best for ledger in ledgers])
     return Matches(supports, correct, counts, best, _earliest([ledger.best_correct for ledger in ledgers]))
+
+
+def _match_parted(plan: Plan, examples: Examples, rules: Rules, engine: Engine) -> Matches:
+    whole, empty = _open_ledger(examples, rules), _open_ledger(examples, rules)
+    for table in engine.map(Match(plan, examples, empty), root_batches(_heaviest_roots(plan, examples.level))):
+        enter(table, whole)
+    best, best_correct = _earliest([whole.best]), _earliest([whole.best_correct])
+    return Matches(whole.supports, whole.correct, whole.counts, best, best_correct)
 
 
 def _examples(plan: Plan, transactions: Transactions, accepted: Accepted) -> Examples:

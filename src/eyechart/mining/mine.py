@@ -11,23 +11,21 @@ antecedent is no rule here (the code gave it a confidence left over from another
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import SettingError
-from eyechart.kernels import Announce, announced, kernel
-from eyechart.mining.extend import make_tally
-from eyechart.mining.found import Found, Thresholds, join_found, make_found, rows_in_use
-from eyechart.mining.leaf import make_leaf
-from eyechart.mining.levels import NO_ITEM, Encoded, Level, encode, make_level
+from eyechart.kernels import Announce, announced
+from eyechart.mining.found import Found, Thresholds, join_found
+from eyechart.mining.levels import NO_ITEM, Encoded, Level, encode
+from eyechart.mining.roots import Roots
 from eyechart.mining.rules import Rules, in_order
-from eyechart.mining.search import Space, search_roots
-from eyechart.mining.settings import LONGEST, MiningSettings
+from eyechart.mining.settings import MiningSettings
 from eyechart.mining.superset import Flags, Nesting, make_table, mark_dominated
-from eyechart.mining.threads import Shelf, batches_of, run
+from eyechart.mining.threads import run
 from eyechart.mining.transactions import Int32s, Int64s, Transactions
+from eyechart.protocols import Engine
 
 Progress = Callable[[float], None]
 
@@ -47,15 +45,18 @@ def mine(
     settings: MiningSettings = DEFAULTS,
     progress: Progress | None = None,
     announce: Announce | None = None,
+    *,
+    engine: Engine | None = None,
 ) -> Rules:
     """List the rules of the examples in their order.
 
     progress: told the share of the work that is done, from 0 to 1.
     announce: told in a sentence when kernels are compiled, and how many rules and how much memory to expect.
+    engine: where the search is done; none, and the local one, are threads here.
     """
     with announced(announce), np.errstate(over="ignore"):
         encoded = encode(transactions, settings)
-        found = _search(encoded, settings, progress or _ignore, announce or _ignore)
+        found = _search(encoded, settings, progress or _ignore, announce or _ignore, engine)
         return in_order(found, undominated(found, settings), encoded)
 
 
@@ -63,19 +64,24 @@ def _ignore(_: object) -> None:
     """Tell nobody."""
 
 
-def _search(encoded: Encoded, settings: MiningSettings, progress: Progress, announce: Announce) -> Found:
+def _search(
+    encoded: Encoded, settings: MiningSettings, progress: Progress, announce: Announce, engine: Engine | None
+) -> Found:
     """Find all rules but for the superset filter, first those of a sample of the roots."""
     thresholds = _thresholds(settings)
     singles = _single_rules(encoded.level, thresholds)
     if settings.max_items == 1:
         return singles
-    roots = _Roots(encoded.level, thresholds, settings)
+    roots = Roots(encoded.level, thresholds, settings, engine)
     sampled = np.arange(len(roots.heaviest)) % SAMPLE == SAMPLE // 2
     sample, rest = roots.heaviest[sampled], roots.heaviest[~sampled]
-    roots.search(sample, progress)
-    if len(sample) >= ENOUGH:
-        _foretell(roots.n_rules * SAMPLE, settings, announce)
-    roots.search(rest, progress)
+    for part in (sample, rest):
+        for share in roots.search(part):
+            if roots.n_rules > settings.max_rules:
+                raise _too_many(settings, "more")
+            progress(share)
+        if part is sample and len(sample) >= ENOUGH:
+            _foretell(roots.n_rules * SAMPLE, settings, announce)
     return join_found([singles, *roots.found()])
 
 
@@ -96,68 +102,6 @@ def _single_rules(level: Level, thresholds: Thresholds) -> Found:
     items = np.full((len(kept), thresholds.max_items), NO_ITEM, np.uint16)
     items[:, 0] = kept
     return Found(items, level.bests[kept], level.joints[kept], level.supports[kept], np.array([len(kept)]))
-
-
-@dataclass
-class _Memory:
-    """What one thread writes to."""
-
-    space: Space
-    found: Found
-
-
-class _Roots:
-    """The first items of antecedents, searched by threads of which each has memory of its own."""
-
-    def __init__(self, level: Level, thresholds: Thresholds, settings: MiningSettings) -> None:
-        self._work, self._places = root_sizes(level)
-        self._settings = settings
-        self._memories = [self._make_memory(level, thresholds) for _ in range(settings.threads)]
-        self._shelf = Shelf(self._memories)
-        self.n_rules = 0
-        self._done = 0.0
-        self.heaviest: Int32s = np.argsort(-self._work, kind="stable").astype(np.int32)
-
-    def _make_memory(self, level: Level, thresholds: Thresholds) -> _Memory:
-        n_items, most = int(level.n_items[0]), int(np.diff(level.starts).max(initial=0))
-        levels = [make_level(n_items, most, int(self._places.max(initial=0))) for _ in range(LONGEST - 3)]
-        cursors, prefix = np.zeros(LONGEST, np.int64), np.zeros(LONGEST, np.uint16)
-        leaf = make_leaf(n_items, most, thresholds, prefix)
-        space = Space(thresholds, (level, *levels), cursors, prefix, make_tally(n_items), leaf)
-        return _Memory(space, make_found(1024, thresholds.max_items))
-
-    def search(self, roots: Int32s, progress: Progress) -> None:
-        """Find the rules of these roots."""
-        for batch, n_rules in run(self._search_batch, batches_of(roots), self._settings.threads):
-            self.n_rules += n_rules
-            if self.n_rules > self._settings.max_rules:
-                raise _too_many(self._settings, "more")
-            self._done += float(self._work[batch].sum())
-            progress(self._done / max(float(self._work.sum()), 1.0))
-
-    def _search_batch(self, roots: Int32s) -> tuple[Int32s, int]:
-        with self._shelf.borrow() as memory:
-            before = int(memory.found.size[0])
-            limit = before + self._settings.max_rules - self.n_rules
-            memory.found = search_roots(roots, memory.space, memory.found, limit)
-            return roots, int(memory.found.size[0]) - before
-
-    def found(self) -> list[Found]:
-        """Return what each thread has found."""
-        return [rows_in_use(memory.found) for memory in self._memories]
-
-
-@kernel
-def root_sizes(level: Level) -> tuple[NDArray[np.float64], Int64s]:
-    """Estimate the work of each root by the cubed numbers of items beside it, and sum these numbers themselves."""
-    n_items = level.n_items[0]
-    work, places = np.zeros(n_items), np.zeros(n_items, np.int64)
-    for item in range(n_items):
-        for at in range(level.starts[item], level.starts[item + 1]):
-            tail = np.int64(level.tails[at])
-            places[item] += tail
-            work[item] += tail * tail * tail
-    return work, places
 
 
 def _foretell(rules: int, settings: MiningSettings, announce: Announce) -> None:

@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from eyechart.kernels import kernel
-from eyechart.mining.extend import Tally, add_extensions, choose_tails, count_tails, project
+from eyechart.mining.extend import Tally, add_extensions, choose_tails, count_tails, make_tally, project
 from eyechart.mining.found import Found, Thresholds
 from eyechart.mining.leaf import (
     Bits,
@@ -13,12 +15,14 @@ from eyechart.mining.leaf import (
     fill_columns,
     lay_out_bits,
     make_bits,
+    make_leaf,
     more_pairs,
     more_rows,
     pair_rows,
     weigh_columns,
 )
-from eyechart.mining.levels import Int16s, Level
+from eyechart.mining.levels import Int16s, Level, make_level
+from eyechart.mining.settings import LONGEST
 from eyechart.mining.transactions import Int32s, Int64s
 
 
@@ -31,6 +35,15 @@ class Space(NamedTuple):
     prefix: Int16s  # the antecedent
     tally: Tally
     leaf: Leaf
+
+
+def make_space(level: Level, thresholds: Thresholds, most_places: int) -> Space:
+    """Leave room below the first level, where the largest root has so many items beside it."""
+    n_items, most = int(level.n_items[0]), int(np.diff(level.starts).max(initial=0))
+    levels = [make_level(n_items, most, most_places) for _ in range(LONGEST - 3)]
+    cursors, prefix = np.zeros(LONGEST, np.int64), np.zeros(LONGEST, np.uint16)
+    leaf = make_leaf(n_items, most, thresholds, prefix)
+    return Space(thresholds, (level, *levels), cursors, prefix, make_tally(n_items), leaf)
 
 
 @kernel

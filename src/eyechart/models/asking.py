@@ -1,22 +1,28 @@
 """Ask a model every probe once, batch by batch, and lose at most one batch when anything breaks."""
 
 import io
+import logging
 import os
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from eyechart.dataset import Dataset
-from eyechart.errors import ModelError
+from eyechart.dataset import Dataset, Images
+from eyechart.errors import EyechartError, ModelError
 from eyechart.predictions import tidy
 from eyechart.probes import fill
 from eyechart.progress import Advance
-from eyechart.protocols import Engine, Foreseeing, Model
+from eyechart.protocols import Engine, Foreseeing, Model, Stocked, Where
 from eyechart.tables import ANSWERS, empty
 
 _CALLS = {"key": pl.String, "known": pl.Boolean, "pictures": pl.Int64, "tokens": pl.Int64, "condition": pl.String}
+_LOST = "the batch was lost: "  # in `raw`, before the reason
+_PATIENCE = 3  # batches lost from the first on, after which the model itself is to blame
+_log = logging.getLogger("eyechart.models")
 _SCHEMA = {name: column.dtype for name, column in ANSWERS.columns.items()}
 
 
@@ -44,13 +50,61 @@ def asking_alone(lock: Path, model: str) -> Iterator[None]:
         yield
 
 
-def ask(model: Model, probes: pl.DataFrame, data: Dataset, engine: Engine, batch: int) -> Iterator[pl.DataFrame]:
-    """Yield the tidy answers to each batch of probes."""
+@dataclass(frozen=True)
+class Answering:
+    """Ask a model a batch of filled probes; a batch that breaks it becomes failures, and the others are asked."""
 
-    def step(shown: pl.DataFrame) -> pl.DataFrame:
-        return tidy(model.answer(shown, data.images), shown, model.name)
+    model: Model
+    images: Images
 
-    return iter(engine.map(step, _batches(probes, data, batch)))
+    @property
+    def place(self) -> Where:
+        """Run where the model wants to; one that does not say runs anywhere, and files of answers are read here."""
+        place: Where = getattr(self.model, "place", "here" if isinstance(self.model, Stocked) else "slot")
+        return place
+
+    def __call__(self, shown: pl.DataFrame) -> pl.DataFrame:
+        """Answer tidily; what a user must put right, and an interruption, stop everything."""
+        try:
+            return tidy(self.model.answer(shown, self.images), shown, self.model.name)
+        except (EyechartError, InterruptedError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever somebody's model raises
+            return self.lost(shown, _say(error))
+
+    def lost(self, batch: pl.DataFrame, reason: str) -> pl.DataFrame:
+        """Call every probe of a batch failed, with the reason where the raw answer would be."""
+        raw, answer = pl.lit(_LOST + reason).alias("raw"), pl.lit(None, pl.String).alias("answer")
+        return tidy(batch.select("id", answer, raw), batch, self.model.name)
+
+
+def _say(error: Exception) -> str:
+    """Name an error and the line that raised it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
+
+
+def ask(step: Answering, probes: pl.DataFrame, data: Dataset, engine: Engine, batch: int) -> Iterator[pl.DataFrame]:
+    """Yield the tidy answers to each batch of probes; give up where every batch is lost from the first on."""
+    n, lost, reason = 0, 0, ""
+    for answers in engine.map(step, _batches(probes, data, batch)):
+        yield answers
+        n += 1
+        if answers.height and answers["raw"].str.starts_with(_LOST).fill_null(value=False).all():
+            lost, reason = lost + 1, answers["raw"][0].removeprefix(_LOST)
+            _log.warning(
+                "%s: %d probes failed, ids %r to %r: %s",
+                step.model.name,
+                answers.height,
+                answers["id"][0],
+                answers["id"][-1],
+                reason,
+            )
+        if lost == n == _PATIENCE:
+            break
+    if n and lost == n:
+        advice = "mend the model; if only some probes break it, a smaller --batch-size loses fewer of them"
+        raise ModelError(f"answers of {step.model.name}", f"{n} batches that all broke it, last by {reason}", advice)
 
 
 def _batches(probes: pl.DataFrame, data: Dataset, batch: int) -> Iterator[pl.DataFrame]:

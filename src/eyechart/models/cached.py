@@ -10,8 +10,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from eyechart.models.cache import AnswerCache, ShortMemory, Store, default_place
 from eyechart.models.sending import estimate_tokens
-from eyechart.models.shown import Asker, Said, Shown
+from eyechart.models.shown import Asker, Said, Shown, place_of
 from eyechart.progress import tracked
+from eyechart.protocols import Where
 
 Heard = Callable[[int, Said], None]
 
@@ -45,6 +46,11 @@ class Cached:
     def identity(self) -> str:
         """Pass for the asker itself."""
         return self.asker.identity
+
+    @property
+    def place(self) -> Where:
+        """Run where the asker wants to."""
+        return place_of(self.asker)
 
     def answer_shown(self, shown: Shown) -> list[Said]:
         """Ask only what is not in the store, the same content once, and keep what is said at once."""

@@ -21,6 +21,7 @@ from eyechart.models.replies import Blame, Trouble, read_error, read_reply
 from eyechart.models.sending import SIDE, Bounds, data_url
 from eyechart.models.shown import Said, Shown
 from eyechart.models.specs import open_prompted
+from eyechart.protocols import Where
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -59,6 +60,11 @@ class Endpoint:
         """Write everything that decides an answer beside what is shown."""
         names = ("model", "base_url", "temperature", "max_new_tokens", "scores", "max_side", "max_bytes")
         return json.dumps({"kind": "openai"} | {name: getattr(self, name) for name in names})
+
+    @property
+    def place(self) -> Where:
+        """Ask from this process, so that `concurrency` and `per_minute` hold for all calls together."""
+        return "here"
 
     def answer_shown(self, shown: Shown) -> list[Said]:
         """Answer each prompt, in order."""

@@ -8,6 +8,7 @@ import polars as pl
 
 from eyechart.dataset import Images
 from eyechart.errors import ModelError
+from eyechart.pictures import fetch, picture_paths
 from eyechart.protocols import Model
 from eyechart.registry import import_object
 
@@ -18,8 +19,9 @@ Answerer = Callable[[Sequence[Mapping[str, Any]]], Sequence[str | None]]
 class Function:
     """Let a function answer: it is handed the probes of a batch as dicts and returns one text each.
 
-    A probe has `id`, `condition`, the content of each modality, `image_path` (null where there is no picture), and
-    `choices`, `visible`, `hidden` where they apply. None in place of an answer means that it could not be obtained.
+    A probe has `id`, `condition`, the content of each modality, `image_path` (null where there is no picture, an
+    address where it may not be fetched), and `choices`, `visible`, `hidden` where they apply. None in place of an
+    answer means that it could not be obtained.
     """
 
     name: str
@@ -51,7 +53,7 @@ def open_function(reference: str) -> Model:
 def _paths(probes: pl.DataFrame, images: Images) -> pl.Series:
     if "path" not in images.table.columns:
         return pl.Series("image_path", [None] * probes.height, dtype=pl.String)
-    root = "" if images.root is None else f"{images.root}/"
-    known = images.table.select("image", (pl.lit(root) + pl.col("path")).alias("image_path"))
+    known = picture_paths(images).rename({"path": "image_path"})
     shown = probes.select("image").join(known, on="image", how="left", validate="m:1", maintain_order="left")
-    return shown["image_path"]
+    fetched = fetch(shown["image_path"], images) if images.web.allowed else {}
+    return shown["image_path"].replace(list(fetched), [str(file) for file in fetched.values()])

@@ -15,6 +15,7 @@ from eyechart.models.prompts import choose_template
 from eyechart.models.shown import Said, Shown
 from eyechart.models.specs import divide_spec, open_prompted
 from eyechart.models.weights import Kind, Opened, Place, find_kind, find_revision, open_weights
+from eyechart.protocols import Where
 
 _LOG = logging.getLogger(__name__)
 _TOLD_OTHERWISE = ("model", "revision", "kind", "device", "batch")  # or change no answer
@@ -35,6 +36,11 @@ class HuggingFace:
     scores: bool = False  # log-probabilities of the options, too
     normalise: Literal["mean", "sum"] = "mean"  # over the tokens of an option
     decide: Literal["text", "scores"] = "text"  # scores: the likeliest option is the answer, and nothing is written
+
+    @property
+    def place(self) -> Where:
+        """Ask for a GPU where there is one, unless told otherwise."""
+        return "slot" if self.device == "cpu" else "gpu"
 
     @property
     def identity(self) -> str:

@@ -11,9 +11,10 @@ from eyechart.models.cache import ShortMemory
 from eyechart.models.cached import Cached
 from eyechart.models.extraction import extract
 from eyechart.models.prompts import Template, choose_template, list_labels, write_prompts
-from eyechart.models.shown import Asker, Said, Shown
+from eyechart.models.shown import Asker, Said, Shown, place_of
 from eyechart.pictures import Picture, show_pictures
 from eyechart.probes import SEVERAL
+from eyechart.protocols import Where
 from eyechart.tables import ANSWERS
 
 CALLS = {"key": pl.String, "known": pl.Boolean, "pictures": pl.Int64, "tokens": pl.Int64}
@@ -35,6 +36,11 @@ class Prompted:
         """Write everything that decides an answer beside what is shown, as JSON: the asker and the words around."""
         words = {"prompt": self.template.identity, "words": self.template.digest}
         return json.dumps(json.loads(self.asker.identity) | words)
+
+    @property
+    def place(self) -> Where:
+        """Run where the asker wants to."""
+        return place_of(self.asker)
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Answer a batch of filled probes, each as often as it is to be asked."""

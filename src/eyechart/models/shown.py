@@ -3,6 +3,7 @@
 from typing import NamedTuple, Protocol
 
 from eyechart.pictures import Picture
+from eyechart.protocols import Where
 
 
 class Shown(NamedTuple):
@@ -50,3 +51,9 @@ class Asker(Protocol):
     def answer_shown(self, shown: Shown) -> list[Said]:
         """Answer each prompt, in order."""
         ...
+
+
+def place_of(asker: Asker) -> Where:
+    """Look up where an asker wants to run; one that does not say runs anywhere."""
+    place: Where = getattr(asker, "place", "slot")
+    return place

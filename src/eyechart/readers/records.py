@@ -4,7 +4,8 @@ Where the values of a JSON column share no type, it becomes a column of text tha
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import orjson
@@ -15,6 +16,7 @@ from eyechart.errors import FileFormatError
 from eyechart.readers.source import Source, decode_json
 
 LINES = (".jsonl", ".ndjson")
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 class Records(NamedTuple):
@@ -26,13 +28,20 @@ class Records(NamedTuple):
 
 def read_records(source: Source) -> Records:
     """Read a file by its suffix."""
-    try:
+    with reading(source):
         if source.suffix in LINES:
-            return _read_blocks(source)
+            return stack(list(read_blocks(source)), [source])
         data = source.read()
         if not data.strip():
             raise _no_rows(source)
         return TABLE_FORMATS[source.suffix](source, data)
+
+
+@contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Say in our words that a file cannot be read."""
+    try:
+        yield
     except (PolarsError, PanicException, OSError) as error:  # a flipped bit can make the Parquet reader panic
         found = f"something else ({_first_line(error)})"
         raise FileFormatError(f"a {source.suffix} file in {source.name}", found, "make or download it anew") from None
@@ -42,12 +51,17 @@ def stack(parts: list[Records], sources: list[Source]) -> Records:
     """Put the parts of one table on top of each other; a column that some lack is null there."""
     tables = [part.table for part in parts]
     try:
-        table = pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
+        table = union(tables)
     except PolarsError as error:
         found = f"columns that do not fit together ({_first_line(error)})"
         advice = "name one of the files instead of all"
         raise FileFormatError(f"one table in {sources[0].name} and {len(sources) - 1} more", found, advice) from None
     return Records(table, sum(part.strays for part in parts))
+
+
+def union(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    """Put tables on top of each other; a column has the type that holds the values of all."""
+    return pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
 
 
 def tabulate(entries: list[object]) -> Records:
@@ -131,16 +145,16 @@ def _no_rows(source: Source) -> FileFormatError:
     return FileFormatError(f"rows in {source.name}", "an empty file", "make or download it anew")
 
 
-def _read_blocks(source: Source) -> Records:
-    """Read JSON lines block by block: only the table is ever whole in memory."""
-    parts, line = [], 1
+def read_blocks(source: Source) -> Iterator[Records]:
+    """Read JSON lines block by block, so that the text is never whole in memory."""
+    line, found = 1, False
     for block in source.blocks():
-        parts.append(_read_lines(source, block, line))
+        records = _read_lines(source, block, line)
         line += block.count(b"\n") + 1
-    whole = stack(parts, [source]) if parts else Records(pl.DataFrame())
-    if whole.table.is_empty() and not whole.strays:
+        found = found or bool(records.table.height or records.strays)
+        yield records
+    if not found:
         raise _no_rows(source)
-    return whole
 
 
 def _read_lines(source: Source, data: bytes, first: int = 1) -> Records:
@@ -191,8 +205,7 @@ TABLE_FORMATS: dict[str, Callable[[Source, bytes], Records]] = {
     ".parquet": lambda _, data: Records(pl.read_parquet(io.BytesIO(data))),
     ".json": _read_json,
     **dict.fromkeys(LINES, _read_lines),
-    ".csv": _read_separated(","),
-    ".tsv": _read_separated("\t"),
+    **{suffix: _read_separated(separator) for suffix, separator in SEPARATORS.items()},
     ".arrow": _read_arrow,
     ".feather": _read_arrow,
     ".ipc": _read_arrow,

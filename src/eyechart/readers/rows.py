@@ -6,6 +6,8 @@ import polars as pl
 
 from eyechart.readers.counting import Count, Sifted, noted, sift
 
+REPEATED = "row with an id seen before"
+
 
 def blank(column: str) -> pl.Expr:
     """Say of each text whether it is missing or holds nothing but space."""
@@ -19,7 +21,7 @@ def drop_damaged(table: pl.DataFrame) -> Sifted:
 
 def drop_repeated(table: pl.DataFrame) -> Sifted:
     """Keep the first row of each id."""
-    return sift(table, {"row with an id seen before": ~pl.col("id").is_first_distinct()})
+    return sift(table, {REPEATED: ~pl.col("id").is_first_distinct()})
 
 
 def drop_silent(table: pl.DataFrame, optional: Iterable[str]) -> pl.DataFrame:

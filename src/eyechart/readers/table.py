@@ -3,6 +3,7 @@
 Columns are found under our names, under the usual other ones (`names.ALIASES`) or where a map says. Text that holds a
 list is taken as that list; columns A, B, C, ... as the options. Without an id the row's number is its id, from 0.
 Paths and objects move to the images table. Every other column stays as it is. Rows in = rows read + rows dropped.
+Large files are read in batches, with the same result.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,6 +14,7 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import SettingError
+from eyechart.readers.batches import are_large
 from eyechart.readers.choices import AnswerKind, gather_options, name_answers, set_aside_choices
 from eyechart.readers.column_types import type_columns
 from eyechart.readers.columns import fill_majority
@@ -23,7 +25,8 @@ from eyechart.readers.objects import pool_objects
 from eyechart.readers.pictures import gather_images
 from eyechart.readers.records import TABLE_FORMATS, read_records, stack
 from eyechart.readers.rows import drop_damaged, drop_repeated, note_gaps
-from eyechart.readers.source import find_sources, stem
+from eyechart.readers.source import Source, find_sources, stem
+from eyechart.readers.streaming import MOVED, Found, Prepare, stream
 
 _Step = Callable[[pl.DataFrame], Sifted]
 _REQUIRED = ("id", "image", "question", "answer")
@@ -49,26 +52,34 @@ def read_table(
     choices is the option's text, its letter or its index from 0 (`auto`: the first of these that fits, row by row);
     `split` names the split of all rows; `detections` is a file of objects, `images` the folder that paths start from.
     """
+
+    def prepare(table: pl.DataFrame, first: int) -> Sifted:
+        steps: list[_Step] = [
+            _set_aside_pictures,
+            lambda table: Sifted(*rename(table, EXAMPLE_COLUMNS, ALIASES, map)),
+            partial(_complete, place=str(path), first=first),
+            partial(type_columns, place=str(path)),
+            drop_damaged,
+            partial(_settle_answers, answer_is=answer_is),
+            drop_repeated,
+        ]
+        examples, fates = _follow(table, steps)
+        return Sifted(examples if split is None else examples.with_columns(split=pl.lit(split)), fates)
+
     sources = find_sources(path, TABLE_FORMATS)
-    records = stack([read_records(source) for source in sources], sources)
-    steps: list[_Step] = [
-        _set_aside_pictures,
-        lambda table: Sifted(*rename(table, EXAMPLE_COLUMNS, ALIASES, map)),
-        partial(_complete, place=str(path)),
-        partial(type_columns, place=str(path)),
-        drop_damaged,
-        partial(_settle_answers, answer_is=answer_is),
-        drop_repeated,
-    ]
-    examples, fates = _follow(records.table, steps)
-    if split is not None:
-        examples = examples.with_columns(split=pl.lit(split))
-    pictured, notes = _move_to_images(examples)
+    found = stream(sources, path, prepare) if are_large(sources) else _at_once(sources, prepare)
+    pictured, notes = _move_to_images(found.pictured)
     illustrated = gather_images(pictured, images, detections, path.parent)
-    counts = [read_rows(examples.height), dropped("entry that is no record", records.strays), *fates, *notes]
-    counts += [*illustrated.notes, *note_gaps(examples)]
-    tidy = examples.drop("path", "objects", strict=False)
-    return Dataset(stem(path), tidy, illustrated.images, counts=count_table(counts))
+    counts = [read_rows(found.examples.height), dropped("entry that is no record", found.strays)]
+    counts += [*found.counts, *notes, *illustrated.notes, *found.gaps]
+    return Dataset(stem(path), found.examples, illustrated.images, counts=count_table(counts))
+
+
+def _at_once(sources: list[Source], prepare: Prepare) -> Found:
+    records = stack([read_records(source) for source in sources], sources)
+    examples, fates = prepare(records.table, 0)
+    tidy = examples.drop(MOVED, strict=False)
+    return Found(tidy, examples, fates, note_gaps(examples), records.strays)
 
 
 def _follow(table: pl.DataFrame, steps: Iterable[_Step]) -> Sifted:
@@ -88,13 +99,13 @@ def _set_aside_pictures(table: pl.DataFrame) -> Sifted:
     )
 
 
-def _complete(table: pl.DataFrame, place: str) -> Sifted:
+def _complete(table: pl.DataFrame, place: str, first: int) -> Sifted:
     if "question" not in table.columns:
         found = f"columns {', '.join(table.columns) or 'none at all'}"
         raise SettingError(f"a column 'question' in {place}", found, "say which it is with map, such as question=text")
     notes = []
     if "id" not in table.columns:
-        table = table.with_columns(id=pl.int_range(pl.len()))
+        table = table.with_columns(id=first + pl.int_range(pl.len()))
         notes.append(noted("row without an id column: its number is its id", table.height))
     if "image" not in table.columns:
         table = table.with_columns(image=pl.col("path") if "path" in table.columns else pl.lit(None, pl.String))

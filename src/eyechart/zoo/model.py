@@ -17,6 +17,7 @@ import polars as pl
 from eyechart.dataset import Images
 from eyechart.errors import MissingExtraError, ModelError
 from eyechart.models.specs import divide_spec
+from eyechart.protocols import Where
 from eyechart.settings import fit_settings
 from eyechart.tables import SCORED_ANSWER
 
@@ -45,6 +46,11 @@ class ZooModel:
         from eyechart.zoo.answering import Answerer
 
         return Answerer(self.folder, self.weights, self.device)
+
+    @property
+    def place(self) -> Where:
+        """Ask for a GPU where there is one, unless told otherwise."""
+        return "slot" if self.device == "cpu" else "gpu"
 
     @property
     def identity(self) -> str:

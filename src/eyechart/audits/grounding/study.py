@@ -20,6 +20,7 @@ from eyechart.probes import OWN
 from eyechart.result import Measure, Result, Verdict, View, measures_table
 from eyechart.statistics import mean
 from eyechart.tables import COUNTS, empty
+from eyechart.web import is_address
 
 JUDGED = "judged"
 COUNTED = {"objects": "objects", "relevant": "relevant objects", "irrelevant": "irrelevant objects"}
@@ -104,7 +105,7 @@ def find_fates(scene: Scene, counted: pl.DataFrame, asked: Asked, data: Dataset)
 
 def _lost_pictures(scene: Scene, data: Dataset) -> Flags:
     paths = picture_paths(data.images).drop_nulls()
-    lost = [image for image, path in paths.iter_rows() if not Path(path).is_file()]
+    lost = [image for image, path in paths.iter_rows() if not is_address(path) and not Path(path).is_file()]
     return scene.questions["image"].is_in(lost).fill_null(value=False).to_numpy()
 
 

@@ -55,14 +55,14 @@ class RulesAudit:
         # Whole numbers and floats of one value are one setting.
         object.__setattr__(self, "min_support", float(self.min_support))
 
-    def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
+    def study(self, data: Dataset, engine: Engine) -> Result:
         """Mine and test the rules, and label the judged examples; or label them by published ids."""
         # Numba is loaded with the miner, so only where something is mined.
         from eyechart.audits.rules.whole import study_by_ids, study_by_rules
 
         if self.from_ids:
             return study_by_ids(self, data, Path(self.from_ids))
-        return study_by_rules(self, data)
+        return study_by_rules(self, data, engine)
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask for the judged examples as they are."""

@@ -17,8 +17,10 @@ import numpy as np
 import polars as pl
 import scipy
 
-from eyechart.mining.counting import NONE, Counts, Index, Queries, count
+from eyechart.mining.counting import NONE, Counts, Index, Queries
+from eyechart.mining.parted import Counter, make_counter
 from eyechart.mining.transactions import Int32s
+from eyechart.protocols import Engine
 from eyechart.statistics import adjust, wilson
 from eyechart.statistics.rows import Bools, Floats, Ints
 
@@ -36,13 +38,16 @@ class Tested(NamedTuple):
     power: Floats
 
 
-def confirm(queries: Queries, confidences: Floats, index: Index, threads: int = 1) -> pl.DataFrame:
+def confirm(
+    queries: Queries, confidences: Floats, index: Index, threads: int = 1, engine: Engine | None = None
+) -> pl.DataFrame:
     """Test rules on the examples of an index; one row for each, in their order."""
-    counts = count(queries, index, threads)
+    count = make_counter(index, threads, engine)
+    counts = count(queries)
     base = base_rates(queries.answers, index)
     p = binomial_tail(counts.hits, counts.images, base)
     passed = np.flatnonzero(p <= LEVEL)
-    p[passed] = np.maximum(p[passed], worst_part(queries, passed, counts, index, threads))
+    p[passed] = np.maximum(p[passed], worst_part(queries, passed, counts, count))
     return lay_out(Tested(counts, p, power(counts.images, base, confidences)))
 
 
@@ -76,13 +81,13 @@ def _critical(n: Ints, base: Floats) -> Ints:
     return high
 
 
-def worst_part(queries: Queries, chosen: Ints, counts: Counts, index: Index, threads: int) -> Floats:
+def worst_part(queries: Queries, chosen: Ints, counts: Counts, count: Counter) -> Floats:
     """Compare rules with each of their parts, and give the largest p; one that has failed is not asked again."""
     worst = np.zeros(len(chosen))
     for column in range(queries.items.shape[1]):
         open_ = np.flatnonzero((worst <= LEVEL) & (queries.items[chosen, column] >= 0))
         rules = chosen[open_]
-        rest = count(without(queries, rules, column), index, threads)
+        rest = count(without(queries, rules, column))
         found = fisher_tail(Counts(counts.images[rules], counts.hits[rules]), rest)
         worst[open_] = np.maximum(worst[open_], found)
     return worst

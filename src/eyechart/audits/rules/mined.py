@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.encode.items import VISUAL, Vocabulary, number
+from eyechart.encode.words import blocks
 from eyechart.errors import SettingError
 from eyechart.kernels import COMPILING
 from eyechart.mining import Accepted, Transactions
@@ -19,9 +20,12 @@ from eyechart.mining.mine import mine
 from eyechart.mining.rules import Rules
 from eyechart.mining.settings import Compat, MiningSettings, Superset
 from eyechart.progress import tracked_share
+from eyechart.protocols import Engine
 
 _log = logging.getLogger("eyechart.rules")
 KINDS = ("words", "objects", "mixed")
+Items = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+Chosen = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 @cache
@@ -67,13 +71,13 @@ def settings_of(search: Search, n: int) -> MiningSettings:
     )
 
 
-def mine_rules(transactions: Transactions, search: Search) -> Rules:
+def mine_rules(transactions: Transactions, search: Search, engine: Engine | None = None) -> Rules:
     """Mine, or return no rules where no antecedent can reach the support."""
     settings = settings_of(search, transactions.n)
     if settings.min_support > transactions.n or not len(transactions.items):
         return no_rules(settings.max_items)
     with tracked_share("mining rules") as reach:
-        return mine(transactions, settings, progress=reach, announce=tell)
+        return mine(transactions, settings, progress=reach, announce=tell, engine=engine)
 
 
 def no_rules(width: int) -> Rules:
@@ -82,10 +86,12 @@ def no_rules(width: int) -> Rules:
     return Rules(np.empty((0, width), np.int32), np.empty(0, np.int8), nothing, nothing, nothing)
 
 
-def match_rules(rules: Rules, transactions: Transactions, accepted: Accepted, threads: int) -> Matches:
+def match_rules(
+    rules: Rules, transactions: Transactions, accepted: Accepted, threads: int, engine: Engine | None = None
+) -> Matches:
     """Find what each rule and each example meets; nothing where one of the two is missing."""
     if rules.n and transactions.n:
-        return match(rules, transactions, accepted, threads, announce=tell)
+        return match(rules, transactions, accepted, threads, announce=tell, engine=engine)
     zeros, none = np.zeros(rules.n, np.int32), np.full(transactions.n, NONE, np.int32)
     return Matches(zeros, zeros, np.zeros(transactions.n, np.int32), none, none)
 
@@ -103,8 +109,8 @@ def decode(rules: Rules, vocabulary: Vocabulary) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "rule": np.arange(rules.n, dtype=np.int64),
-            "words": _texts(rules, vocabulary.items, is_word),
-            "objects": _texts(rules, vocabulary.items.str.strip_prefix(VISUAL), is_object),
+            "words": _texts(rules.items, vocabulary.items, is_word),
+            "objects": _texts(rules.items, vocabulary.items.str.strip_prefix(VISUAL), is_object),
             "answer": vocabulary.answers.gather(rules.answers).cast(pl.String),
             "kind": pl.Series(KINDS).gather(kind),
             "support": rules.supports.astype(np.int64),
@@ -114,10 +120,15 @@ def decode(rules: Rules, vocabulary: Vocabulary) -> pl.DataFrame:
     )
 
 
-def _texts(rules: Rules, names: pl.Series, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> pl.Series:
+def _texts(items: Items, names: pl.Series, chosen: Chosen) -> pl.Series:
+    """Write the chosen items of each rule as a list, block by block: on the way all of them take far more room."""
+    return pl.concat(_texts_of(items[part], names, chosen[part]) for part in blocks(len(items)))
+
+
+def _texts_of(items: Items, names: pl.Series, chosen: Chosen) -> pl.Series:
     columns = [
-        names.gather(pl.Series(np.where(chosen[:, at], rules.items[:, at], 0)).set(pl.Series(~chosen[:, at]), None))
-        for at in range(rules.items.shape[1])
+        names.gather(pl.Series(np.where(chosen[:, at], items[:, at], 0)).set(pl.Series(~chosen[:, at]), None))
+        for at in range(items.shape[1])
     ]
     table = pl.DataFrame([column.cast(pl.String).alias(str(at)) for at, column in enumerate(columns)])
     return table.select(pl.concat_list(pl.all()).list.drop_nulls()).to_series()

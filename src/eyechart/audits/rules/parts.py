@@ -11,6 +11,8 @@ from eyechart.mining.transactions import Int32s
 from eyechart.tables import COUNTS, empty
 
 NOT_MINED, NOT_JUDGED = "not mined", "not judged"
+SCORED = ("answers", "choices", "relevance")  # what a score may need of a judged example, beside its answer
+SHOWN = ("question_type", "answer_type")  # what the tables tell of it
 
 
 class Parts(NamedTuple):
@@ -24,11 +26,11 @@ class Parts(NamedTuple):
 
 def divide(data: Dataset, seed: int) -> Parts:
     """Divide the data; examples without a reference answer are counted and left out."""
-    learn, judged, how = data.divide(learn="train", seed=seed)
+    learn, judged, how = data.only("split", *SCORED, *SHOWN).divide(learn="train", seed=seed)
     answered = pl.col("answer").is_not_null()
-    known, asked = ordered(learn.take(answered)), ordered(judged.take(answered))
-    lost = {NOT_MINED: learn.examples.height - known.examples.height}
-    lost |= {NOT_JUDGED: judged.examples.height - asked.examples.height}
+    known, asked = ordered(learn.only().take(answered)), ordered(judged.take(answered))
+    lost = {NOT_MINED: learn.height - known.height}
+    lost |= {NOT_JUDGED: judged.height - asked.height}
     rows = [(None, status, "no reference answer", n) for status, n in lost.items()]
     counts = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
     return Parts(known, asked, counts, (how, *_notes(known, asked)))
@@ -68,5 +70,7 @@ def _notes(learn: Dataset, judged: Dataset) -> list[str]:
 
 
 def _has_objects(data: Dataset) -> bool:
-    table = data.images.table
-    return "objects" in table.columns and bool((table["objects"].list.len().fill_null(0) > 0).any())
+    if "objects" not in data.images.kept.columns:
+        return False
+    some = pl.col("objects").list.len().fill_null(0) > 0
+    return bool(data.images.scan("objects").select(some.any()).collect().item())

@@ -6,6 +6,7 @@ import polars as pl
 from eyechart.audits.rules.study import COUNTEREXAMPLE, EASY
 from eyechart.encode.items import human_answers
 from eyechart.mining import Transactions
+from eyechart.mining.counting import NONE
 from eyechart.mining.rules import Rules
 from eyechart.statistics.rows import Ints
 
@@ -33,7 +34,9 @@ def shown_table(judged: pl.DataFrame, table: pl.DataFrame, rules: Rules, transac
 def rules_met(rules: Rules, transactions: Transactions, example: int) -> Ints:
     """Find the rules whose items one example has."""
     items = transactions.items[transactions.starts[example] : transactions.starts[example + 1]]
-    return np.flatnonzero((np.isin(rules.items, items) | (rules.items < 0)).all(axis=1))
+    has = np.zeros(transactions.n_items + 1, np.bool_)
+    has[items] = has[NONE] = True  # the last place stands for no item
+    return np.flatnonzero(has[rules.items].all(axis=1))
 
 
 def _middling(numbered: pl.DataFrame, kind: str) -> pl.DataFrame:

@@ -26,6 +26,7 @@ from eyechart.mining.match import Matches
 from eyechart.mining.rules import Rules
 from eyechart.mining.transactions import Int32s
 from eyechart.probes import OWN
+from eyechart.protocols import Engine
 from eyechart.result import Measure
 from eyechart.scoring import score
 from eyechart.statistics import mean, wilson
@@ -68,15 +69,15 @@ def number_parts(parts: Parts, n_answers: int, *, normalized: bool) -> Numbered:
     )
 
 
-def study_rules(parts: Parts, numbered: Numbered, search: Search, how: str) -> Studied:
+def study_rules(parts: Parts, numbered: Numbered, search: Search, how: str, engine: Engine) -> Studied:
     """Mine, test and label."""
-    rules = mine_rules(numbered.learn, search)
-    learned = match_rules(rules, numbered.learn, Accepted.only(numbered.learn.answers), search.threads)
-    met = match_rules(rules, numbered.judged, numbered.accepted, search.threads)
+    rules = mine_rules(numbered.learn, search, engine)
+    learned = match_rules(rules, numbered.learn, Accepted.only(numbered.learn.answers), search.threads, engine)
+    met = match_rules(rules, numbered.judged, numbered.accepted, search.threads, engine)
     kept = kept_rules(learned)
     held_out = make_index(numbered.judged, numbered.images, rules.items)
     table = decode(rules, numbered.vocabulary).hstack(
-        confirm(queries_of(rules), rules.confidences, held_out, search.threads)
+        confirm(queries_of(rules), rules.confidences, held_out, search.threads, engine)
     )
     table = table.with_columns(pl.Series("kept", np.isin(np.arange(rules.n), kept)))
     answers = classify(rules, kept, held_out)

@@ -17,6 +17,7 @@ from eyechart.dataset import Dataset
 from eyechart.mining import Accepted
 from eyechart.mining.counting import make_index
 from eyechart.mining.rules import Rules
+from eyechart.protocols import Engine
 
 SUPPORTS = (1, 2, 4, 8)  # times the lowest
 CONFIDENCES = (0.0, 0.1, 0.2, 0.3, 0.4)  # above the lowest
@@ -33,19 +34,28 @@ class Tried(NamedTuple):
     best: float | None
 
 
-def sweep(judged: Dataset, numbered: Numbered, search: Search, how: str) -> pl.DataFrame:
+class Sought(NamedTuple):
+    """What is looked for, from the lowest thresholds on, by which score, and where."""
+
+    search: Search
+    how: str
+    engine: Engine
+
+
+def sweep(judged: Dataset, numbered: Numbered, sought: Sought) -> pl.DataFrame:
     """Score the classifier under every pair of thresholds."""
+    search = sought.search
     lowest = least_support(search.min_support, numbered.learn.n)
     confidences = [round(search.min_confidence + step, 6) for step in CONFIDENCES]
     tried = []
-    mined = mine_rules(numbered.learn, search)
+    mined = mine_rules(numbered.learn, search, sought.engine)
     for support in (lowest * times for times in SUPPORTS):
         if search.superset == "paper":
-            mined = mine_rules(numbered.learn, search._replace(min_support=support))
+            mined = mine_rules(numbered.learn, search._replace(min_support=support), sought.engine)
         for confidence in (each for each in confidences if each <= 1):
             inside = (mined.joints >= support) & (mined.confidences >= confidence)
             left = some(mined, np.flatnonzero(inside))
-            found = _try(left, judged, numbered, how, search.threads)
+            found = _try(left, judged, numbered, sought)
             tried.append(found._replace(min_support=support, min_confidence=confidence))
     return pl.DataFrame(tried, schema=_SCHEMA, orient="row")
 
@@ -57,12 +67,13 @@ def chosen(search: Search, surface: pl.DataFrame) -> Search:
     return search._replace(min_support=best["min_support"], min_confidence=best["min_confidence"])
 
 
-def _try(rules: Rules, judged: Dataset, numbered: Numbered, how: str, threads: int) -> Tried:
-    learned = match_rules(rules, numbered.learn, Accepted.only(numbered.learn.answers), threads)
+def _try(rules: Rules, judged: Dataset, numbered: Numbered, sought: Sought) -> Tried:
+    own = Accepted.only(numbered.learn.answers)
+    learned = match_rules(rules, numbered.learn, own, sought.search.threads, sought.engine)
     kept = kept_rules(learned)
     held_out = make_index(numbered.judged, numbered.images, rules.items[kept])
     answers = classify(rules, kept, held_out)
-    vote, best = (score_answers(judged, numbered.vocabulary, each, how).mean() for each in answers)
+    vote, best = (score_answers(judged, numbered.vocabulary, each, sought.how).mean() for each in answers)
     return Tried(0, 0.0, rules.n, len(kept), vote, best)  # type: ignore[arg-type]  # a mean of floats
 
 

@@ -7,13 +7,15 @@ from eyechart.result import Measure, View
 
 BINS = 20  # of confidences
 MOST_ANSWERS = 30
+TYPES = ("question_type", "answer_type")
 
 
 def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Make the tables that are drawn; `examples` are the judged ones."""
-    labelled = examples.join(rows.select("id", pl.col("kind").alias("subset")), on="id", validate="1:1")
+    told = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
+    labelled = told.join(rows.select("id", pl.col("kind").alias("subset")), on="id", validate="1:1")
     tables = {"kinds": kinds_table(rules), "confidences": confidences_table(rules), "answers": answers_table(labelled)}
-    for column in ("question_type", "answer_type"):
+    for column in TYPES:
         if column in labelled.columns and labelled[column].is_not_null().any():
             tables[f"{column}s"] = types_table(labelled, column)
     return tables

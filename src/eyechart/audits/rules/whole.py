@@ -11,24 +11,25 @@ from eyechart.audits.rules.parts import Parts, count_parts, divide
 from eyechart.audits.rules.published import label_by_ids, no_rules_table
 from eyechart.audits.rules.shown import shown_table
 from eyechart.audits.rules.study import COUNTEREXAMPLE, EASY, Studied, measure_study, number_parts, study_rules
-from eyechart.audits.rules.sweep import chosen, sweep
+from eyechart.audits.rules.sweep import Sought, chosen, sweep
 from eyechart.audits.rules.views import answers_table, study_tables, study_views
 from eyechart.dataset import Dataset
 from eyechart.kernels import announced
+from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table
 from eyechart.scoring import chosen_score
 
 
-def study_by_rules(audit: RulesAudit, data: Dataset) -> Result:
+def study_by_rules(audit: RulesAudit, data: Dataset, engine: Engine) -> Result:
     """Mine on train and label what is judged."""
     parts = divide(data, audit.seed)
     how = chosen_score(audit.score, parts.judged.examples)
     numbered = number_parts(parts, audit.answers, normalized=audit.correct == "normalized")
     search = search_of(audit)
-    surface = sweep(parts.judged, numbered, search, how) if audit.select else None
+    surface = sweep(parts.judged, numbered, Sought(search, how, engine)) if audit.select else None
     search = search if surface is None else chosen(search, surface)
     with announced(tell):
-        found = study_rules(parts, numbered, search, how)
+        found = study_rules(parts, numbered, search, how, engine)
     labelled = parts.judged.examples.with_columns(found.rows["kind"], found.rows["matches"])
     tables = study_tables(parts.judged.examples, found.rows, found.rules)
     tables["shown"] = shown_table(labelled, found.rules, found.mined, numbered.judged)

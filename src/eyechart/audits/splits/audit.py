@@ -81,14 +81,14 @@ class SplitsAudit:
             raise SettingError("alpha above 0", str(self.alpha), "1.2 is the paper's")
         object.__setattr__(self, "threshold", _threshold(self.threshold))
 
-    def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
+    def study(self, data: Dataset, engine: Engine) -> Result:
         """Find concepts and groups and label the judged examples head or tail; or label them by published lists."""
         from eyechart.audits.splits.published import study_published
         from eyechart.audits.splits.study import study_data
 
         if self.from_folder:
             return study_published(self, data, Path(self.from_folder))
-        return study_data(self, data)
+        return study_data(self, data, engine)
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask for the judged examples as they are."""

@@ -1,6 +1,7 @@
 """The concepts of each example (Sec. 3.3): question type, most telling words and objects, and their combinations."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,9 +11,10 @@ from eyechart.audits.splits.names import OBJECTS, PARTS, WORDS, parts_of
 from eyechart.dataset import Dataset
 from eyechart.encode.labels import image_labels
 from eyechart.encode.question_types import learn_prefixes, question_types
-from eyechart.encode.salient import most_salient
-from eyechart.encode.words import question_words
+from eyechart.encode.salient_parted import as_listed, best_two
+from eyechart.encode.words import blocks, question_words
 from eyechart.errors import DataError, FileFormatError
+from eyechart.protocols import Engine
 
 NOTHING = "(none)"
 JOINED = " + "
@@ -37,7 +39,9 @@ class Labelled(NamedTuple):
     notes: tuple[str, ...]
 
 
-def label_examples(data: Dataset, concepts: Iterable[str], choices: Choices, counted: pl.Series) -> Labelled:
+def label_examples(
+    data: Dataset, concepts: Iterable[str], choices: Choices, counted: pl.Series, engine: Engine | None = None
+) -> Labelled:
     """Give each example its concept of each shortcut; `counted` marks the examples that f of Eq. 6 counts."""
     wanted = {concept: parts_of(concept) for concept in concepts}
     needed = {part for parts in wanted.values() for part in parts}
@@ -45,9 +49,11 @@ def label_examples(data: Dataset, concepts: Iterable[str], choices: Choices, cou
     kinds = question_kinds(examples, choices.types)
     found: dict[str, pl.Series] = {"QT": kinds}
     if needed & set(WORDS):
-        found |= _pairs(WORDS, _words(examples, kinds, choices), examples["answer"], counted, choices)
+        asked = _numbered(examples, counted, examples["question"], kinds.alias("kind"))
+        found |= _pairs(WORDS, best_two(asked, ListWords(choices), choices.ties, engine), examples.height, choices)
     if needed & set(OBJECTS):
-        found |= _pairs(OBJECTS, _objects(data), examples["answer"], counted, choices)
+        seen = _objects(data).join(_numbered(examples, counted), on="row", validate="m:1").sort("row")
+        found |= _pairs(OBJECTS, best_two(seen, as_listed, choices.ties, engine), examples.height, choices)
     found |= {part: _column(data, part) for part in needed - set(PARTS)}
     table = pl.DataFrame([found[part].alias(part) for part in sorted(needed)])
     if choices.missing == "group":
@@ -78,8 +84,34 @@ def _read_prefixes(file: Path) -> pl.Series:
     return pl.Series([line.strip() for line in lines if line.strip()], dtype=pl.String)
 
 
+def _numbered(examples: pl.DataFrame, counted: pl.Series, *more: pl.Series) -> pl.DataFrame:
+    """Give the examples numbers, beside their answers and whether they are counted."""
+    row = pl.int_range(examples.height, dtype=pl.UInt32, eager=True).alias("row")
+    return pl.DataFrame([row, examples["answer"], counted.alias("counted"), *more])
+
+
+@dataclass(frozen=True)
+class ListWords:
+    """List the words of questions as candidates."""
+
+    choices: Choices
+
+    def __call__(self, asked: pl.DataFrame) -> pl.DataFrame:
+        """Give every word the row, the answer and the mark of its question."""
+        long = _words(asked, asked["kind"], self.choices)
+        return long.with_columns(asked[name].gather(long["row"]) for name in ("row", "answer", "counted"))
+
+
 def _words(examples: pl.DataFrame, kinds: pl.Series, choices: Choices) -> pl.DataFrame:
     """List the words of each question, each once, without the question type that it begins with."""
+    parts = (
+        _words_of(examples[part], kinds[part], choices).with_columns(pl.col("row") + part.start)
+        for part in blocks(examples.height)
+    )
+    return pl.concat(parts)
+
+
+def _words_of(examples: pl.DataFrame, kinds: pl.Series, choices: Choices) -> pl.DataFrame:
     words = examples.select(question_words(pl.col("question")).alias("text"))["text"]
     skipped = pl.lit(0) if choices.prefix == "keep" else _prefix_length(words, kinds)
     long = pl.select(pl.int_range(len(words), dtype=pl.UInt32).alias("row"), skipped.alias("skip"), words)
@@ -99,17 +131,14 @@ def _prefix_length(words: pl.Series, kinds: pl.Series) -> pl.Series:
 
 def _objects(data: Dataset) -> pl.DataFrame:
     rows = data.examples.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), "image")
-    labels = image_labels(data.images.table.join(rows, on="image", how="semi"))
+    seen = data.images.scan("objects").join(rows.lazy().select("image"), on="image", how="semi")
+    labels = image_labels(seen.collect())
     return rows.join(labels, on="image", how="inner").select("row", pl.col("label").alias("text"))
 
 
-def _pairs(
-    names: tuple[str, str], long: pl.DataFrame, answers: pl.Series, counted: pl.Series, choices: Choices
-) -> dict[str, pl.Series]:
-    """Name the most telling candidate of each example, and the pair of the best two."""
-    told = long.with_columns(answers.gather(long["row"]).alias("answer"), counted.gather(long["row"]).alias("counted"))
-    best = most_salient(told, choices.ties)
-    every = pl.select(pl.int_range(len(answers), dtype=pl.UInt32).alias("row"))
+def _pairs(names: tuple[str, str], best: pl.DataFrame, n: int, choices: Choices) -> dict[str, pl.Series]:
+    """Name the most telling candidate of each of n examples, and the pair of the best two."""
+    every = pl.select(pl.int_range(n, dtype=pl.UInt32).alias("row"))
     first, second = (
         every.join(best, on="row", how="left", validate="1:1", maintain_order="left")[name]
         for name in ("first", "second")

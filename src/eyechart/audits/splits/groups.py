@@ -1,13 +1,17 @@
 """Groups of one concept: how balanced their answers are, and which answers are head or tail (Sec. 3.4)."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from eyechart.engines.local import Local
+from eyechart.protocols import Engine
 from eyechart.statistics.rows import Floats, Ints, begins, sums
 
 KEY = ("part", "group")
+BLOCK = 65_536  # examples of a batch
 EVEN = 1 - 1e-9  # the entropy of equal counts, but for rounding
 
 
@@ -29,9 +33,37 @@ class Grouped(NamedTuple):
     answers: pl.DataFrame
 
 
-def group_examples(examples: pl.DataFrame, cut: Cut) -> Grouped:
-    """Group rows of (part, group, answer), of which none is null; single-answer groups are balanced."""
-    answers = examples.group_by(*KEY, "answer").agg(pl.len().cast(pl.Int64).alias("n")).sort(*KEY, "answer")
+@dataclass(frozen=True)
+class CountAnswers:
+    """Count the examples of a batch (part, answer, and a column for each concept) by part, group and answer."""
+
+    concepts: tuple[str, ...]
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Count for each concept, named in a column, the examples that have a group of it."""
+        return pl.concat(
+            batch.select("part", pl.col(concept).alias("group"), "answer")
+            .drop_nulls()
+            .group_by(*KEY, "answer")
+            .agg(pl.len().cast(pl.Int64).alias("n"))
+            .select(pl.lit(concept).alias("concept"), pl.all())
+            for concept in self.concepts
+        )
+
+
+def count_answers(examples: pl.DataFrame, concepts: tuple[str, ...], engine: Engine) -> dict[str, pl.DataFrame]:
+    """Count each answer of each group of every concept, in parts that any engine can count; sorted by key."""
+    whole = isinstance(engine, Local) or not examples.height
+    batches = [examples] if whole else examples.iter_slices(BLOCK)
+    counts = pl.concat(engine.map(CountAnswers(concepts), batches))
+    if not whole:
+        counts = counts.group_by("concept", *KEY, "answer").agg(pl.col("n").sum())
+    parts = counts.partition_by("concept", as_dict=True, include_key=False)
+    return {concept: parts.get((concept,), counts.clear().drop("concept")).sort(*KEY, "answer") for concept in concepts}
+
+
+def group_counts(answers: pl.DataFrame, cut: Cut) -> Grouped:
+    """Group rows of (part, group, answer, n), sorted; single-answer groups are balanced."""
     starts = np.flatnonzero(begins(answers, *KEY))
     counts = answers["n"].to_numpy().astype(np.float64)
     n, m = sums(counts, starts).astype(np.int64), np.diff(starts, append=len(counts))

@@ -7,15 +7,17 @@ import polars as pl
 from eyechart.audits.measuring import measured
 from eyechart.audits.splits.audit import SplitsAudit
 from eyechart.audits.splits.concepts import Choices, Labelled, label_examples
-from eyechart.audits.splits.groups import Cut, Grouped, group_examples, sides
-from eyechart.audits.splits.names import HEAD, TAIL, VAL
+from eyechart.audits.splits.groups import Cut, Grouped, count_answers, group_counts, sides
+from eyechart.audits.splits.names import HEAD, TAIL, VAL, parts_of
 from eyechart.audits.splits.overlaps import overlap_tables
 from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, Parts, divide
 from eyechart.audits.splits.shown import answers_table, examples_table
 from eyechart.audits.splits.summary import concepts_table, groups_table
 from eyechart.audits.splits.views import study_views
 from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
 from eyechart.probes import OWN
+from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table
 from eyechart.statistics import mean
 
@@ -30,9 +32,10 @@ class Studied:
     tails: pl.DataFrame  # a column for each concept, in the order of the examples
 
 
-def study_data(audit: SplitsAudit, data: Dataset) -> Result:
+def study_data(audit: SplitsAudit, data: Dataset, engine: Engine) -> Result:
     """Study the data and lay out what was found."""
-    found = find_splits(audit, data)
+    named = (part for concept in audit.concepts for part in parts_of(concept))
+    found = find_splits(audit, data.only("split", "question_type", *named), engine)
     rows = rows_table(found, validation=audit.validation)
     notes = [*found.parts.notes, *found.labelled.notes, *_empty_sets(found)]
     tables = {
@@ -57,17 +60,20 @@ def study_data(audit: SplitsAudit, data: Dataset) -> Result:
     )
 
 
-def find_splits(audit: SplitsAudit, data: Dataset) -> Studied:
+def find_splits(audit: SplitsAudit, data: Dataset, engine: Engine | None = None) -> Studied:
     """Divide, name the concepts, group, and mark heads and tails in every part."""
+    engine = engine or Local()
     parts = divide(data, audit.judge_split, audit.resplit, audit.seed)
     choices = Choices(*(getattr(audit, name) for name in Choices._fields))
-    labelled = label_examples(parts.data, audit.concepts, choices, counted_rows(parts.part, audit.counted))
+    labelled = label_examples(parts.data, audit.concepts, choices, counted_rows(parts.part, audit.counted), engine)
     cut = Cut(None if isinstance(audit.threshold, str) else audit.threshold, audit.alpha)
-    grouped, tails = {}, {}
-    for concept in audit.concepts:
-        rows = pl.DataFrame([parts.part, labelled.table[concept].alias("group"), parts.data.examples["answer"]])
-        grouped[concept] = group_examples(rows.drop_nulls(), cut)
-        tails[concept] = sides(rows, grouped[concept])
+    examples = labelled.table.with_columns(parts.part, parts.data.examples["answer"])
+    counts = count_answers(examples, audit.concepts, engine)
+    grouped = {concept: group_counts(one, cut) for concept, one in counts.items()}
+    tails = {
+        concept: sides(examples.select("part", pl.col(concept).alias("group"), "answer"), one)
+        for concept, one in grouped.items()
+    }
     return Studied(parts, labelled, grouped, pl.DataFrame(tails))
 
 

@@ -1,0 +1,61 @@
+"""Every audit keeps every promise on Ray, and finds there what it finds in this process, to the last bit."""
+
+from pathlib import Path
+
+import pytest
+
+from eyechart.audits import AUDITS, make_audit
+from eyechart.audits.splits import groups
+from eyechart.contract import PROMISES, Case, assert_same, check_engine
+from eyechart.dataset import Dataset
+from eyechart.encode import salient_parted
+from eyechart.engines.ray import Ray
+from eyechart.interview import Asking
+from eyechart.layout import Layout
+from eyechart.mining import parted
+from eyechart.models import load
+from eyechart.readers import read
+from eyechart.run import Run
+
+MIXED = "world:mix:seer=0.6,guesser=0.4"
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=11, images=60)
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut so small that even these data come in several parts."""
+    monkeypatch.setattr(salient_parted, "BLOCK", 50)
+    monkeypatch.setattr(groups, "BLOCK", 50)
+    monkeypatch.setattr(parted, "BLOCK", 50)
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
+@pytest.mark.parametrize("name", AUDITS.names())
+def test_promise_on_ray(name: str, promise, world: Dataset, engine: Ray, tmp_path: Path) -> None:  # noqa: ANN001 - a callable
+    settings = {"by": ("question_type", "split")}
+
+    promise(Case(make_audit(name, settings), world, load(MIXED), engine), tmp_path)
+
+
+@pytest.mark.parametrize("name", AUDITS.names())
+def test_ray_finds_what_this_process_finds(name: str, world: Dataset, engine: Ray) -> None:
+    check_engine(engine, make_audit(name, {"by": ("question_type",)}), world, load(MIXED))
+
+
+def test_judging_by_all_audits_at_once_finds_what_each_finds_here(world: Dataset, engine: Ray, tmp_path: Path) -> None:
+    names = [name for name in AUDITS.names() if name != "decoys"]  # which takes longest, and is judged alone above
+    runs = [
+        Run(Layout(tmp_path / "here"), asking=Asking(batch=37)),
+        Run(Layout(tmp_path / "there"), engine, asking=Asking(batch=37)),
+    ]
+    here, there = (
+        {"study": run.start(world).study(map(make_audit, names)), "result": run.audit(load(MIXED))} for run in runs
+    )
+
+    assert list(there["result"]) == list(here["result"]) == sorted(names)
+    for name in names:
+        assert_same((here["study"][name], here["result"][name]), (there["study"][name], there["result"][name]))
