@@ -23,6 +23,8 @@ NAMES = {
     "perception / model": "P/Z model",
 }
 
+COLUMNS = ("without", "P", "P low", "P high", "P/Z task", "P/Z model")
+
 
 def with_groups(rows: pl.DataFrame, data: Dataset, by: Sequence[str], sentiment: str | None) -> pl.DataFrame:
     """Put the groups that are not columns of the data beside the rows: first words, and the sentiment of a text."""
@@ -85,15 +87,18 @@ def groups_table(measures: Sequence[Measure]) -> pl.DataFrame:
 
 
 def paper_table(measures: Sequence[Measure], removals: Sequence[str]) -> pl.DataFrame:
-    """Lay the scores out as Table 1 does: a row a group, worst first, and for each removal four columns; in points."""
+    """Lay the scores out as Table 1 does, in points: a row a group, worst first, P with the ends of its interval."""
     lines: dict[tuple[str | None, str], dict[str, object]] = {}
     for each in measures:
         line = lines.setdefault((each.by, each.group or "All"), {"by": each.by, "group": each.group or "All"})
         if each.name in ("accuracy", "majority"):
-            line[each.name] = 100 * each.value
+            line |= {each.name: 100 * each.value, "n": each.n}
         elif each.name in NAMES and each.condition in removals:
-            line[f"{NAMES[each.name]} {each.condition}"] = 100 * each.value
-    columns = [f"{name} {removal}" for removal in removals for name in NAMES.values()]
-    schema = {"by": pl.String, "group": pl.String} | dict.fromkeys(["accuracy", *columns, "majority"], pl.Float64)
-    table = pl.DataFrame(list(lines.values()), schema=schema)
+            name = NAMES[each.name]
+            ends = {"": each.value, " low": each.low, " high": each.high}
+            line |= {f"{name}{end} {each.condition}": 100 * value for end, value in ends.items()}
+    columns = [f"{name} {removal}" for removal in removals for name in COLUMNS]
+    numbers = dict.fromkeys(["accuracy", *columns, "majority"], pl.Float64)
+    schema = {"by": pl.String, "group": pl.String, "n": pl.Int64} | numbers
+    table = pl.DataFrame([{name: line.get(name) for name in schema} for line in lines.values()], schema=schema)
     return table.sort("by", f"P {removals[0]}", "group", nulls_last=False)

@@ -28,9 +28,10 @@ def ignored_table(rows: pl.DataFrame, removals: Sequence[Removal], margin: float
         part = rows.drop_nulls(perceived(removal.name))
         if part.height:
             found = equivalence(part[perceived(removal.name)], part["cluster"], margin)
-            lines.append((removal.name, found.value, found.low, found.high, margin, found.p, found.equivalent))
-    names = ("removed", "perception", "low", "high", "margin", "p")
-    schema = {"removed": pl.String} | dict.fromkeys(names[1:], pl.Float64) | {"ignored": pl.Boolean}
+            told = (found.value, found.low, found.high, margin, found.p)
+            lines.append((removal.name, part.height, *told, found.equivalent))
+    numbers = dict.fromkeys(("perception", "low", "high", "margin", "p"), pl.Float64)
+    schema = {"removed": pl.String, "n": pl.Int64} | numbers | {"ignored": pl.Boolean}
     return pl.DataFrame(lines, schema=schema, orient="row")
 
 
