@@ -8,7 +8,7 @@ import pytest
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import ModelError
-from eyechart.models.asking import AnswerLog, ask, asking_alone, unanswered
+from eyechart.models.asking import Answering, AnswerLog, ask, asking_alone, unanswered
 from eyechart.probes import Prober
 
 
@@ -35,7 +35,7 @@ def test_batches_have_their_size_and_answers_their_question(
     tiny: Dataset, probes: pl.DataFrame, batch: int, sizes: list[int]
 ) -> None:
     model = Echo()
-    answers = pl.concat(ask(model, probes, tiny, Local(), batch))
+    answers = pl.concat(ask(Answering(model, tiny.images), probes, tiny, Local(), batch))
 
     assert model.batches == sizes
     assert answers.sort("id")["answer"].to_list() == tiny.examples["question"].to_list()
@@ -70,7 +70,7 @@ def test_a_model_is_asked_by_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_a_log_cut_anywhere_keeps_every_whole_line(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:
     log = AnswerLog(tmp_path / "plain.jsonl")
-    for answers in ask(Echo(), probes, tiny, Local(), 4):
+    for answers in ask(Answering(Echo(), tiny.images), probes, tiny, Local(), 4):
         log.append(answers)
     content = log.path.read_bytes()
     for length in range(0, len(content) + 1, 7):
@@ -81,7 +81,7 @@ def test_a_log_cut_anywhere_keeps_every_whole_line(tiny: Dataset, probes: pl.Dat
 
 def test_a_cut_log_can_be_continued(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:
     log = AnswerLog(tmp_path / "plain.jsonl")
-    first, second = ask(Echo(), probes, tiny, Local(), 4)
+    first, second = ask(Answering(Echo(), tiny.images), probes, tiny, Local(), 4)
     log.append(first)
     log.path.write_bytes(log.path.read_bytes()[:-5])
     kept = log.read()
@@ -99,7 +99,7 @@ def test_odd_answers_survive_the_log(tiny: Dataset, probes: pl.DataFrame, tmp_pa
             return probes.select("id").with_columns(pl.Series("answer", odd), pl.Series("scores", scores))
 
     log = AnswerLog(tmp_path / "plain.jsonl")
-    (answers,) = ask(Odd(), probes, tiny, Local(), 8)
+    (answers,) = ask(Answering(Odd(), tiny.images), probes, tiny, Local(), 8)
     log.append(answers)
 
     assert log.read().select(answers.columns).equals(answers)

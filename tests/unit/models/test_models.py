@@ -11,7 +11,7 @@ from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import FileFormatError, ModelError, SettingError, UnknownNameError
 from eyechart.models import load
-from eyechart.models.asking import ask
+from eyechart.models.asking import Answering, ask
 from eyechart.models.function import Function
 from eyechart.predictions import Predictions
 from eyechart.probes import Prober, fill
@@ -196,7 +196,7 @@ def test_a_log_is_a_model_with_its_settings(tiny: Dataset, asked: pl.DataFrame, 
 
 def test_draws_of_a_log_reach_the_answers_table(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
     model = load(f"predictions:{log(tmp_path)}")
-    (answers,) = ask(model, asked, tiny, Local(), batch=100)
+    (answers,) = ask(Answering(model, tiny.images), asked, tiny, Local(), batch=100)
 
     assert Predictions("log", answers).answers["draw"].to_list() == [0, 1] * 8
     assert model.stock(asked.head(3)).filter(status="extra")["n"].to_list() == [5]
