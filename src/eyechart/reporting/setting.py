@@ -52,15 +52,15 @@ class Figure:
 def fill(template: str, content: dict[str, Any], *, alive: bool) -> str:
     """Fill a template with our own style and script, and with the runtime of charts where any comes alive."""
     given = {"style": _own("style.css"), "script": _own("page.js"), "runtime": _runtime() if alive else None}
-    return _room().get_template(template).render(**given, **content).lstrip()
+    return open_templates("eyechart.reporting", ".").get_template(template).render(**given, **content).lstrip()
 
 
-def _room() -> "Environment":
-    """Open the templates; all that comes from data is escaped."""
+def open_templates(package: str, folder: str) -> "Environment":
+    """Open the templates of a package; all that comes from data is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     room = Environment(
-        loader=PackageLoader("eyechart.reporting", "."),
+        loader=PackageLoader(package, folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from eyechart.files import our_version
-from eyechart.reporting.palette import family
-from eyechart.reporting.setting import BADGES
+from eyechart.reporting.setting import open_templates
 from eyechart.viewing.example import say
 
 if TYPE_CHECKING:
@@ -24,18 +23,10 @@ STATIC = {  # name -> its room, its type
 
 @cache
 def room() -> "Environment":
-    """Open the templates."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    found = Environment(
-        loader=PackageLoader("eyechart.viewing", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.globals |= {"badges": BADGES, "version": our_version(), "address": address}
-    found.filters |= {"say": say, "percent": percent, "family": family}
+    """Open the explorer's templates."""
+    found = open_templates("eyechart.viewing", "templates")
+    found.globals |= {"version": our_version(), "address": address}
+    found.filters |= {"say": say, "percent": percent}
     return found
 
 
