@@ -1,6 +1,6 @@
 """Take a dataset three times as large as the memory limit through read, study and report.
 
-    python benchmarks/out_of_core.py [--limit-mb 1500] [--times 3] [--rows 600000] [--source parquet]
+    python benchmarks/out_of_core.py [--limit-mb 2400] [--times 3] [--rows 600000] [--source parquet]
 
 The data are the made-up questions of `splits_data` with what makes real data large beside them: a dialogue, a caption
 and a rationale, the answers of ten people and four options. Every arrow is a process of its own through the command
@@ -119,7 +119,7 @@ def _fate(spent: Spent) -> str:
 def main() -> None:
     """Make the data and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit-mb", type=float, default=1500, help="of memory for each arrow; 0: no limit")
+    parser.add_argument("--limit-mb", type=float, default=2400, help="of memory for each arrow; 0: no limit")
     parser.add_argument("--times", type=float, default=3, help="how many times the limit the table takes in memory")
     parser.add_argument("--rows", type=int, default=600_000)
     parser.add_argument("--source", choices=WRITERS, default="parquet", help="the format of the files to read")
@@ -130,7 +130,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         place = given.place or Path(temporary)
         source = place / f"source-{given.source}"
-        size = (given.limit_mb or 1500) * given.times
+        size = (given.limit_mb or 2400) * given.times
         held = size if source.exists() else _made_elsewhere(source, given.rows, size, given.source)
         disk = sum(file.stat().st_size for file in source.iterdir()) / 1e6
         print(f"{given.rows:,} examples: {held:,.0f} MB as a table in memory, {disk:,.0f} MB as {given.source};")
