@@ -13,13 +13,13 @@ import polars as pl
 
 from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
-from eyechart.encode.majority import learn_majority, majority_answers
+from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN, Prober
 from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, View, measures_table, speak
 from eyechart.scoring import chosen_score, score
-from eyechart.statistics import mean, paired_difference
+from eyechart.statistics import mean, paired_difference, shares
 from eyechart.tables import COUNTS, empty
 
 
@@ -44,7 +44,8 @@ class Accuracy:
         chosen = self._judged(data)
         judged = chosen.take(pl.col("answer").is_not_null())
         how = chosen_score(self.score, judged.examples)
-        majority = learn_majority(_train(data, judged))
+        train = _train(data, judged)
+        majority = learn_majority(train)
         rows = _floor(judged, majority, how)
         floor = measured(
             "floor",
@@ -59,7 +60,7 @@ class Accuracy:
             settings=asdict(self),
             measures=measures_table([floor] if floor.n else []),
             rows=rows,
-            tables={"counts": _count_references(chosen), "majority": majority},
+            tables={"counts": _count_references(chosen), "majority": _with_intervals(majority, train)},
             views=(MAJORITY_VIEW,) if majority.height else (),
             verdict=Verdict("none", "floor", _say_floor(floor)),
         )
@@ -111,7 +112,7 @@ MAJORITY_VIEW = View(
     "majority",
     "How often the most frequent answer is right, by question type",
     "A long bar is a type whose most frequent train answer is often right without looking.",
-    {"x": "share", "y": "question_type", "label": "answer", "n": "n"},
+    {"x": "share", "y": "question_type", "low": "low", "high": "high", "label": "answer", "n": "n"},
 )
 
 
@@ -123,10 +124,20 @@ def _view_by(column: str) -> View:
 
 def _train(data: Dataset, judged: Dataset) -> pl.DataFrame:
     """Take the train split without the judged examples; data without one have nothing to learn from."""
+    examples = data.examples.with_columns(data.clusters().alias("cluster"))
     if "train" not in data.splits():
-        return data.examples.clear()
-    train = data.examples.filter(pl.col("split") == "train")
-    return train.join(judged.examples, on="id", how="anti")
+        return examples.clear()
+    return examples.filter(pl.col("split") == "train").join(judged.examples, on="id", how="anti")
+
+
+def _with_intervals(majority: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
+    """Put beside the share of each usual answer its interval, clustered by image."""
+    every = train.with_columns(pl.lit(EVERY_TYPE).alias("question_type"))
+    typed = train if "question_type" in train.columns else every.clear()
+    wanted = ["question_type", "answer", "cluster"]
+    answers = pl.concat([typed.select(wanted), every.select(wanted)]).drop_nulls(["question_type", "answer"])
+    found = shares(answers, "answer", ["question_type"]).select("question_type", "answer", "low", "high")
+    return majority.join(found, on=["question_type", "answer"], how="left", validate="1:1", maintain_order="left")
 
 
 def _floor(judged: Dataset, majority: pl.DataFrame, how: str) -> pl.DataFrame:

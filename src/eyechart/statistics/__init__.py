@@ -16,6 +16,7 @@ from eyechart.statistics.power import (
 )
 from eyechart.statistics.proportions import Bounds, clopper_pearson, wilson
 from eyechart.statistics.ratios import Ratio, ratio
+from eyechart.statistics.shares import shares
 from eyechart.statistics.unpaired import difference
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "paired_difference",
     "ratio",
     "required_n",
+    "shares",
     "sign_flip_p",
     "wilson",
 ]

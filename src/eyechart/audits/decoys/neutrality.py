@@ -18,6 +18,7 @@ import polars as pl
 
 from eyechart.audits.decoys.picking import code_texts
 from eyechart.audits.decoys.prior import count_uses
+from eyechart.statistics import wilson
 
 DRAWS = 499
 MOST_TEXTS = 100
@@ -50,18 +51,28 @@ def measure_neutrality(offers: pl.DataFrame, seed: int) -> dict[str, float | int
         "decoys_per_target": (len(offered.codes) - len(offered.sizes)) / max(uses.height, 1),
         "imbalance": found,
         "imbalance_by_chance": float(drawn.mean()),
+        "chance_low": float(np.quantile(drawn, 0.025)),
+        "chance_high": float(np.quantile(drawn, 0.975)),
         "p": float((np.count_nonzero(drawn >= found - 1e-12) + 1) / (DRAWS + 1)),
     }
 
 
 def usage_table(offers: pl.DataFrame) -> pl.DataFrame:
-    """List the texts whose use as target is furthest from what their offers let expect."""
+    """List the texts whose use as target is furthest from what their offers let expect, with the share of offers."""
     share = offers.select("text", expected=1 / pl.len().over("id"))
     coded = code_texts(share["text"])
     expected = pl.DataFrame({"text": coded.texts, "expected": np.bincount(coded.codes, share["expected"].to_numpy())})
     uses = count_uses(offers).join(expected, on="text", validate="1:1").drop("decoy_weight")
     off = (pl.col("as_target") - pl.col("expected")).abs()
-    return uses.sort(off, "text", descending=[True, False]).head(MOST_TEXTS)
+    furthest = uses.sort(off, "text", descending=[True, False]).head(MOST_TEXTS)
+    offers_of = furthest.with_columns(n=pl.col("as_target") + pl.col("as_decoy"))
+    low, high = wilson(offers_of["as_target"].to_numpy(), offers_of["n"].to_numpy())
+    return offers_of.with_columns(
+        share=pl.col("as_target") / pl.col("n"),
+        low=pl.Series(low),
+        high=pl.Series(high),
+        expected_share=pl.col("expected") / pl.col("n"),
+    )
 
 
 def _lay_out(offers: pl.DataFrame) -> tuple[Offered, Codes]:

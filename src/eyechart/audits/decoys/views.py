@@ -35,20 +35,21 @@ STUDY = (
         "solvers",
         "Accuracy by what is used, on every set of options",
         "Before and after the repair (the paper's Table 3); answers alone should be near chance, everything highest.",
-        {"x": "options", "y": "solver", "color": "accuracy"},
+        {"x": "options", "y": "solver", "color": "accuracy", "low": "low", "high": "high", "n": "n"},
     ),
     View(
         "matrix",
         "solvers",
         "The same, as distance from chance",
         "Chance differs between sets, for they have different numbers of options.",
-        {"x": "options", "y": "solver", "color": "over_chance"},
+        {"x": "options", "y": "solver", "color": "over_chance", "low": "over_low", "high": "over_high", "n": "n"},
     ),
     View(
         "table",
         "neutrality",
         "Are texts as often target as their offers let expect?",
-        "Imbalance is the share of targets that would have to change hands; beside it what redrawn targets have.",
+        "Imbalance is the share of targets that would have to change hands; beside it the mean and the middle 95 % of "
+        "redrawn targets.",
     ),
     View(
         "table",
@@ -78,7 +79,7 @@ JUDGE = (
         "visible",
         "Accuracy by what is visible, on every set of options",
         "The layout of the paper's Tables 3 to 5; Random is chance.",
-        {"x": "options", "y": "visible", "color": "accuracy"},
+        {"x": "options", "y": "visible", "color": "accuracy", "low": "low", "high": "high", "n": "n"},
     ),
     View(
         "bars",

@@ -122,11 +122,14 @@ def count_fates(fates: pl.Series) -> pl.DataFrame:
 
 
 def statistics_table(rows: pl.DataFrame, fates: pl.Series) -> pl.DataFrame:
-    """Lay out Table 5: questions, the most objects, and how many of each set a question has on average."""
-    means = {f"mean {name}": rows[name].mean() for name in COUNTED}
-    return pl.DataFrame(
-        {"questions": [len(fates)], JUDGED: [rows.height], "most objects": [rows["objects"].max()], **means}
-    )
+    """Lay out Table 5: how many objects of each set a judged question has, on average and at most."""
+    found = {name: mean(rows[name], rows["cluster"]) for name in COUNTED}
+    lines = [
+        (name, each.value, each.low, each.high, rows[name].max(), each.n, len(fates)) for name, each in found.items()
+    ]
+    numbers = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    counts = dict.fromkeys(("most", "n", "questions"), pl.Int64)
+    return pl.DataFrame(lines, schema={"set": pl.String, **numbers, **counts}, orient="row").fill_nan(None)
 
 
 def _measure(rows: pl.DataFrame, scene: Scene, fates: pl.Series) -> Iterator[Measure]:

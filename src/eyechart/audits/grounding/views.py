@@ -8,7 +8,7 @@ from eyechart.audits.grounding.cells import CELLS
 from eyechart.audits.grounding.groups import BEST, CLASSES, MEDIUM, WORST
 from eyechart.audits.grounding.measures import GRADED, RATIO
 from eyechart.result import Measure, View
-from eyechart.statistics import mean
+from eyechart.statistics import mean, shares
 
 FLIPS = {"sufficiency_class": "kept", "comprehensiveness_class": "changed"}
 
@@ -43,8 +43,8 @@ def _graded(measures: list[Measure]) -> pl.DataFrame:
 
 def _quadrants(rows: pl.DataFrame) -> pl.DataFrame:
     """Count questions by the classes of sufficiency and comprehensiveness (Fig. 3, left)."""
-    counted = rows.drop_nulls(list(CLASSES)).group_by(*CLASSES).agg(n=pl.len().cast(pl.Int64))
-    return counted.with_columns(share=pl.col("n") / pl.col("n").sum()).sort(*CLASSES)
+    known = rows.drop_nulls(list(CLASSES)).with_columns(both=pl.struct(*CLASSES))
+    return shares(known, "both").unnest("both").sort(*CLASSES)
 
 
 def _flips(rows: pl.DataFrame) -> pl.DataFrame:
@@ -124,7 +124,7 @@ VIEWS = (
         "graded",
         "The same answer when part of the objects is kept or dropped",
         "Objects are kept or dropped by their relevance, the most relevant first.",
-        {"x": "percent", "y": "value", "low": "low", "high": "high", "color": "kind"},
+        {"x": "percent", "y": "value", "low": "low", "high": "high", "color": "kind", "n": "n"},
         {"measure": GRADED["same"]},
     ),
     View(
@@ -132,7 +132,14 @@ VIEWS = (
         "quadrants",
         "Sufficiency and comprehensiveness together",
         "Only best with best is grounded; best sufficiency with worst comprehensiveness is a model that does not look.",
-        {"x": "sufficiency_class", "y": "comprehensiveness_class", "color": "share"},
+        {
+            "x": "sufficiency_class",
+            "y": "comprehensiveness_class",
+            "color": "share",
+            "low": "low",
+            "high": "high",
+            "n": "n",
+        },
     ),
     View(
         "bars",

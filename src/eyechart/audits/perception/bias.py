@@ -11,6 +11,7 @@ from eyechart.dataset import Dataset
 from eyechart.encode.sentiment import feeling, sentiment
 from eyechart.encode.words import question_words
 from eyechart.errors import DataError
+from eyechart.statistics import mean_by, shares
 
 TOKENS = 8  # first words that are shown
 ANSWERS = 2  # usual answers of each
@@ -27,11 +28,10 @@ def label_sentiment(column: str | None, data: Dataset, judged: Dataset) -> dict[
     """Count how often each label goes with each sentiment of a text (Table 3)."""
     if column is None:
         return {}
-    felt = feelings(column, data, judged).join(judged.examples.select("id", "answer"), on="id", validate="1:1")
-    counted = felt.drop_nulls().group_by("sentiment", pl.col("answer").alias("label"))
-    table = counted.agg(pl.len().cast(pl.Int64).alias("n"))
-    share = (pl.col("n") / pl.col("n").sum().over("sentiment")).alias("share")
-    return {"sentiment": table.with_columns(share).sort("sentiment", "n", "label", descending=[False, True, False])}
+    labels = judged.examples.select("id", judged.clusters().alias("cluster"), pl.col("answer").alias("label"))
+    felt = feelings(column, data, judged).join(labels, on="id", validate="1:1").drop_nulls()
+    table = shares(felt, "label", ["sentiment"])
+    return {"sentiment": table.sort("sentiment", "n", "label", descending=[False, True, False])}
 
 
 def feelings(column: str, data: Dataset, judged: Dataset) -> pl.DataFrame:
@@ -46,15 +46,9 @@ def feelings(column: str, data: Dataset, judged: Dataset) -> pl.DataFrame:
 
 def answer_proportions(rows: pl.DataFrame, said: pl.DataFrame, data: Dataset, score: str, split: str) -> pl.DataFrame:
     """Set predicted, judged and train shares of the usual answers of low-scoring first words side by side (Table 2)."""
-    asked = data.examples.select("id", "answer", first_words(1).alias("token"))
+    asked = data.examples.select("id", data.clusters().alias("cluster"), "answer", first_words(1).alias("token"))
     here = rows.select("id", score).join(asked, on="id", validate="1:1").join(said, on="id", how="left", validate="1:1")
-    here = here.sort("id")  # so that means are summed in one order
-    tokens = (
-        here.drop_nulls(["token", score])
-        .group_by("token")
-        .agg(pl.len().cast(pl.Int64).alias("n"), pl.col(score).mean().alias("perception"))
-    )
-    low = tokens.filter(pl.col("n") >= LEAST).sort("perception", "token").head(TOKENS)
+    low = _least_perceived(here.drop_nulls(["token", score]), score)
     learned = asked.filter(data.examples["split"] == split) if split in data.splits() else asked.clear()
     parts = {
         "predicted": _shares(here, "said"),
@@ -62,16 +56,22 @@ def answer_proportions(rows: pl.DataFrame, said: pl.DataFrame, data: Dataset, sc
         "train": _shares(learned, "answer"),
     }
     usual = parts["judged"].sort("n", "answer", descending=[True, False]).group_by("token", maintain_order=True)
-    shown = low.rename({"n": "examples"}).join(usual.head(ANSWERS).select("token", "answer"), on="token")
+    shown = low.join(usual.head(ANSWERS).select("token", "answer"), on="token")
     for name, part in parts.items():
-        columns = {"share": name, "n": f"{name} n"}
+        columns = {"share": name, **{each: f"{name} {each}" for each in ("low", "high", "n", "of")}}
         shown = shown.join(part.rename(columns), on=["token", "answer"], how="left", validate="1:1")
     counts = pl.col([f"{name} n" for name in parts]).fill_null(0)
-    shares = pl.col(list(parts)).fill_null(0.0)
-    return shown.with_columns(counts, shares).sort("perception", "token", "judged n", descending=[False, False, True])
+    never = pl.col(list(parts)).fill_null(0.0)
+    return shown.with_columns(counts, never).sort("perception", "token", "judged n", descending=[False, False, True])
+
+
+def _least_perceived(rows: pl.DataFrame, score: str) -> pl.DataFrame:
+    """Choose the first words of the lowest scores, with intervals."""
+    found = mean_by(rows, score, ["token"], "cluster", kind="differences").filter(pl.col("n") >= LEAST)
+    named = {"value": "perception", "low": "perception low", "high": "perception high", "n": "examples"}
+    return found.rename(named).select("token", *named.values()).sort("perception", "token").head(TOKENS)
 
 
 def _shares(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    named = table.select("token", pl.col(column).alias("answer")).drop_nulls()
-    counted = named.group_by("token", "answer").agg(pl.len().cast(pl.Int64).alias("n"))
-    return counted.with_columns((pl.col("n") / pl.col("n").sum().over("token")).alias("share"))
+    named = table.select("token", "cluster", pl.col(column).alias("answer")).drop_nulls()
+    return shares(named, "answer", ["token"])

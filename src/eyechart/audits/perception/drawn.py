@@ -16,7 +16,7 @@ from eyechart.audits.measuring import count_unscored, score_rows
 from eyechart.audits.perception.removals import Removal
 from eyechart.predictions import Predictions
 from eyechart.scoring import SCORES, score
-from eyechart.statistics import mean
+from eyechart.statistics import mean, mean_by
 
 REFERENCES = ("answer", "answers", "choices", "relevance")
 
@@ -128,21 +128,31 @@ def errors_table(rows: pl.DataFrame, removals: dict[Removal, Drawn]) -> pl.DataF
     return pl.DataFrame(lines, schema=schema | {"draws_se": pl.Float64, "se": pl.Float64}, orient="row")
 
 
-def repeats_table(given: Given, draws: int) -> pl.DataFrame:
+def repeats_table(rows: pl.DataFrame, given: Given, draws: int) -> pl.DataFrame:
     """Give the score of each repeat alone, whose spread is the +- of the paper."""
-    own = given.plain.scores.select("id", pl.col("score").alias("own"))
+    own = given.plain.scores.select("id", pl.col("score").alias("own")).join(rows.select("id", "cluster"), on="id")
     parts = []
     for removal, drawn in given.removed.items():
         if removal.draws(2) == 1:
             continue
         each = drawn.scores.join(own, on="id", validate="m:1", maintain_order="left").with_columns(
-            (pl.col("k") // draws).cast(pl.Int64).alias("repeat")
+            (pl.col("k") // draws).cast(pl.Int64).alias("repeat"), (pl.col("own") - pl.col("score")).alias("lost")
         )
-        lost = (pl.col("own") - pl.col("score")).mean().alias("perception")
-        found = each.sort("repeat", "id", "k").group_by("repeat", maintain_order=True).agg(lost)
-        parts.append(found.select(pl.lit(removal.name).alias("removed"), "repeat", "perception"))
-    schema = {"removed": pl.String, "repeat": pl.Int64, "perception": pl.Float64}
-    return pl.concat([pl.DataFrame(schema=schema), *parts])
+        found = mean_by(each.drop_nulls("lost"), "lost", ["repeat"], "cluster", kind="differences").rename(
+            {"value": "perception"}
+        )
+        parts.append(found.select(pl.lit(removal.name).alias("removed"), *list(REPEATS)[1:]))
+    return pl.concat([pl.DataFrame(schema=REPEATS), *parts])
+
+
+REPEATS = {
+    "removed": pl.String,
+    "repeat": pl.Int64,
+    "perception": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+}
 
 
 def text_only_scores(examples: pl.DataFrame, answers: pl.Series, how: str) -> pl.Series:

@@ -32,14 +32,21 @@ def least_perceived(rows: pl.DataFrame, examples: pl.DataFrame, given: Given) ->
     own = given.plain.said.select("id", pl.col("said").alias("says"))
     table = pl.concat(parts).join(examples.select("id", *shown), on="id", validate="m:1", maintain_order="left")
     table = table.join(own, on="id", how="left", validate="m:1", maintain_order="left")
-    return table.select("removed", "id", *shown, "says", "says without", "accuracy", "perception")
+    return table.select("removed", "id", *shown, "says", "says without", "accuracy", "perception", "draws")
 
 
 def _least(rows: pl.DataFrame, removal: Removal, drawn: Drawn) -> pl.DataFrame:
     score = perceived(removal.name)
     known = rows.drop_nulls(score).sort(score, "accuracy", "id", descending=[False, True, False]).head(SHOWN)
-    said = drawn.said.group_by("id", maintain_order=True).agg(pl.col("said").str.join(BETWEEN).alias("says without"))
+    said = drawn.said.group_by("id", maintain_order=True).agg(
+        pl.col("said").str.join(BETWEEN).alias("says without"), pl.len().cast(pl.Int64).alias("draws")
+    )
     joined = known.join(said, on="id", how="left", validate="1:1", maintain_order="left")
     return joined.select(
-        pl.lit(removal.name).alias("removed"), "id", "says without", "accuracy", pl.col(score).alias("perception")
+        pl.lit(removal.name).alias("removed"),
+        "id",
+        "says without",
+        "accuracy",
+        pl.col(score).alias("perception"),
+        "draws",
     )

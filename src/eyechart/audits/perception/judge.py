@@ -110,7 +110,7 @@ def _further(audit: PerceptionAudit, data: Dataset, rows: pl.DataFrame, given: G
     said = given.plain.said.select("id", "said")
     tables = {"proportions": answer_proportions(rows, said, data, first, audit.majority_split)}
     if audit.repeats > 1 and audit.precision is None:
-        tables["repeats"] = repeats_table(given, audit.draws)
+        tables["repeats"] = repeats_table(rows, given, audit.draws)
     return tables
 
 

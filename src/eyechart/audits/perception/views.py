@@ -36,7 +36,7 @@ STUDY = (
         "sentiment",
         "Labels by the sentiment of the text",
         "Where the bars of a label differ between sentiments, the sentiment gives the label away.",
-        {"x": "share", "y": "sentiment", "color": "label", "n": "n"},
+        {"x": "share", "y": "sentiment", "color": "label", "low": "low", "high": "high", "n": "n"},
     ),
 )
 JUDGED = (
@@ -81,6 +81,6 @@ JUDGED = (
         "repeats",
         "The score of each repeat",
         "The spread of the lines is the paper's standard deviation.",
-        {"x": "repeat", "y": "perception", "color": "removed"},
+        {"x": "repeat", "y": "perception", "low": "low", "high": "high", "color": "removed", "n": "n"},
     ),
 )

@@ -11,7 +11,11 @@ from eyechart.mining.rules import Rules
 from eyechart.statistics.rows import Ints
 
 MOST = 40  # rules of one example
-COLUMNS = ("subset", "question", "image", "reference", "words", "objects", "answer", "right", "confidence", "support")
+HELD_OUT = ("held_out_confidence", "low", "high", "held_out_support")
+COLUMNS = (
+    *("subset", "question", "image", "reference", "words", "objects", "answer", "right", "confidence", "support"),
+    *HELD_OUT,
+)
 
 
 def shown_table(judged: pl.DataFrame, table: pl.DataFrame, rules: Rules, transactions: Transactions) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from eyechart.mining import Accepted
 from eyechart.mining.counting import make_index
 from eyechart.mining.rules import Rules
 from eyechart.protocols import Engine
+from eyechart.statistics import mean
 
 SUPPORTS = (1, 2, 4, 8)  # times the lowest
 CONFIDENCES = (0.0, 0.1, 0.2, 0.3, 0.4)  # above the lowest
@@ -30,8 +31,11 @@ class Tried(NamedTuple):
     min_confidence: float
     rules: int
     kept: int
-    vote: float | None
-    best: float | None
+    vote: float  # NaN where nothing could be scored
+    low: float
+    high: float
+    best: float
+    n: int
 
 
 class Sought(NamedTuple):
@@ -57,7 +61,7 @@ def sweep(judged: Dataset, numbered: Numbered, sought: Sought) -> pl.DataFrame:
             left = some(mined, np.flatnonzero(inside))
             found = _try(left, judged, numbered, sought)
             tried.append(found._replace(min_support=support, min_confidence=confidence))
-    return pl.DataFrame(tried, schema=_SCHEMA, orient="row")
+    return pl.DataFrame(tried, schema=_SCHEMA, orient="row").fill_nan(None)
 
 
 def chosen(search: Search, surface: pl.DataFrame) -> Search:
@@ -73,15 +77,12 @@ def _try(rules: Rules, judged: Dataset, numbered: Numbered, sought: Sought) -> T
     kept = kept_rules(learned)
     held_out = make_index(numbered.judged, numbered.images, rules.items[kept])
     answers = classify(rules, kept, held_out)
-    vote, best = (score_answers(judged, numbered.vocabulary, each, sought.how).mean() for each in answers)
-    return Tried(0, 0.0, rules.n, len(kept), vote, best)  # type: ignore[arg-type]  # a mean of floats
+    vote, best = (score_answers(judged, numbered.vocabulary, each, sought.how) for each in answers)
+    known = vote.is_not_null()
+    found = mean(vote.filter(known), judged.examples["cluster"].filter(known))
+    alone = mean(best.drop_nulls()).value
+    return Tried(0, 0.0, rules.n, len(kept), found.value, found.low, found.high, alone, found.n)
 
 
-_SCHEMA = {
-    "min_support": pl.Int64,
-    "min_confidence": pl.Float64,
-    "rules": pl.Int64,
-    "kept": pl.Int64,
-    "vote": pl.Float64,
-    "best": pl.Float64,
-}
+_COUNTS = ("min_support", "rules", "kept", "n")
+_SCHEMA = {name: pl.Int64 if name in _COUNTS else pl.Float64 for name in Tried._fields}

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.result import Measure, View
+from eyechart.statistics import shares
 
 BINS = 20  # of confidences
 MOST_ANSWERS = 30
@@ -13,7 +14,7 @@ TYPES = ("question_type", "answer_type")
 def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Make the tables that are drawn; `examples` are the judged ones."""
     told = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
-    labelled = told.join(rows.select("id", pl.col("kind").alias("subset")), on="id", validate="1:1")
+    labelled = told.join(rows.select("id", "cluster", pl.col("kind").alias("subset")), on="id", validate="1:1")
     tables = {"kinds": kinds_table(rules), "confidences": confidences_table(rules), "answers": answers_table(labelled)}
     for column in TYPES:
         if column in labelled.columns and labelled[column].is_not_null().any():
@@ -51,7 +52,7 @@ def answers_table(labelled: pl.DataFrame) -> pl.DataFrame:
     """Count the most frequent answers in each subset (Fig. 6)."""
     top = labelled["answer"].value_counts(name="total").sort("total", "answer", descending=[True, False])
     return (
-        _counted(labelled, "answer")
+        shares(labelled, "answer", ["subset"])
         .join(top.head(MOST_ANSWERS), on="answer", how="inner")
         .sort("total", "answer", "subset", descending=[True, False, False])
         .drop("total")
@@ -62,18 +63,16 @@ def types_table(labelled: pl.DataFrame, column: str) -> pl.DataFrame:
     """Count the types of questions or answers in each subset (Fig. 7, 8)."""
     named = labelled.with_columns(pl.col(column).fill_null("(none)"))
     total = pl.col("n").sum().over(column)
-    return _counted(named, column).sort(total, column, "subset", descending=[True, False, False])
-
-
-def _counted(labelled: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Count values by subset, with the share of the subset."""
-    counted = labelled.group_by(column, "subset").agg(pl.len().cast(pl.Int64).alias("n"))
-    return counted.with_columns((pl.col("n") / pl.col("n").sum().over("subset")).alias("share"))
+    return shares(named, column, ["subset"]).sort(total, column, "subset", descending=[True, False, False])
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
     """Draw the tables that have rows."""
     return tuple(view for view in VIEWS if view.table in tables and tables[view.table].height)
+
+
+def _shares_of(column: str) -> dict[str, str]:
+    return {"x": "share", "y": column, "color": "subset", "low": "low", "high": "high", "n": "n"}
 
 
 VIEWS = (
@@ -95,21 +94,21 @@ VIEWS = (
         "answers",
         "The most frequent answers in each subset",
         "Answers that are long among the counterexamples are those that rules do not give.",
-        {"x": "share", "y": "answer", "color": "subset", "n": "n"},
+        _shares_of("answer"),
     ),
     View(
         "bars",
         "question_types",
         "Question types in each subset",
         "A type that is mostly easy is one that rules answer.",
-        {"x": "share", "y": "question_type", "color": "subset", "n": "n"},
+        _shares_of("question_type"),
     ),
     View(
         "bars",
         "answer_types",
         "Answer types in each subset",
         "Yes/no questions are mostly easy: with two answers some rule is right.",
-        {"x": "share", "y": "answer_type", "color": "subset", "n": "n"},
+        _shares_of("answer_type"),
     ),
     View(
         "gallery",
@@ -130,7 +129,7 @@ VIEWS = (
         "surface",
         "Accuracy of the shortcut classifier by support and confidence",
         "The highest is chosen; it was seen on the judged examples, so its height is a little flattered.",
-        {"x": "min_confidence", "y": "min_support", "color": "vote"},
+        {"x": "min_confidence", "y": "min_support", "color": "vote", "low": "low", "high": "high", "n": "n"},
     ),
     View(
         "table",

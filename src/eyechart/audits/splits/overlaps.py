@@ -11,6 +11,7 @@ def overlap_tables(part: pl.Series, tails: pl.DataFrame) -> dict[str, pl.DataFra
     """Compare the heads of train (else of what is judged) and the OOD test sets, each concept with each.
 
     jaccard: examples in both heads / in either. coincidence: the share of the test set `of` that is in `with` too.
+    Both hold of the sets as they are: n of `among` examples, nothing is estimated.
     """
     where = part == (TRAIN if (part == TRAIN).any() else JUDGED)
     heads = tails.filter(where).select((~pl.all()).fill_null(value=False))
@@ -40,6 +41,7 @@ def _long(names: list[str], common: Floats, whole: Floats) -> pl.DataFrame:
             "of": [name for name in names for _ in names],
             "with": names * n,
             "n": common.ravel().astype(np.int64),
+            "among": whole.ravel().astype(np.int64),
             "share": pl.Series(share.ravel()).fill_nan(None),
         }
     )

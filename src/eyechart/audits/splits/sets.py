@@ -7,7 +7,7 @@ from eyechart.result import Measure
 
 COMPARED = {"drop": "drop", "gap": "gap", "matched": "matched gap"}  # columns: measures
 FIELDS = (
-    *("n_head", "head", "n_tail", "tail"),
+    *(name for side in (HEAD, TAIL) for name in (f"n_{side}", side, f"{side}_low", f"{side}_high")),
     *(f"{column}{end}" for column in COMPARED for end in ("", "_low", "_high", "_q")),
 )
 
@@ -30,7 +30,8 @@ def _row(measures: list[Measure], concept: str) -> dict[str, object]:
     row: dict[str, object] = {"concept": concept}
     for side in (HEAD, TAIL):
         if side in sides:
-            row |= {f"n_{side}": sides[side].n, side: sides[side].value}
+            own = sides[side]
+            row |= {f"n_{side}": own.n, side: own.value, f"{side}_low": own.low, f"{side}_high": own.high}
     for column, measure in COMPARED.items():
         one = named.get(f"{measure}, {concept}")
         if one is not None:

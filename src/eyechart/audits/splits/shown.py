@@ -7,6 +7,7 @@ from eyechart.audits.splits.names import HEAD, TAIL
 from eyechart.audits.splits.parts import JUDGED, TRAIN, Parts
 from eyechart.errors import SettingError
 from eyechart.hashing import hash_text
+from eyechart.statistics import shares
 
 GROUPS = 2  # of each concept
 ANSWERS = 30  # of each group
@@ -14,7 +15,7 @@ EXAMPLES = 12
 OOD = "OOD"
 
 
-def answers_table(grouped: dict[str, Grouped], chosen: str) -> pl.DataFrame:
+def answers_table(parts: Parts, labels: pl.DataFrame, grouped: dict[str, Grouped], chosen: str) -> pl.DataFrame:
     """Count the answers of a few groups in train, val, what is judged, and its OOD part.
 
     Of each concept the imbalanced groups with the largest tails are listed, and before them the `chosen` one
@@ -26,8 +27,13 @@ def answers_table(grouped: dict[str, Grouped], chosen: str) -> pl.DataFrame:
         raise SettingError("group as concept=group of the judged examples", found, "see the table `groups`")
     names = [concept, *grouped] if chosen else list(grouped)
     wanted = [[group] if chosen and at == 0 else _largest(grouped[name]) for at, name in enumerate(names)]
-    parts = [_answers(name, grouped[name], one) for name, some in zip(names, wanted, strict=True) for one in some]
-    return pl.concat(parts).unique(maintain_order=True) if parts else pl.DataFrame(schema=ANSWERS_SCHEMA)
+    told = parts.data.examples.select(parts.part.alias("part"), parts.cluster.alias("cluster"), "answer")
+    tables = [
+        _answers(name, grouped[name], one, told.filter(labels[name] == one))
+        for name, some in zip(names, wanted, strict=True)
+        for one in some
+    ]
+    return pl.concat(tables).unique(maintain_order=True) if tables else pl.DataFrame(schema=ANSWERS_SCHEMA)
 
 
 def _has(grouped: Grouped, group: str) -> bool:
@@ -40,21 +46,21 @@ def _largest(grouped: Grouped) -> list[str]:
     return sizes.head(GROUPS)["group"].to_list()
 
 
-def _answers(concept: str, grouped: Grouped, group: str) -> pl.DataFrame:
+def _answers(concept: str, grouped: Grouped, group: str, examples: pl.DataFrame) -> pl.DataFrame:
     own = grouped.answers.filter(pl.col("group") == group)
     judged = own.filter(pl.col("part") == JUDGED)
     side = pl.when("tail").then(pl.lit(TAIL)).when(~pl.col("tail")).then(pl.lit(HEAD)).alias("side")
-    ood = judged.filter("tail").with_columns(pl.lit(OOD).alias("part"))
+    rare = examples.filter(pl.col("part") == JUDGED).join(judged.filter("tail"), on="answer", how="semi")
+    every = pl.concat([examples, rare.with_columns(pl.lit(OOD).alias("part"))]).drop_nulls("part")
     known = own.filter(pl.col("part") == TRAIN)
     order = (known if known.height else judged).select("answer", pl.col("n").alias("rank"))
     return (
-        pl.concat([own, ood])
-        .with_columns((pl.col("n") / pl.col("n").sum().over("part")).alias("share"))
+        shares(every, "answer", ["part"])
         .join(judged.select("answer", side, pl.col("cut").alias("judged_cut")), on="answer", how="left", validate="m:1")
         .join(order, on="answer", how="left", validate="m:1")
         .sort(pl.col("rank").fill_null(0), "answer", "part", descending=[True, False, False])
         .filter(pl.col("answer").rle_id() < ANSWERS)
-        .select(pl.lit(concept).alias("concept"), "group", "answer", "part", "n", "share", "side", "judged_cut")
+        .select(pl.lit(concept).alias("concept"), pl.lit(group).alias("group"), *list(ANSWERS_SCHEMA)[2:])
     )
 
 
@@ -64,7 +70,10 @@ ANSWERS_SCHEMA: dict[str, type[pl.DataType]] = {
     "answer": pl.String,
     "part": pl.String,
     "n": pl.Int64,
+    "of": pl.Int64,
     "share": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "side": pl.String,
     "judged_cut": pl.Float64,
 }

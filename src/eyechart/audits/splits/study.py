@@ -44,7 +44,7 @@ def study_data(audit: SplitsAudit, data: Dataset, engine: Engine) -> Result:
         "concepts": concepts_table(found.parts.part, found.labelled.table, found.grouped),
         "groups": groups_table(found.grouped),
         "labels": labels_table(found, validation=audit.validation),
-        "answers": answers_table(found.grouped, audit.group),
+        "answers": answers_table(found.parts, found.labelled.table, found.grouped, audit.group),
         "shown": examples_table(found.parts, found.labelled.table),
         **overlap_tables(found.parts.part, found.tails),
     }

@@ -20,7 +20,7 @@ def _answers_of(concept: str, group: str) -> View:
         "answers",
         f"Answers of the {concept} group '{group}'",
         "Train and judged examples share their frequent answers; the OOD set holds those below the cut (tail).",
-        {"x": "share", "y": "answer", "color": "part", "n": "n", "label": "side"},
+        {"x": "share", "y": "answer", "color": "part", "low": "low", "high": "high", "n": "n", "label": "side"},
         {"concept": concept, "group": group},
     )
 
@@ -38,14 +38,14 @@ VIEWS = (
         "jaccard",
         "How alike the heads of the shortcuts are",
         "Jaccard similarity of two heads: 1 where two shortcuts are carried by the same examples.",
-        {"x": "with", "y": "of", "color": "share"},
+        {"x": "with", "y": "of", "color": "share", "n": "n", "among": "among"},
     ),
     View(
         "matrix",
         "coincidence",
         "How much the OOD test sets overlap",
         "The share of the set at the left that is also in the set above.",
-        {"x": "with", "y": "of", "color": "share"},
+        {"x": "with", "y": "of", "color": "share", "n": "n", "among": "among"},
     ),
     View("table", "shown", "Examples with their concepts", "The concepts that an example is grouped by."),
 )
@@ -89,7 +89,7 @@ JUDGE_VIEWS = (
         "sets",
         "Imbalance of the data against accuracy on the OOD test set",
         "Low E is an imbalanced shortcut; in the paper its OOD test set is the harder for it.",
-        {"x": "imbalance", "y": "tail", "label": "concept"},
+        {"x": "imbalance", "y": "tail", "low": "tail_low", "high": "tail_high", "n": "n_tail", "label": "concept"},
     ),
     View(
         "table",
