@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 from eyechart.audits.splits import groups
 from eyechart.audits.splits.groups import count_answers
 from eyechart.encode import salient_parted
+from eyechart.encode.informative import most_informative
 from eyechart.encode.salient_parted import as_listed, best_two
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
@@ -80,6 +81,14 @@ def test_the_most_telling_texts(ties: str, engine: Ray, monkeypatch: pytest.Monk
     candidates = random_candidates(5)
 
     there, here = (best_two(candidates, as_listed, ties, where) for where in (engine, Local()))
+    assert_frame_equal(there, here)
+
+
+def test_the_most_informative_texts(engine: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(salient_parted, "BLOCK", 60)
+    candidates = random_candidates(5).with_columns(pl.format("kind {}", pl.col("row") % 2).alias("kind"))
+
+    there, here = (most_informative(candidates, as_listed, "frequent", where) for where in (engine, Local()))
     assert_frame_equal(there, here)
 
 

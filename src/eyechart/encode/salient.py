@@ -23,14 +23,18 @@ def most_salient(candidates: pl.DataFrame, ties: str = "frequent") -> pl.DataFra
     counted = candidates.with_columns(
         pl.col("text").cast(texts), pl.col("answer").cast(pl.Categorical).to_physical()
     ).with_columns(joint.alias("joint"), pl.col("counted").sum().over("text").alias("single"))
-    return rank(counted, ties)
+    return rank(with_ratio(counted), ties)
 
 
-def rank(counted: pl.DataFrame, ties: str) -> pl.DataFrame:
-    """Find the best two candidates of each row of (row, text, joint, single), the two counts of Eq. 6."""
-    ratio = (pl.col("joint") / pl.col("single")).fill_nan(-1.0).alias("ratio")  # Eq. 6, 9
-    ranked = counted.select("row", "text", "single", ratio).sort(
-        "row", "ratio", TIES[ties][0], "text", descending=[False, True, TIES[ties][1], False]
+def with_ratio(counted: pl.DataFrame) -> pl.DataFrame:
+    """Score candidates by the two counts of Eq. 6."""
+    return counted.with_columns((pl.col("joint") / pl.col("single")).fill_nan(-1.0).alias("score"))  # Eq. 6, 9
+
+
+def rank(scored: pl.DataFrame, ties: str) -> pl.DataFrame:
+    """Find the best two candidates of each row of (row, text, score, single), the number of examples with the text."""
+    ranked = scored.select("row", "text", "single", "score").sort(
+        "row", "score", TIES[ties][0], "text", descending=[False, True, TIES[ties][1], False]
     )
     follows = pl.col("row").shift(-1) == pl.col("row")
     second = pl.when(follows).then(pl.col("text").shift(-1))

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from eyechart.encode.salient import most_salient, rank
+from eyechart.encode.salient import most_salient, rank, with_ratio
 from eyechart.engines.local import Local
 from eyechart.protocols import Engine
 
@@ -22,13 +22,14 @@ Listing = Callable[[pl.DataFrame], pl.DataFrame]  # a batch -> its candidates: r
 
 @dataclass(frozen=True)
 class Tally:
-    """Count the examples of a batch that have each text with each answer."""
+    """Count the examples of a batch that have each text with each answer, or each key of more."""
 
     listing: Listing
+    key: tuple[str, ...] = KEY
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Count those that are counted."""
-        return self.listing(batch).filter("counted").group_by(KEY).agg(pl.len().alias("joint"))
+        return self.listing(batch).filter("counted").group_by(self.key).agg(pl.len().alias("joint"))
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Choice:
         counted = candidates.join(self.joints, on=KEY, how="left", validate="m:1").join(
             self.singles, on="text", how="left", validate="m:1"
         )
-        return rank(counted.with_columns(pl.col("joint", "single").fill_null(0)), self.ties)
+        return rank(with_ratio(counted.with_columns(pl.col("joint", "single").fill_null(0))), self.ties)
 
 
 def as_listed(candidates: pl.DataFrame) -> pl.DataFrame:

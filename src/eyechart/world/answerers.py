@@ -2,6 +2,7 @@
 
 seer      looks: runs the program on the objects in sight; "unknown" where they do not suffice
 cheater   follows the planted rules of some kinds, else gives the usual answer of the type; never looks at evidence
+leaner    follows the planted rules of some kinds, and looks where none of them fires
 blind     the question alone: word rules, then the usual answer
 deaf      the picture alone: the commonest colour in sight
 guesser   one of the options, or of the answers of the type, by lot
@@ -54,12 +55,30 @@ class Cheater:
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Follow the rules, else give the usual answer."""
         rows = read_probes(probes)
-        known = (*RULES, *(each for some in CROSSES.values() for each in some))
-        rules = [each for kind in self.kinds for each in known if each.kind == kind]
-        if any(each.objects for each in rules):
-            rows = _with_cues(rows, images)
-        suggestions = [pl.when(fires(each)).then(pl.lit(each.answer)) for each in rules]
-        return rows.select("id", answer=pl.coalesce(*suggestions, usual_answer()))
+        return rows.select("id", answer=pl.coalesce(suggested(rows, images, self.kinds), usual_answer()))
+
+
+@dataclass(frozen=True)
+class Leaner:
+    """Follow the rules of the given kinds, and look where none of them fires."""
+
+    name: str
+    kinds: tuple[str, ...]
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Follow the rules, else answer from what is in sight."""
+        seen = Seer().answer(probes, images)["answer"]
+        return probes.select("id", answer=pl.coalesce(suggested(read_probes(probes), images, self.kinds), seen))
+
+
+def suggested(rows: pl.DataFrame, images: Images, kinds: tuple[str, ...]) -> pl.Series:
+    """Give each probe the answer of the first rule of these kinds that fires, else null."""
+    known = (*RULES, *PRIORS, *(each for some in CROSSES.values() for each in some))
+    rules = [each for kind in kinds for each in known if each.kind == kind]
+    if any(each.objects for each in rules):
+        rows = _with_cues(rows, images)
+    answers = [pl.when(fires(each)).then(pl.lit(each.answer)) for each in rules]
+    return rows.select(pl.coalesce(*answers, pl.lit(None, pl.String)).alias("answer")).to_series()
 
 
 def fires(rule: Shortcut) -> pl.Expr:

@@ -3,7 +3,7 @@
 from eyechart.errors import SettingError
 from eyechart.protocols import Model
 from eyechart.registry import unknown_name
-from eyechart.world.answerers import Cheater, Deaf, DecoyCheater, Guesser, Mixture, Seer
+from eyechart.world.answerers import Cheater, Deaf, DecoyCheater, Guesser, Leaner, Mixture, Seer
 from eyechart.world.reader import Reader
 
 ANSWERERS: dict[str, Model] = {
@@ -19,6 +19,7 @@ ANSWERERS: dict[str, Model] = {
     "cheater:pair": Cheater("cheater:pair", ("pair",)),
     "cheater:crossed": Cheater("cheater:crossed", ("crossed",)),
     "cheater:decoy": DecoyCheater("cheater:decoy"),
+    **{f"leaner:{kind}": Leaner(f"leaner:{kind}", (kind,)) for kind in ("prior", "word", "object", "pair", "crossed")},
 }
 MIXTURE = "mix:"
 _EXAMPLE = '"mix:seer=0.7,blind=0.3"'

@@ -24,6 +24,7 @@ ALLOWED = {
     "missing": ("skip", "group"),
     "tokenizer": ("words", "basic_english"),
     "prefix": ("remove", "keep"),
+    "telling": ("own", "all"),
     "ties": tuple(TIES),
     "order": ("mi", "text"),
     "compat": ("paper", "release"),
@@ -37,9 +38,11 @@ class SplitsAudit:
     `concepts` are any of the nine, or columns and parts joined by `+`. `judge` names the split to judge (`auto`: test,
     else val, else all but train; `all`), `resplit` divides merged data 70 / 5 / 25 by question or by image instead.
     `threshold` is an entropy, or `gqa-ood`: mean less standard deviation over the groups. `alpha` times the mean count
-    is the cut of the tail. `counted` are the examples of f in Eq. 6. `types` is `auto` (the data's, else learned),
-    `learned`, or a file with a prefix a line. `group` is a `concept=group` whose answers are listed. `validation` asks
-    for the val split too, so that models can be selected on it. `from_folder` holds somebody's published sets.
+    is the cut of the tail. `counted` are the examples of f in Eq. 6; with `telling=all` keywords and key objects tell
+    most about the answers to such questions, whatever the example's own answer is. `types` is `auto` (the data's, else
+    learned), `learned`, or a file with a prefix a line. `group` is a `concept=group` whose answers are listed.
+    `validation` asks for the val split too, so that models can be selected on it. `from_folder` holds somebody's
+    published sets.
     A model that loses surely more than `margin` on any set is caught.
     """
 
@@ -58,6 +61,7 @@ class SplitsAudit:
     types: str = "auto"
     tokenizer: str = "words"
     prefix: str = "remove"
+    telling: str = "own"
     ties: str = "frequent"
     order: str = "mi"
     group: str = ""

@@ -9,6 +9,7 @@ import polars as pl
 
 from eyechart.audits.splits.names import OBJECTS, PARTS, WORDS, parts_of
 from eyechart.dataset import Dataset
+from eyechart.encode.informative import most_informative
 from eyechart.encode.labels import image_labels
 from eyechart.encode.question_types import learn_prefixes, question_types
 from eyechart.encode.salient_parted import as_listed, best_two
@@ -27,6 +28,7 @@ class Choices(NamedTuple):
     types: str
     tokenizer: str
     prefix: str
+    telling: str
     ties: str
     order: str
     missing: str
@@ -48,12 +50,14 @@ def label_examples(
     examples = data.examples
     kinds = question_kinds(examples, choices.types)
     found: dict[str, pl.Series] = {"QT": kinds}
+    choose = best_two if choices.telling == "own" else most_informative
+    numbered = _numbered(examples, kinds, counted)
     if needed & set(WORDS):
-        asked = _numbered(examples, counted, examples["question"], kinds.alias("kind"))
-        found |= _pairs(WORDS, best_two(asked, ListWords(choices), choices.ties, engine), examples.height, choices)
+        asked = numbered.with_columns(examples["question"])
+        found |= _pairs(WORDS, choose(asked, ListWords(choices), choices.ties, engine), examples.height, choices)
     if needed & set(OBJECTS):
-        seen = _objects(data).join(_numbered(examples, counted), on="row", validate="m:1").sort("row")
-        found |= _pairs(OBJECTS, best_two(seen, as_listed, choices.ties, engine), examples.height, choices)
+        seen = _objects(data).join(numbered, on="row", validate="m:1").sort("row")
+        found |= _pairs(OBJECTS, choose(seen, as_listed, choices.ties, engine), examples.height, choices)
     found |= {part: _column(data, part) for part in needed - set(PARTS)}
     table = pl.DataFrame([found[part].alias(part) for part in sorted(needed)])
     if choices.missing == "group":
@@ -84,10 +88,10 @@ def _read_prefixes(file: Path) -> pl.Series:
     return pl.Series([line.strip() for line in lines if line.strip()], dtype=pl.String)
 
 
-def _numbered(examples: pl.DataFrame, counted: pl.Series, *more: pl.Series) -> pl.DataFrame:
-    """Give the examples numbers, beside their answers and whether they are counted."""
+def _numbered(examples: pl.DataFrame, kinds: pl.Series, counted: pl.Series) -> pl.DataFrame:
+    """Give the examples numbers, beside their answers, the kinds of their questions and whether they are counted."""
     row = pl.int_range(examples.height, dtype=pl.UInt32, eager=True).alias("row")
-    return pl.DataFrame([row, examples["answer"], counted.alias("counted"), *more])
+    return pl.DataFrame([row, examples["answer"], kinds.alias("kind"), counted.alias("counted")])
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class ListWords:
     def __call__(self, asked: pl.DataFrame) -> pl.DataFrame:
         """Give every word the row, the answer and the mark of its question."""
         long = _words(asked, asked["kind"], self.choices)
-        return long.with_columns(asked[name].gather(long["row"]) for name in ("row", "answer", "counted"))
+        return long.with_columns(asked[name].gather(long["row"]) for name in ("row", "answer", "kind", "counted"))
 
 
 def _words(examples: pl.DataFrame, kinds: pl.Series, choices: Choices) -> pl.DataFrame:

@@ -160,13 +160,17 @@ def test_overlaps_are_those_of_sets(rows: list[tuple[object, ...]]) -> None:
         for part, side, sets in ((train or judged, "head", heads), (judged, "tail", tails)):
             of = sides([labels[at][name] for at in part], [examples[at].answer for at in part], 0.9, 1.2).of
             sets[name] = {at for at, one in zip(part, of, strict=True) if one == side}
-    jaccard = {(one, other): share for one, other, _, share in found.tables["jaccard"].iter_rows()}
-    coincidence = {(one, other): share for one, other, _, share in found.tables["coincidence"].iter_rows()}
+    jaccard = {(one, other): rest for one, other, *rest in found.tables["jaccard"].iter_rows()}
+    coincidence = {(one, other): rest for one, other, *rest in found.tables["coincidence"].iter_rows()}
     for one in NINE:
         for other in NINE:
             either, own = heads[one] | heads[other], tails[one]
-            assert jaccard[one, other] == (len(heads[one] & heads[other]) / len(either) if either else None)
-            assert coincidence[one, other] == (len(own & tails[other]) / len(own) if own else None)
+            assert jaccard[one, other] == shared(heads[one] & heads[other], either)
+            assert coincidence[one, other] == shared(own & tails[other], own)
+
+
+def shared(both: set[int], among: set[int]) -> list[float | None]:
+    return [len(both), len(among), len(both) / len(among) if among else None]
 
 
 def test_groups_and_concepts_count_the_same_examples() -> None:

@@ -2,7 +2,8 @@
 
 A shortcut shows in the split of its cue, and in finer ones, which hold the cue together with something else. Cheaters
 give the usual answer of the type where their rules are silent, so losses are compared among examples of the same type
-and answer (matched gap): there the habit of the type alone loses nothing.
+and answer (matched gap): there the habit of the type alone loses nothing. Leaners look where their rules are silent:
+theirs is the plain drop, on groups that are chosen without regard to the answer.
 """
 
 from functools import cache
@@ -29,16 +30,23 @@ OWN = {
     "cheater:object": ("KO", "KOP"),
     "cheater:crossed": ("KW+KO", "QT+KW+KO"),
 }
+# All splits that hold the cue of each leaner; the rule is one of a type of question, which may be part of it.
+HELD = {
+    "leaner:prior": ("QT",),
+    "leaner:word": ("KW", "KWP", "QT+KW", "KW+KO", "QT+KW+KO"),
+    "leaner:object": ("KO", "KOP", "QT+KO", "KW+KO", "QT+KW+KO"),
+    "leaner:crossed": ("KW+KO", "QT+KW+KO"),
+}
 
 
-def judge(data: Dataset, models: tuple[str, ...]) -> dict[str, Result]:
-    study = AUDIT.study(data, Local())
-    [(_, probes)] = AUDIT.probe(data, study)
+def judge(data: Dataset, models: tuple[str, ...], audit: SplitsAudit = AUDIT) -> dict[str, Result]:
+    study = audit.study(data, Local())
+    [(_, probes)] = audit.probe(data, study)
     shown = fill(probes, data)
     results = {}
     for name in models:
         answers = tidy(load_answerer(name).answer(shown, data.images), probes, name)
-        results[name] = AUDIT.judge(data, study, Predictions(name, answers), Local())
+        results[name] = audit.judge(data, study, Predictions(name, answers), Local())
     return results
 
 
@@ -53,6 +61,15 @@ def crossed(seed: int) -> dict[str, Result]:
     """Judge on a world of crossed pairs."""
     data = read("world", seed=seed, images=IMAGES // 2, plant=("crossed", "prior", "decoy"))
     return judge(data, ("seer", "guesser", "cheater:prior", "cheater:crossed"))
+
+
+@cache
+def leaning(seed: int) -> dict[str, Result]:
+    """Judge those who look where no rule fires, by concepts that do not depend on the answer."""
+    audit, pairs = SplitsAudit(telling="all"), ("crossed", "prior", "decoy")
+    results = judge(read("world", seed=seed, images=IMAGES), ("seer", *list(HELD)[:3]), audit)
+    crossed = read("world", seed=seed, images=IMAGES // 2, plant=pairs)
+    return results | judge(crossed, ("leaner:crossed",), audit)
 
 
 def matched(result: Result) -> dict[str, Measure]:
@@ -127,6 +144,21 @@ def test_whoever_follows_crossed_pairs_loses_most_by_words_and_objects_together(
     assert min(one.low for one in own) > 0.4
     assert min(one.low for one in own) > max(one.high for one in others)
     assert max(abs(one.value) for one in matched(crossed(seed)["cheater:prior"]).values()) < 0.02
+
+
+@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_whoever_leans_drops_most_where_the_cue_is_held(seed: int, name: str) -> None:
+    """The plain drop of the paper, and its interval above every set without the cue; the seer drops nowhere."""
+    results = leaning(seed)
+    drops = {row["concept"]: row for row in results[name].tables["sets"].iter_rows(named=True)}
+    own = [drops[concept] for concept in HELD[name]]
+    others = [row["drop"] for concept, row in drops.items() if concept not in HELD[name]]
+
+    assert results[name].verdict.state == "caught"
+    assert max(own, key=lambda row: row["drop"])["drop_low"] > max(others)
+    assert min(row["drop"] for row in own) > max(others)
+    assert (results["seer"].tables["sets"]["drop"] == 0).all()
 
 
 def test_only_whoever_follows_pairs_loses_on_type_and_object_together() -> None:
