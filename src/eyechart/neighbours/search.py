@@ -78,30 +78,24 @@ def _search_without_faiss(vectors: Vectors, k: int) -> Neighbours:
 
 def _search_cells(faiss: Any, vectors: Vectors, k: int) -> Neighbours:  # noqa: ANN401 - faiss has no types
     """Search the nearest cells, as many as a sample needs."""
-    index = _make_cells(faiss, vectors)
+    # Numba is loaded with the kernels, so only where they are needed.
+    from eyechart.neighbours.cells import make_cells
+
+    cells = make_cells(faiss, vectors)
     chosen = np.random.default_rng(0).choice(len(vectors), min(SAMPLE, len(vectors)), replace=False)
     sample = vectors[np.sort(chosen)]
     whole = faiss.IndexFlatIP(vectors.shape[1])
     whole.add(vectors)
     least = whole.search(sample, k)[0][:, -1:]
-    index.nprobe, recall = FEWEST_CELLS, 0.0
-    while recall < ENOUGH and index.nprobe < index.nlist:
-        index.nprobe = min(math.ceil(index.nprobe * MORE_CELLS), index.nlist)
-        # Equal texts in other words have equal similarities: any of them will do.
-        recall = float((index.search(sample, k)[0] >= least - 1e-6).mean())
     del whole
-    note = f"approximate search: {index.nprobe} of {index.nlist} cells, recall {recall:.3f} on {len(sample):,} texts"
-    parts = (index.search(part, k) for part in _parts(vectors))
-    return Neighbours(np.concatenate([_sorted(-alike, places) for alike, places in parts]), recall, note)
-
-
-def _make_cells(faiss: Any, vectors: Vectors) -> Any:  # noqa: ANN401 - as above
-    cells = int(4 * np.sqrt(len(vectors)))
-    index = faiss.index_factory(vectors.shape[1], f"IVF{cells},Flat", faiss.METRIC_INNER_PRODUCT)
-    index.cp.niter, index.cp.max_points_per_centroid, index.cp.spherical = 10, 64, True
-    index.train(vectors)
-    index.add(vectors)
-    return index
+    wide, recall = FEWEST_CELLS, 0.0
+    while recall < ENOUGH and wide < cells.n:
+        wide = min(math.ceil(wide * MORE_CELLS), cells.n)
+        # Equal texts in other words have equal similarities: any of them will do.
+        recall = float((cells.search(sample, k, wide).alike >= least - 1e-6).mean())
+    note = f"approximate search: {wide} of {cells.n} cells, recall {recall:.3f} on {len(sample):,} texts"
+    found = cells.search(vectors, k, wide)
+    return Neighbours(_sorted(-found.alike, found.places), recall, note)
 
 
 def _sorted(distances: NDArray[Any], places: NDArray[Any]) -> Places:
