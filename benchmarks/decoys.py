@@ -1,4 +1,4 @@
-"""Time the drawing of decoys as questions grow in number, and WordNet similarities against NLTK.
+"""Time the drawing of decoys as questions grow in number, the search of cells against faiss, WordNet against NLTK.
 
     python benchmarks/decoys.py [--quick]
 
@@ -24,6 +24,7 @@ import polars as pl
 
 from eyechart.audits.decoys.recipes import Recipe, draw_decoys
 from eyechart.dataset import Dataset, Images
+from eyechart.neighbours import make_vectors
 from eyechart.wordnet import Taxonomy
 from eyechart.wordnet.similarity import compare_senses
 
@@ -34,6 +35,8 @@ MIXTURE = pl.Array(pl.String, 10)
 QUESTIONS_AN_IMAGE = 5
 WORDNET = Path("/usr/share/wordnet")
 PAIRS = 20_000
+SEARCHED, NEAR, WIDE = 20_000, 51, 232  # questions, neighbours and cells in the comparison with faiss
+ROUNDING = 1e-5
 
 
 def make(n: int) -> Dataset:
@@ -79,6 +82,29 @@ def time_drawing(n: str, drawing: str) -> dict[str, float]:
     return found | {"mb": peak_mb()}
 
 
+def time_search(n: str) -> dict[str, float]:
+    """Search the same cells for the same questions, by us and by faiss."""
+    import faiss
+
+    from eyechart.neighbours.cells import make_cells
+
+    texts = make(int(n)).examples["question"].unique(maintain_order=True)
+    vectors = make_vectors(texts.str.split(" "), "corpus")
+    cells, asked = make_cells(faiss, vectors), vectors[:SEARCHED]
+    cells.search(asked[:10], NEAR, WIDE)  # loads the kernel
+    start = time.perf_counter()
+    ours = cells.search(asked, NEAR, WIDE)
+    quick = time.perf_counter() - start
+    index = faiss.IndexIVFFlat(cells.centres, vectors.shape[1], cells.n, faiss.METRIC_INNER_PRODUCT)
+    index.add(vectors)
+    index.nprobe = WIDE
+    start = time.perf_counter()
+    theirs, _ = index.search(asked, NEAR)
+    slow = time.perf_counter() - start
+    different = np.abs(-np.sort(-ours.alike) - theirs) > ROUNDING
+    return {"quick": quick, "slow": slow, "different": int(different.sum())}
+
+
 def peak_mb() -> float:
     """Read the most memory this process has had; getrusage would count its parent's."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
@@ -120,7 +146,7 @@ def lay_out(root: Path) -> Path:
     return folder
 
 
-TASKS = {"draw": time_drawing, "wordnet": time_wordnet}
+TASKS = {"draw": time_drawing, "search": time_search, "wordnet": time_wordnet}
 
 
 def measure(task: str, *words: str) -> dict[str, float]:
@@ -156,7 +182,12 @@ def main() -> None:
     if options.task:
         print(json.dumps(TASKS[options.task](*options.words)))
         return
-    print_drawing(tuple(n for n in SIZES if n <= QUICK or not options.quick))
+    sizes = tuple(n for n in SIZES if n <= QUICK or not options.quick)
+    print_drawing(sizes)
+    found = measure("search", str(sizes[-1]))
+    print(f"\n{SEARCHED:,} of {sizes[-1]:,} questions in {WIDE} cells: {found['quick']:.1f} s, ", end="")
+    print(f"faiss {found['slow']:.1f} s, ", end="")
+    print(f"{found['slow'] / found['quick']:.1f} times as long; {found['different']} similarities differ")
     if (WORDNET / "data.noun").is_file():
         found = measure("wordnet")
         print(f"\n{PAIRS:,} pairs of nouns: {found['quick']:.4f} s, NLTK {found['slow']:.2f} s, ", end="")
