@@ -14,6 +14,7 @@ ColumnKind = Literal["text", "share", "number", "count"]
 DrawingKind = ViewKind | Literal["intervals"]  # intervals: differences around 0
 
 MOST_ROWS = 60  # a page is for reading; whole tables lie in the run folder
+MOST_CELLS = 400  # of a matrix
 MOST_POINTS = 2000
 BINS = 20
 VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
@@ -122,7 +123,7 @@ def _arrange(table: pl.DataFrame, view: View) -> _Shown:
     if view.kind == "scatter":
         kept = table.gather_every(max(1, math.ceil(table.height / MOST_POINTS)))
     else:
-        kept = table.head(MOST_ROWS)
+        kept = table.head(MOST_CELLS if view.kind == "matrix" else MOST_ROWS)
     return _Shown(view.kind, kept, roles, table.height - kept.height)
 
 

@@ -317,3 +317,14 @@ def test_anything_becomes_plain() -> None:
     odd = {1: (float("inf"), pl.Series([1.5, None]), dt.date(2020, 1, 2)), "b": True}
 
     assert plain(odd) == {"1": [None, [1.5, None], "2020-01-02"], "b": True}
+
+
+def test_a_matrix_of_nine_by_nine_is_shown_whole(kinds: Result) -> None:
+    """Figure 5 of VQA-VS has 81 cells, more than a page has rows of a table."""
+    names = [f"set {at}" for at in range(9)]
+    table = pl.DataFrame({"of": [one for one in names for _ in names], "with": names * 9, "share": [0.5] * 81})
+    held = replace(kinds, tables=kinds.tables | {"overlap": table})
+
+    found = prepare(held, View("matrix", "overlap", "", "", {"x": "with", "y": "of", "color": "share"}))
+
+    assert (len(found.rows), found.left_out) == (81, 0)
