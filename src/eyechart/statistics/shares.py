@@ -23,7 +23,7 @@ def shares(
 ) -> pl.DataFrame:
     """Estimate the share of each value within each group: what `mean` gives of flags, for all values at once.
 
-    Columns: those of `within`, the value, n (rows that have it), of (rows of the group), share, low, high.
+    Columns: those of `within`, the value, hits (rows that have it), n (rows of the group), share, low, high.
     """
     check_share("level", level)
     groups = [pl.col(each) for each in within] or [pl.lit(0).alias("everything")]
@@ -31,7 +31,7 @@ def shares(
     found = _moments(counted)
     low, high, _ = intervals(found, level, "scores")
     numbers = {"share": found.mean, "low": low, "high": high}
-    columns = [*within, value, "n", "of"]
+    columns = [*within, value, "hits", "n"]
     return counted.with_columns(pl.Series(name, each) for name, each in numbers.items()).select(*columns, *numbers)
 
 
@@ -42,9 +42,9 @@ def _count(rows: pl.DataFrame, value: str) -> pl.DataFrame:
     unit = [*groups, "cluster", ALONE]
     cells = rows.with_columns(alone).group_by(*unit, value).agg(k=pl.len().cast(pl.Int64))
     sizes = cells.group_by(unit).agg(m=pl.col("k").sum())
-    whole = sizes.group_by(groups).agg(of=pl.col("m").sum(), clusters=pl.len().cast(pl.Int64), mm=_dot("m", "m"))
+    whole = sizes.group_by(groups).agg(n=pl.col("m").sum(), clusters=pl.len().cast(pl.Int64), mm=_dot("m", "m"))
     sums = cells.join(sizes, on=unit, nulls_equal=True, validate="m:1").group_by(*groups, value)
-    found = sums.agg(n=pl.col("k").sum(), kk=_dot("k", "k"), km=_dot("k", "m"))
+    found = sums.agg(hits=pl.col("k").sum(), kk=_dot("k", "k"), km=_dot("k", "m"))
     return found.join(whole, on=groups, nulls_equal=True, validate="m:1").sort(*groups, value, nulls_last=True)
 
 
@@ -53,11 +53,12 @@ def _dot(one: str, other: str) -> pl.Expr:
 
 
 def _moments(counted: pl.DataFrame) -> Moments:
-    kk, km, mm, n, of, clusters = (counted[name].to_numpy() for name in ("kk", "km", "mm", "n", "of", "clusters"))
+    kk, km, mm, clusters = (counted[name].to_numpy() for name in ("kk", "km", "mm", "clusters"))
+    k, n = (counted[name].to_numpy() for name in ("hits", "n"))
     # Whole numbers of any size: clusters that all have the same share leave exactly 0.
-    hits, rows = n.astype(object), of.astype(object)
+    hits, rows = k.astype(object), n.astype(object)
     off = np.asarray((kk * rows**2 - 2 * hits * rows * km + hits**2 * mm) / rows**2, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        se = np.sqrt(off * clusters / (clusters - 1)) / of
-    share, every = n / of, np.ones(counted.height, np.bool_)
-    return Moments(of, clusters, share, se, share, whole=every, flat=off == 0, bounded=every)
+        se = np.sqrt(off * clusters / (clusters - 1)) / n
+    share, every = k / n, np.ones(counted.height, np.bool_)
+    return Moments(n, clusters, share, se, share, whole=every, flat=off == 0, bounded=every)

@@ -24,7 +24,7 @@ def test_a_share_is_the_mean_of_its_flags(rows: list[tuple[str, str | None, int 
         part = table.filter(pl.col("group") == row["group"])
         flags = part.select(pl.col("answer").eq_missing(pl.lit(row["answer"], pl.String)).cast(pl.Float64)).to_series()
         truth = mean(flags, part["cluster"])
-        assert (row["n"], row["of"]) == (int(flags.sum()), truth.n)
+        assert (row["hits"], row["n"]) == (int(flags.sum()), truth.n)
         np.testing.assert_allclose(
             [row["share"], row["low"], row["high"]], [truth.value, truth.low, truth.high], rtol=1e-9, atol=1e-12
         )
@@ -43,7 +43,7 @@ def test_the_order_of_rows_changes_no_bit(rows: list[tuple[str, str | None, int 
 def test_without_groups_the_whole_table_is_one() -> None:
     table = pl.DataFrame({"answer": list("aab"), "cluster": [1, 2, 3]})
 
-    assert shares(table, "answer").select("answer", "n", "of").rows() == [("a", 2, 3), ("b", 1, 3)]
+    assert shares(table, "answer").select("answer", "hits", "n").rows() == [("a", 2, 3), ("b", 1, 3)]
 
 
 def test_no_rows_have_no_shares() -> None:
@@ -51,7 +51,7 @@ def test_no_rows_have_no_shares() -> None:
 
     found = shares(table, "answer")
 
-    assert found.columns == ["answer", "n", "of", "share", "low", "high"]
+    assert found.columns == ["answer", "hits", "n", "share", "low", "high"]
     assert found.is_empty()
 
 

@@ -31,7 +31,7 @@ def label_sentiment(column: str | None, data: Dataset, judged: Dataset) -> dict[
     labels = judged.examples.select("id", judged.clusters().alias("cluster"), pl.col("answer").alias("label"))
     felt = feelings(column, data, judged).join(labels, on="id", validate="1:1").drop_nulls()
     table = shares(felt, "label", ["sentiment"])
-    return {"sentiment": table.sort("sentiment", "n", "label", descending=[False, True, False])}
+    return {"sentiment": table.sort("sentiment", "hits", "label", descending=[False, True, False])}
 
 
 def feelings(column: str, data: Dataset, judged: Dataset) -> pl.DataFrame:
@@ -49,20 +49,19 @@ def answer_proportions(rows: pl.DataFrame, said: pl.DataFrame, data: Dataset, sc
     asked = data.examples.select("id", data.clusters().alias("cluster"), "answer", first_words(1).alias("token"))
     here = rows.select("id", score).join(asked, on="id", validate="1:1").join(said, on="id", how="left", validate="1:1")
     low = _least_perceived(here.drop_nulls(["token", score]), score)
+    usual = _usual(here.join(low, on="token", how="semi"))
     learned = asked.filter(data.examples["split"] == split) if split in data.splits() else asked.clear()
-    parts = {
-        "predicted": _shares(here, "said"),
-        "judged": _shares(here, "answer"),
-        "train": _shares(learned, "answer"),
-    }
-    usual = parts["judged"].sort("n", "answer", descending=[True, False]).group_by("token", maintain_order=True)
-    shown = low.join(usual.head(ANSWERS).select("token", "answer"), on="token")
-    for name, part in parts.items():
-        columns = {"share": name, **{each: f"{name} {each}" for each in ("low", "high", "n", "of")}}
-        shown = shown.join(part.rename(columns), on=["token", "answer"], how="left", validate="1:1")
-    counts = pl.col([f"{name} n" for name in parts]).fill_null(0)
-    never = pl.col(list(parts)).fill_null(0.0)
-    return shown.with_columns(counts, never).sort("perception", "token", "judged n", descending=[False, False, True])
+    shown = low.join(usual, on="token")
+    for name, rows_of, column in (
+        ("predicted", here, "said"),
+        ("judged", here, "answer"),
+        ("train", learned, "answer"),
+    ):
+        part = _shares(rows_of.select("token", "cluster", pl.col(column).alias("given")).drop_nulls(), usual)
+        named = {"value": name, **{each: f"{name} {each}" for each in ("low", "high", "n")}}
+        found = part.rename(named).select("token", "answer", *named.values())
+        shown = shown.join(found, on=["token", "answer"], how="left", validate="1:1")
+    return shown.sort("perception", "token", "judged", "answer", descending=[False, False, True, False])
 
 
 def _least_perceived(rows: pl.DataFrame, score: str) -> pl.DataFrame:
@@ -72,6 +71,15 @@ def _least_perceived(rows: pl.DataFrame, score: str) -> pl.DataFrame:
     return found.rename(named).select("token", *named.values()).sort("perception", "token").head(TOKENS)
 
 
-def _shares(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    named = table.select("token", "cluster", pl.col(column).alias("answer")).drop_nulls()
-    return shares(named, "answer", ["token"])
+def _usual(rows: pl.DataFrame) -> pl.DataFrame:
+    """List the most frequent references of each first word."""
+    counted = rows.drop_nulls("answer").group_by("token", "answer").agg(pl.len().alias("n"))
+    order = counted.sort("token", "n", "answer", descending=[False, True, False])
+    return order.group_by("token", maintain_order=True).head(ANSWERS).select("token", "answer")
+
+
+def _shares(rows: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
+    """Measure how often each usual answer is given, never included."""
+    pairs = rows.join(usual, on="token")
+    hits = pairs.with_columns((pl.col("given") == pl.col("answer")).cast(pl.Float64).alias("hit"))
+    return mean_by(hits, "hit", ["token", "answer"], "cluster")

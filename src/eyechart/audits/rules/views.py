@@ -62,7 +62,7 @@ def answers_table(labelled: pl.DataFrame) -> pl.DataFrame:
 def types_table(labelled: pl.DataFrame, column: str) -> pl.DataFrame:
     """Count the types of questions or answers in each subset (Fig. 7, 8)."""
     named = labelled.with_columns(pl.col(column).fill_null("(none)"))
-    total = pl.col("n").sum().over(column)
+    total = pl.col("hits").sum().over(column)
     return shares(named, column, ["subset"]).sort(total, column, "subset", descending=[True, False, False])
 
 

@@ -187,7 +187,7 @@ def test_sufficiency_and_comprehensiveness_follow_the_probabilities(scored: Resu
         [0.9] * int(rows["grounded"].sum())
     )
     assert rows.filter(pl.col("grounded") == 0)["comprehensiveness"].abs().max() == 0
-    quadrants = scored.tables["quadrants"].select("sufficiency_class", "comprehensiveness_class", "n").rows()
+    quadrants = scored.tables["quadrants"].select("sufficiency_class", "comprehensiveness_class", "hits").rows()
     assert quadrants == [
         ("best", "best", int(rows["grounded"].sum())),
         ("best", "worst", int(rows["not_grounded"].sum())),

@@ -224,7 +224,8 @@ def test_proportions_set_predictions_beside_judged_and_train_answers() -> None:
     can = result.tables["proportions"].filter((pl.col("token") == "can") & (pl.col("answer") == "no"))
 
     assert can.select("predicted", "judged", "train").row(0) == (0.0, 1.0, 0.0)
-    assert can.select("judged n", "train n", "examples").row(0) == (50, 0, 50)
+    assert can.select("judged n", "train n", "examples").row(0) == (50, 50, 50)
+    assert can["predicted low"][0] == 0 < can["predicted high"][0] < 0.1, "never said, yet with an interval"
 
 
 def test_sentiment_is_set_against_the_label() -> None:
