@@ -1,8 +1,8 @@
 """Show what the default plan of the perception audit costs and whether its intervals hold.
 
-    python benchmarks/perception.py [--repeats 500]
+    python benchmarks/perception.py [--repeats 500] [--worlds 10]
 
-Widths: the default plan (4 draws an example) and the paper's protocol (5 draws, 5 repeats) on the same world, by model.
+Widths: the default plan (4 draws an example) and the paper's protocol (5 draws, 5 repeats) in the same worlds.
 Coverage: many small worlds, each audited with the default plan; the truth is that of the mixture's members in a world
 of 20,000 images, in their shares. Everything runs in memory.
 """
@@ -18,7 +18,7 @@ from eyechart import Dataset
 from eyechart.audits.perception import PerceptionAudit
 from eyechart.engines.local import Local
 from eyechart.models import load
-from eyechart.models.asking import ask
+from eyechart.models.asking import Answering, ask
 from eyechart.predictions import Predictions
 from eyechart.result import Result
 
@@ -40,32 +40,44 @@ MODALITIES = ("image", "question")
 
 def run(audit: PerceptionAudit, data: Dataset, model: str) -> tuple[Result, int]:
     """Audit a model without touching the disk, and count the probes."""
-    study, engine, answerer = audit.study(data, Local()), Local(), load(f"world:{model}")
+    study, engine = audit.study(data, Local()), Local()
+    step = Answering(load(f"world:{model}"), data.images)
     probes = [part for _, part in audit.probe(data, study)]
-    answers = pl.concat(batch for part in probes for batch in ask(answerer, part, data, engine, 100_000))
+    answers = pl.concat(batch for part in probes for batch in ask(step, part, data, engine, 100_000))
     judged = audit.judge(data, study, Predictions(model, answers), engine)
     return judged, sum(part.height for part in probes)
 
 
-def show_widths() -> None:
-    """Print calls and interval widths of both plans."""
-    data = eyechart.read("world", seed=5, images=1000)
+def show_widths(worlds: int) -> None:
+    """Print calls and interval widths of both plans, each the mean over several worlds."""
+    data = [eyechart.read("world", seed=seed, images=1000) for seed in range(5, 5 + worlds)]
     print(
         "| model | score | default: calls, width | 5 x 5: calls, width | calls | width | draws' share of the variance |"
     )
     print("|---|---|---|---|---|---|---|")
     for model in MODELS:
-        ours, calls = run(PerceptionAudit(), data, model)
-        theirs, most = run(PerceptionAudit(draws=5, repeats=5), data, model)
+        found = [compare_plans(each, model) for each in data]
         for name in MODALITIES:
-            one, other = (result.measure("perception", name) for result in (ours, theirs))
-            widths = [100 * (each.high - each.low) for each in (one, other)]
-            errors = ours.tables["errors"].row(by_predicate=pl.col("removed") == name, named=True)
-            share = (errors["draws_se"] / errors["se"]) ** 2 if errors["se"] else 0.0
+            value, calls, width, most, widest, share = np.mean([each[name] for each in found], axis=0)
             print(
-                f"| `{model}` | {name} {100 * one.value:.1f} | {calls:,}, {widths[0]:.2f} | {most:,}, {widths[1]:.2f} "
-                f"| {calls / most:.3f} | {widths[0] / widths[1]:.3f} | {share:.2f} |"
+                f"| `{model}` | {name} {value:.1f} | {calls:,.0f}, {width:.2f} | {most:,.0f}, {widest:.2f} "
+                f"| {calls / most:.3f} | {width / widest:.3f} | {share:.2f} |",
+                flush=True,
             )
+
+
+def compare_plans(data: Dataset, model: str) -> dict[str, tuple[float, ...]]:
+    """Judge by both plans: of each score its value, then calls and width of both, and the share of draws."""
+    ours, calls = run(PerceptionAudit(), data, model)
+    theirs, most = run(PerceptionAudit(draws=5, repeats=5), data, model)
+    found = {}
+    for name in MODALITIES:
+        one, other = (result.measure("perception", name) for result in (ours, theirs))
+        width, widest = (100 * (each.high - each.low) for each in (one, other))
+        errors = ours.tables["errors"].row(by_predicate=pl.col("removed") == name, named=True)
+        share = (errors["draws_se"] / errors["se"]) ** 2 if errors["se"] else 0.0
+        found[name] = (100 * one.value, calls, width, most, widest, share)
+    return found
 
 
 def find_truth(shares: dict[str, float]) -> dict[str, float]:
@@ -103,10 +115,11 @@ def show_coverage(repeats: int) -> None:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=500)
+    parser.add_argument("--repeats", type=int, default=500, help="small worlds, for coverage")
+    parser.add_argument("--worlds", type=int, default=10, help="worlds of 1,000 images, for widths")
     arguments = parser.parse_args()
     began = time.perf_counter()
-    show_widths()
+    show_widths(arguments.worlds)
     print()
     if arguments.repeats:
         show_coverage(arguments.repeats)

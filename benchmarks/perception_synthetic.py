@@ -20,7 +20,7 @@ import polars as pl
 from eyechart import Dataset, Images
 from eyechart.audits.perception import PerceptionAudit
 from eyechart.engines.local import Local
-from eyechart.models.asking import ask
+from eyechart.models.asking import Answering, ask
 from eyechart.predictions import Predictions
 
 SIZES = {"a": 2000, "b": 1000, "c": 100}
@@ -138,7 +138,8 @@ def measure(kind: str, spread: float, repeats: int, n_train: int = 1000) -> list
         sample = make_sample(spread, n_train + 1000, 100 * seed + round(10 * spread))
         data, model = make_dataset(sample, n_train), fit(kind, sample, n_train)
         study = audit.study(data, Local())
-        answers = [part for _, probes in audit.probe(data, study) for part in ask(model, probes, data, Local(), 5000)]
+        step = Answering(model, data.images)
+        answers = [part for _, probes in audit.probe(data, study) for part in ask(step, probes, data, Local(), 5000)]
         result = audit.judge(data, study, Predictions(kind, pl.concat(answers)), Local())
         scores = [result.measure("perception", name).value for name in SIZES]
         ends = [result.measure(name, "plain").value for name in ("accuracy", "majority")]

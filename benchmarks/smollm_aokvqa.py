@@ -19,8 +19,9 @@ import polars as pl
 
 import eyechart
 from eyechart.audits import make_audit
+from eyechart.interview import Asking
 from eyechart.layout import Layout
-from eyechart.run import Asking, Run
+from eyechart.run import Run
 
 WAYS = {
     "letter, as written": "prompt=choice,max_new_tokens=16",
