@@ -61,24 +61,35 @@ def source(modality: str) -> str:
     return f"{modality}_from"
 
 
+class Filler:
+    """Put the content in the place of the keys; where it lies is looked up once for all probes."""
+
+    def __init__(self, probes: pl.DataFrame, data: Dataset) -> None:
+        self._shown = probes.select("id", "condition", "probe", *(name for name in EDITS if name in probes.columns))
+        self._examples = data.examples
+        sources = {name: source(name) for name in data.modalities}
+        if _has_several(data):
+            sources[SEVERAL] = source("image")
+        if "choices" not in self._shown.columns and "choices" in data.columns:
+            sources["choices"] = "id"
+        numbered = self._examples.select("id", pl.int_range(pl.len(), dtype=pl.UInt32).alias("content"))
+        places = {column: _join(probes[column], numbered) for column in set(sources.values())}
+        self._places = {name: places[column] for name, column in sources.items()}
+
+    def fill(self, start: int = 0, n: int | None = None) -> pl.DataFrame:
+        """Give n probes from one on, or all of them, what a model is handed."""
+        return self._shown.slice(start, n).with_columns(
+            self._examples[name].gather(places.slice(start, n)).alias(name) for name, places in self._places.items()
+        )
+
+
 def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
     """Put the content in the place of the keys: what a model is handed."""
-    shown = probes.select("id", "condition", "probe", *(name for name in EDITS if name in probes.columns))
-    for modality in data.modalities:
-        shown = shown.with_columns(_look_up(probes[source(modality)], data, modality))
-    if _has_several(data):
-        shown = shown.with_columns(_look_up(probes[source("image")], data, SEVERAL))
-    if "choices" not in shown.columns and "choices" in data.columns:
-        shown = shown.with_columns(_look_up(probes["id"], data, "choices"))
-    return shown
+    return Filler(probes, data).fill()
 
 
 def _has_several(data: Dataset) -> bool:
     return "image" in data.modalities and data.columns.get(SEVERAL) == pl.List(pl.String)
-
-
-def _look_up(ids: pl.Series, data: Dataset, column: str) -> pl.Series:
-    return _join(ids, data.examples.select("id", pl.col(column).alias("content"))).alias(column)
 
 
 def _join(ids: pl.Series, contents: pl.DataFrame) -> pl.Series:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from eyechart.dataset import Dataset, Images
-from eyechart.probes import Prober, fill
+from eyechart.probes import Filler, Prober, fill
 from eyechart.tables import BOX
 
 
@@ -27,6 +27,19 @@ def test_a_donor_lends_one_modality_and_not_the_other(tiny: Dataset) -> None:
 
     assert shown["image"].to_list() == ["d", None]
     assert shown["question"].to_list() == ["what color is it?", "is it big?"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 100])
+def test_filled_part_by_part_is_filled_at_once(tiny: Dataset, size: int) -> None:
+    data = replace(tiny, examples=tiny.examples.with_columns(choices=pl.concat_list("answer", "question_type")))
+    donors = pl.DataFrame({"id": data.examples["id"], "image_from": data.examples["id"].shift(3)})
+    probes = Prober(data).complete(donors, "image#0")
+    filler = Filler(probes, data)
+
+    parts = pl.concat([filler.fill(at, size) for at in range(0, 8, size)])
+
+    assert parts.equals(fill(probes, data))
+    assert parts["image"].to_list() == [None, None, None, "a", "a", "b", "b", "c"]
 
 
 def test_the_hash_follows_the_content_and_nothing_else(tiny: Dataset) -> None:

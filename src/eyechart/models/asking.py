@@ -14,7 +14,7 @@ import polars as pl
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import EyechartError, ModelError
 from eyechart.predictions import tidy
-from eyechart.probes import fill
+from eyechart.probes import Filler
 from eyechart.progress import Advance
 from eyechart.protocols import Engine, Foreseeing, Model, Stocked, Where
 from eyechart.tables import ANSWERS, empty
@@ -108,11 +108,10 @@ def ask(step: Answering, probes: pl.DataFrame, data: Dataset, engine: Engine, ba
 
 
 def _batches(probes: pl.DataFrame, data: Dataset, batch: int) -> Iterator[pl.DataFrame]:
-    # Content is looked up for many batches at once: the look-up costs as much for one probe as for thousands.
-    block = batch * max(1, 16_384 // batch)
+    block = batch * max(1, 16_384 // batch)  # filled at once: small batches would cost more than their content
+    filler = Filler(probes, data)
     for at in range(0, probes.height, block):
-        filled = fill(probes[at : at + block], data)
-        yield from filled.iter_slices(batch)
+        yield from filler.fill(at, block).iter_slices(batch)
 
 
 def foresee(

@@ -17,7 +17,7 @@ from eyechart.layout import Layout
 from eyechart.models.prompted import show
 from eyechart.models.prompts import Template, choose_template
 from eyechart.pictures import Picture
-from eyechart.probes import fill
+from eyechart.probes import Filler
 from eyechart.progress import tracked
 
 PICTURES = "pictures"
@@ -60,13 +60,13 @@ def _gather(run: Layout, pictures: Path, template: Template) -> Iterator[Asked]:
     for condition in run.conditions():
         probes = run.probes(condition).sort("id")
         with tracked(f"writing {condition}", probes.height) as advance:
-            parts = []
-            for part in probes.iter_slices(_AT_ONCE):
-                filled = fill(part, run.data)
+            parts, filler = [], Filler(probes, run.data)
+            for at in range(0, probes.height, _AT_ONCE):
+                filled = filler.fill(at, _AT_ONCE)
                 shown = show(filled, run.data.images, template)
                 paths = [None if each is None else _keep(each, pictures) for each in shown.pictures]
                 parts.append(filled.select("id").with_columns(_text("prompt", shown.prompts), _text("picture", paths)))
-                advance(part.height)
+                advance(filled.height)
         yield Asked(condition, _name(condition), pl.concat(parts))
 
 
