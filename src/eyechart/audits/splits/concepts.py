@@ -33,6 +33,11 @@ class Choices(NamedTuple):
     order: str
     missing: str
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Name what is counted beside the candidates; there are many of them, so no more than is needed."""
+        return ("answer", "counted") if self.telling == "own" else ("answer", "counted", "kind")
+
 
 class Labelled(NamedTuple):
     """A text column for each concept, in the order of the examples, and what the reader should know."""
@@ -56,7 +61,7 @@ def label_examples(
         asked = numbered.with_columns(examples["question"])
         found |= _pairs(WORDS, choose(asked, ListWords(choices), choices.ties, engine), examples.height, choices)
     if needed & set(OBJECTS):
-        seen = _objects(data).join(numbered, on="row", validate="m:1").sort("row")
+        seen = _objects(data).join(numbered.select("row", *choices.counted), on="row", validate="m:1").sort("row")
         found |= _pairs(OBJECTS, choose(seen, as_listed, choices.ties, engine), examples.height, choices)
     found |= {part: _column(data, part) for part in needed - set(PARTS)}
     table = pl.DataFrame([found[part].alias(part) for part in sorted(needed)])
@@ -103,7 +108,7 @@ class ListWords:
     def __call__(self, asked: pl.DataFrame) -> pl.DataFrame:
         """Give every word the row, the answer and the mark of its question."""
         long = _words(asked, asked["kind"], self.choices)
-        return long.with_columns(asked[name].gather(long["row"]) for name in ("row", "answer", "kind", "counted"))
+        return long.with_columns(asked[name].gather(long["row"]) for name in ("row", *self.choices.counted))
 
 
 def _words(examples: pl.DataFrame, kinds: pl.Series, choices: Choices) -> pl.DataFrame:
