@@ -7,6 +7,8 @@ come first: once they are through, hardly anything in the others is near enough 
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from eyechart.engines.local import Local
 from eyechart.kernels import kernel
+from eyechart.neighbours.blocks import ROW, Places, answer, cut, join
 from eyechart.neighbours.vectors import Vectors
+from eyechart.protocols import Engine
 
-AT_ONCE = 20_000  # vectors of a block
 FIRST = 8  # cells that are searched before the others
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -44,21 +48,50 @@ class Cells(NamedTuple):
         return len(self.starts) - 1
 
     def search(self, asked: Vectors, k: int, wide: int) -> Found:
-        """Find the k nearest in the `wide` nearest cells of each vector."""
-        blocks = [asked[at : at + AT_ONCE] for at in range(0, len(asked), AT_ONCE)]
-        # Each thread multiplies its own matrices: sharing one product among threads would be slower for small cells.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-            parts = list(pool.map(lambda block: self._search_block(block, k, wide), blocks))
-        return Found(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-
-    def _search_block(self, asked: Vectors, k: int, wide: int) -> Found:
-        nearest = self.centres.search(asked, wide)[1].astype(np.int32)
+        """Find the k nearest in the `wide` nearest cells of each vector, on one thread."""
         found = Found(np.full((len(asked), k), -np.inf, np.float32), np.full((len(asked), k), -1, np.int32))
-        for part in (nearest[:, :FIRST], nearest[:, FIRST:]):
-            for cell, rows in by_cell(part):
-                members = self.members[self.starts[cell] : self.starts[cell + 1]]
-                keep_nearest(found.alike, found.places, rows, members, asked[rows] @ self.vectors[members].T)
+        with threadpool_limits(1, "blas"):  # sharing a product among threads would be slower for small cells
+            nearest = self.centres.search(asked, wide)[1].astype(np.int32)
+            for part in (nearest[:, :FIRST], nearest[:, FIRST:]):
+                for cell, rows in by_cell(part):
+                    # A copy, since what other processes share is read-only, which is another type to Numba.
+                    members = self.members[self.starts[cell] : self.starts[cell + 1]].copy()
+                    keep_nearest(found.alike, found.places, rows, members, asked[rows] @ self.vectors[members].T)
         return found
+
+
+@dataclass(frozen=True)
+class CellSearch:
+    """Find the nearest of the cells' own vectors; an index cannot be sent, so each process makes it of the centres."""
+
+    cells: Cells  # without the index
+    centres: Vectors
+    k: int
+    wide: int
+
+    @cached_property
+    def _cells(self) -> Cells:
+        import faiss
+
+        index = faiss.IndexFlatIP(self.centres.shape[1])
+        index.add(self.centres)
+        return self.cells._replace(centres=index)
+
+    def __call__(self, block: pl.DataFrame) -> pl.DataFrame:
+        """Search for the vectors of a block."""
+        found = self._cells.search(self.cells.vectors[block[ROW].to_numpy()], self.k, self.wide)
+        return answer(block, -found.alike, found.places)
+
+
+def search_all(cells: Cells, k: int, wide: int, engine: Engine) -> Places:
+    """Search for all vectors; in this process each thread has a block."""
+    n = len(cells.vectors)
+    step = CellSearch(cells._replace(centres=None), cells.centres.reconstruct_n(0, cells.n), k, wide)
+    if not isinstance(engine, Local):
+        return join(engine.map(step, cut(n)), n, k)
+    # The limit holds for the whole process: the block that is done first must not lift it for the others.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        return join(pool.map(step, cut(n)), n, k)
 
 
 def make_cells(faiss: Any, vectors: Vectors) -> Cells:  # noqa: ANN401 - faiss has no types

@@ -11,18 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.engines.local import Local
 from eyechart.errors import MissingExtraError
+from eyechart.neighbours.blocks import Places, in_order
+from eyechart.neighbours.exact import ExactSearch
 from eyechart.neighbours.on_gpu import search_gpu, torch_with_gpu
 from eyechart.neighbours.vectors import Vectors
+from eyechart.protocols import Engine
 
 EXACT_BELOW = 50_000
 PATIENCE = 200_000  # without faiss, exact search goes so far and no further
 ENOUGH = 0.91  # of the true neighbours of the sample, whose mean strays by less than 0.005
 FEWEST_CELLS, MORE_CELLS = 4, 1.25  # how many are searched at first, and by what factor that grows
 SAMPLE = 1_000
-AT_ONCE = 20_000
-
-Places = NDArray[np.int32]
 
 
 class Neighbours(NamedTuple):
@@ -33,53 +34,44 @@ class Neighbours(NamedTuple):
     note: str
 
 
-def find_nearest(vectors: Vectors, k: int, exact_below: int = EXACT_BELOW) -> Neighbours:
-    """Find the k nearest other rows of each row; rows of zeros are neighbours of none."""
+def find_nearest(vectors: Vectors, k: int, exact_below: int = EXACT_BELOW, engine: Engine | None = None) -> Neighbours:
+    """Find the k nearest other rows of each row, by blocks of rows; rows of zeros are neighbours of none."""
     known = np.flatnonzero(np.any(vectors != 0, axis=1))
     if len(known) < 2:
         return Neighbours(np.full((len(vectors), 0), -1, np.int32), 1.0, "no two texts can be compared")
-    found = _search(np.ascontiguousarray(vectors[known]), min(k, len(known) - 1) + 1, exact_below)
+    k = min(k, len(known) - 1) + 1
+    found = _search(np.ascontiguousarray(vectors[known]), k, exact_below, engine or Local())
     places = np.full((len(vectors), found.places.shape[1] - 1), -1, np.int32)
     places[known] = _without_self(np.where(found.places < 0, -1, known[found.places]), known)
     return found._replace(places=places)
 
 
-def _search(vectors: Vectors, k: int, exact_below: int) -> Neighbours:
+def _search(vectors: Vectors, k: int, exact_below: int, engine: Engine) -> Neighbours:
     if len(vectors) <= exact_below:
-        return Neighbours(_search_exactly(vectors, k), 1.0, "exact search")
+        return Neighbours(ExactSearch(vectors, k).run(engine), 1.0, "exact search")
     if (torch := torch_with_gpu()) is not None:
         alike, places = search_gpu(torch, vectors, k)
-        return Neighbours(_sorted(-alike, places), 1.0, "exact search on a GPU")
+        return Neighbours(in_order(-alike, places), 1.0, "exact search on a GPU")
     try:
         import faiss
     except ImportError:
-        return _search_without_faiss(vectors, k)
-    return _search_cells(faiss, vectors, k)
+        return _search_without_faiss(vectors, k, engine)
+    return _search_cells(faiss, vectors, k, engine)
 
 
-def _search_exactly(vectors: Vectors, k: int) -> Places:
-    """Search all pairs; for unit vectors the nearest by angle are the nearest by distance."""
-    from sklearn.neighbors import NearestNeighbors
-
-    index = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="euclidean").fit(vectors)
-    parts = [index.kneighbors(part) for part in _parts(vectors)]
-    distances, places = (np.concatenate(found) for found in zip(*parts, strict=True))
-    return _sorted(distances, places)
-
-
-def _search_without_faiss(vectors: Vectors, k: int) -> Neighbours:
+def _search_without_faiss(vectors: Vectors, k: int, engine: Engine) -> Neighbours:
     advice = "pip install 'eyechart[neighbours]'"
     if len(vectors) > PATIENCE:
         found = f"{len(vectors):,} distinct texts and no faiss"
         raise MissingExtraError(f"faiss for more than {PATIENCE:,} texts", found, advice)
     note = f"exact search among {len(vectors):,} texts; faster with faiss: {advice}"
-    return Neighbours(_search_exactly(vectors, k), 1.0, note)
+    return Neighbours(ExactSearch(vectors, k).run(engine), 1.0, note)
 
 
-def _search_cells(faiss: Any, vectors: Vectors, k: int) -> Neighbours:  # noqa: ANN401 - faiss has no types
+def _search_cells(faiss: Any, vectors: Vectors, k: int, engine: Engine) -> Neighbours:  # noqa: ANN401 - no types
     """Search the nearest cells, as many as a sample needs."""
     # Numba is loaded with the kernels, so only where they are needed.
-    from eyechart.neighbours.cells import make_cells
+    from eyechart.neighbours.cells import make_cells, search_all
 
     cells = make_cells(faiss, vectors)
     chosen = np.random.default_rng(0).choice(len(vectors), min(SAMPLE, len(vectors)), replace=False)
@@ -94,14 +86,7 @@ def _search_cells(faiss: Any, vectors: Vectors, k: int) -> Neighbours:  # noqa: 
         # Equal texts in other words have equal similarities: any of them will do.
         recall = float((cells.search(sample, k, wide).alike >= least - 1e-6).mean())
     note = f"approximate search: {wide} of {cells.n} cells, recall {recall:.3f} on {len(sample):,} texts"
-    found = cells.search(vectors, k, wide)
-    return Neighbours(_sorted(-found.alike, found.places), recall, note)
-
-
-def _sorted(distances: NDArray[Any], places: NDArray[Any]) -> Places:
-    """Put equally near ones in the order of their numbers; what faiss did not find stays at the end."""
-    order = np.lexsort((places, distances, places < 0), axis=1)
-    return np.take_along_axis(places, order, axis=1).astype(np.int32)
+    return Neighbours(search_all(cells, k, wide, engine), recall, note)
 
 
 def _without_self(places: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -110,7 +95,3 @@ def _without_self(places: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[
     same[~same.any(axis=1), -1] = True
     kept: NDArray[np.int64] = places[~same]
     return kept.reshape(len(places), -1)
-
-
-def _parts(vectors: Vectors) -> list[Vectors]:
-    return [vectors[at : at + AT_ONCE] for at in range(0, len(vectors), AT_ONCE)]

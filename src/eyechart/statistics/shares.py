@@ -38,9 +38,11 @@ def shares(
 def _count(rows: pl.DataFrame, value: str) -> pl.DataFrame:
     """Count by group and value, with the sums over clusters, in the order of groups and values."""
     groups = [name for name in rows.columns if name not in (value, "cluster")]
-    alone = pl.when(pl.col("cluster").is_null()).then(pl.int_range(pl.len())).alias(ALONE)
-    unit = [*groups, "cluster", ALONE]
-    cells = rows.with_columns(alone).group_by(*unit, value).agg(k=pl.len().cast(pl.Int64))
+    unit = [*groups, "cluster"]
+    if rows["cluster"].null_count():
+        rows = rows.with_columns(pl.when(pl.col("cluster").is_null()).then(pl.int_range(pl.len())).alias(ALONE))
+        unit.append(ALONE)
+    cells = rows.group_by(*unit, value).agg(k=pl.len().cast(pl.Int64))
     sizes = cells.group_by(unit).agg(m=pl.col("k").sum())
     whole = sizes.group_by(groups).agg(n=pl.col("m").sum(), clusters=pl.len().cast(pl.Int64), mm=_dot("m", "m"))
     sums = cells.join(sizes, on=unit, nulls_equal=True, validate="m:1").group_by(*groups, value)

@@ -1,13 +1,20 @@
 """Cells hold every vector once, and searching all of them is exact search."""
 
+import pickle
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
-from eyechart.neighbours import cells as room
-from eyechart.neighbours.cells import Cells, by_cell, make_cells
+from eyechart.contract import Backwards
+from eyechart.engines.local import Local
+from eyechart.neighbours import blocks
+from eyechart.neighbours.cells import Cells, CellSearch, by_cell, make_cells, search_all
 from eyechart.neighbours.vectors import unit
+from eyechart.protocols import Engine
 
 faiss = pytest.importorskip("faiss", reason="the extra neighbours is not installed")
 
@@ -31,8 +38,7 @@ def test_every_vector_is_a_member_of_one_cell(cells: Cells) -> None:
 
 
 @pytest.mark.parametrize("wide", [1, 5, 40, 200])
-def test_the_nearest_of_the_searched_cells_are_found(cells: Cells, wide: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "AT_ONCE", 70)  # several blocks, the last one smaller
+def test_the_nearest_of_the_searched_cells_are_found(cells: Cells, wide: int) -> None:
     asked = cells.vectors[:300]
     inside = cells.centres.search(asked, wide)[1]
 
@@ -46,6 +52,30 @@ def test_the_nearest_of_the_searched_cells_are_found(cells: Cells, wide: int, mo
             asked[at] @ cells.vectors[found.places[at][known]].T, found.alike[at][known], atol=1e-6
         )
         assert len(set(found.places[at][known])) == known.sum() == np.isfinite(truth).sum()
+
+
+@pytest.mark.parametrize("engine", [Local(), Backwards()])
+def test_blocks_find_what_one_search_finds(cells: Cells, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By threads here or by an engine that takes the last block first; the last one is smaller."""
+    monkeypatch.setattr(blocks, "AT_ONCE", 70)
+    alike = cells.search(cells.vectors, 9, 12).alike
+
+    found = search_all(cells, 9, 12, engine)
+
+    told = np.einsum("nd,nkd->nk", cells.vectors, cells.vectors[found])
+    np.testing.assert_allclose(told, -np.sort(-alike), atol=1e-6)
+    assert all(len(set(row)) == 9 for row in found.tolist())
+
+
+def test_a_search_that_was_sent_finds_the_same(cells: Cells) -> None:
+    """The index of the centres is made anew where the search is, of arrays that may be read-only there."""
+    step = CellSearch(cells._replace(centres=None), cells.centres.reconstruct_n(0, cells.n), 9, 12)
+    sent = pickle.loads(pickle.dumps(step))  # noqa: S301 - made here
+    for array in (*sent.cells[:3], sent.centres):
+        array.flags.writeable = False
+    block = pl.DataFrame({"row": np.arange(400, 900, dtype=np.int32)})
+
+    assert_frame_equal(sent(block), step(block))
 
 
 @settings(deadline=None)

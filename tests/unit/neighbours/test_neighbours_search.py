@@ -3,15 +3,22 @@
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from threadpoolctl import threadpool_limits
 
+from eyechart.contract import Backwards
+from eyechart.engines.local import Local
 from eyechart.errors import MissingExtraError
-from eyechart.neighbours import find_nearest
+from eyechart.neighbours import blocks, find_nearest
 from eyechart.neighbours import search as room
+from eyechart.neighbours.exact import ExactSearch
 from eyechart.neighbours.on_gpu import search_gpu
 from eyechart.neighbours.vectors import Vectors, unit
+from eyechart.protocols import Engine
 
 
 def made_up(n: int, size: int, seed: int) -> Vectors:
@@ -33,6 +40,27 @@ def test_exact_search_finds_what_brute_force_finds(n: int, k: int, seed: int) ->
 
     assert found.recall == 1.0
     assert np.array_equal(found.places, brute_force(vectors, min(k, n - 1)))
+
+
+@pytest.mark.parametrize("engine", [Local(), Backwards()])
+def test_blocks_find_what_brute_force_finds(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last of them is smaller."""
+    monkeypatch.setattr(blocks, "AT_ONCE", 70)
+    vectors = made_up(300, 6, 2)
+
+    assert np.array_equal(find_nearest(vectors, 7, engine=engine).places, brute_force(vectors, 7))
+
+
+def test_the_number_of_threads_does_not_decide_which_of_equally_near_ones_a_block_finds() -> None:
+    vectors = made_up(900, 4, 5)[np.random.default_rng(5).integers(0, 60, 900)]  # 15 times each, of which 8 are wanted
+    search, block = ExactSearch(vectors, 8), pl.DataFrame({"row": np.arange(900, dtype=np.int32)})
+    found = []
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            found.append(search(block))
+
+    assert_frame_equal(found[0], found[1])
+    assert_frame_equal(found[0], found[2])
 
 
 def test_equally_near_ones_come_in_the_order_of_their_numbers() -> None:

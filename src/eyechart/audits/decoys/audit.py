@@ -75,11 +75,11 @@ class DecoysAudit:
             if getattr(self, name) < least:
                 raise SettingError(f"{name} of at least {least}", str(getattr(self, name)), f"raise {name}")
 
-    def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
+    def study(self, data: Dataset, engine: Engine) -> Result:
         """Diagnose the options of the data, draw decoys, and diagnose the options made of them."""
         from eyechart.audits.decoys.study import study_options
 
-        return study_options(self, data)
+        return study_options(self, data, engine)
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask for the judged examples with every set of options, whole, with parts hidden, and shifted."""
@@ -87,11 +87,11 @@ class DecoysAudit:
 
         return ask(self, data, study)
 
-    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:  # noqa: ARG002
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Measure accuracy by options and by what is visible, and how steady it is when options are shifted."""
         from eyechart.audits.decoys.judge import judge_model
 
-        return judge_model(self, data, study, predictions)
+        return judge_model(self, data, study, predictions, engine)
 
     @property
     def recipe(self) -> Recipe:

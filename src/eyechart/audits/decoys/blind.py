@@ -6,24 +6,22 @@ place of the network of Eq. 1, which is the scorer `mlp`. Examples are scored by
 their image. A control run learns from targets that are drawn at random among the options: it must find nothing.
 """
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from eyechart.audits.decoys.features import SEEN, Matrix, describe, matrix
+from eyechart.audits.decoys.features import SEEN, Matrix, describe
+from eyechart.audits.decoys.lessons import Course, Flags, Floats, Lessons, Scorer
 from eyechart.audits.decoys.picking import pick
 from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
 from eyechart.hashing import combine, hash_text, uniform
+from eyechart.protocols import Engine
 from eyechart.registry import Registry
 
 CONTROL = "control"
 CONTROLLED = "I+Q+A"  # the scorer that sees most is the one that would overfit most
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Scorer = Callable[[Matrix, Flags, Matrix], Floats]  # features and targets to learn from, features to score -> scores
 
 SCORERS: Registry[Scorer] = Registry(
     "scorer",
@@ -31,19 +29,22 @@ SCORERS: Registry[Scorer] = Registry(
 )
 
 
-def score_blindly(offers: pl.DataFrame, data: Dataset, folds: int, seed: int, scorer: str = "logistic") -> pl.DataFrame:
+class Learning(NamedTuple):
+    """In how many parts, by which seed and by what is learned."""
+
+    folds: int
+    seed: int
+    scorer: str = "logistic"
+
+
+def score_blindly(offers: pl.DataFrame, data: Dataset, how: Learning, engine: Engine | None = None) -> pl.DataFrame:
     """Score every option from each kind of information (a column each), cross-validated by `cluster`."""
-    learner = SCORERS.get(scorer)
-    blocks = describe(offers, data)
-    fold = (uniform(hash_text(offers["cluster"], seed)) * folds).astype(np.int64)
-    target = offers["target"].to_numpy()
-    scores = {}
-    for name, seen in SEEN.items():
-        features = matrix(blocks, offers.height, seen)
-        scores[name] = _cross_validate(learner, features, target, fold)
-        if name == CONTROLLED:
-            scores[CONTROL] = _cross_validate(learner, features, drawn_targets(offers, seed), fold)
-    return pl.DataFrame(scores)
+    fold = (uniform(hash_text(offers["cluster"], how.seed)) * how.folds).astype(np.int64)
+    target, drawn = offers["target"].to_numpy(), drawn_targets(offers, how.seed)
+    courses = {name: Course(seen, target) for name, seen in SEEN.items()}
+    courses[CONTROL] = Course(SEEN[CONTROLLED], drawn)
+    lessons = Lessons(SCORERS.get(how.scorer), describe(offers, data), courses, fold)
+    return lessons.run(engine or Local())
 
 
 def solved(offers: pl.DataFrame, scores: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -69,13 +70,3 @@ def logistic(known: Matrix, target: Flags, asked: Matrix) -> Floats:
 
     model = LogisticRegression(C=1.0, solver="liblinear", tol=0.01)
     return np.asarray(model.fit(known, target).decision_function(asked), dtype=np.float64)
-
-
-def _cross_validate(learner: Scorer, features: Matrix, target: Flags, fold: npt.NDArray[np.int64]) -> Floats:
-    """Score each fold by what the others teach; with nothing to learn from all options are alike."""
-    scores = np.zeros(len(target))
-    for each in np.unique(fold):
-        here = fold == each
-        if target[~here].any():
-            scores[here] = learner(features[~here], target[~here], features[here])
-    return scores

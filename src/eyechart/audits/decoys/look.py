@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.audits.decoys.blind import CONTROL, score_blindly, solved
+from eyechart.audits.decoys.blind import CONTROL, Learning, score_blindly, solved
 from eyechart.audits.decoys.cues import follow_cues
 from eyechart.audits.decoys.kinds import kinds_table
 from eyechart.audits.decoys.neutrality import measure_neutrality, usage_table
@@ -14,6 +14,7 @@ from eyechart.audits.decoys.sets import ORIG
 from eyechart.audits.decoys.solving import CHANCE, Solver
 from eyechart.dataset import Dataset
 from eyechart.hashing import hash_text
+from eyechart.protocols import Engine
 
 LEARNED = "learned from {} of other images"
 RANDOM_TARGETS = "learned from targets drawn at random"
@@ -40,12 +41,12 @@ class Look(NamedTuple):
     kinds: pl.DataFrame
 
 
-def look_at(name: str, offers: pl.DataFrame, data: Dataset, how: Looking) -> Look:
+def look_at(name: str, offers: pl.DataFrame, data: Dataset, how: Looking, engine: Engine) -> Look:
     """Try everything on a set; `offers` also has `cluster`, `part`, `image` and `question`."""
     known = offers.select("id", "cluster", "part").unique("id", keep="first", maintain_order=True)
     guess = known.join(chance(offers), on="id", validate="1:1", maintain_order="left")
     sampled = offers.filter(_sampled(offers, how))
-    scores = score_blindly(sampled, data, how.folds, how.seed, how.scorer)
+    scores = score_blindly(sampled, data, Learning(how.folds, how.seed, how.scorer), engine)
     solvers = [*_by_cues(name, offers, guess), *_by_scorers(name, solved(sampled, scores, how.seed), guess)]
     kinds = kinds_table(sampled, scores, how.kinds if name == ORIG else "")
     return Look(offers, guess, solvers, measure_neutrality(offers, how.seed), usage_table(offers), kinds)

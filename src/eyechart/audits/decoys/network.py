@@ -8,8 +8,8 @@ hidden layer is small; in the paper g are means of word vectors and ResNet featu
 
 import numpy as np
 
-from eyechart.audits.decoys.blind import Flags, Floats
 from eyechart.audits.decoys.features import Matrix
+from eyechart.audits.decoys.lessons import Flags, Floats
 from eyechart.errors import MissingExtraError
 
 HIDDEN = 64

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
+from eyechart.protocols import Engine
 
 QOU, IOU, RANDOM = "qou", "iou", "random"
 SOURCES = (QOU, IOU, RANDOM)
@@ -43,9 +45,9 @@ class Drawn(NamedTuple):
     notes: tuple[str, ...]
 
 
-def draw_decoys(data: Dataset, asked: pl.Series, recipe: Recipe) -> Drawn:
+def draw_decoys(data: Dataset, asked: pl.Series, recipe: Recipe, engine: Engine | None = None) -> Drawn:
     """Draw decoys for the examples with the asked ids from the answers of all answered examples."""
     # Numba is loaded with the kernels, so only where something is drawn.
     from eyechart.audits.decoys.drawing.draw import draw
 
-    return draw(data, asked, recipe)
+    return draw(data, asked, recipe, engine or Local())

@@ -24,6 +24,7 @@ from eyechart.audits.decoys.views import study_views
 from eyechart.audits.measuring import measured
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
+from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table
 from eyechart.statistics import mean
 from eyechart.tables import COUNTS, empty
@@ -33,12 +34,12 @@ NO_DECOYS = {"id": pl.String, "source": pl.String, "place": pl.Int64, "decoy": p
 _KEPT = ("cluster", "part", "image", "question")
 
 
-def study_options(audit: DecoysAudit, data: Dataset) -> Result:
+def study_options(audit: DecoysAudit, data: Dataset, engine: Engine) -> Result:
     """Draw decoys, and look at every set of options."""
     parts = divide(data, audit.seed)
-    drawn = _draw(audit, data, parts)
+    drawn = _draw(audit, data, parts, engine)
     how = Looking(audit.folds, audit.most, audit.scorer, audit.kinds, audit.seed)
-    looks = {name: look_at(name, offers, data, how) for name, offers in _offers(audit, parts, drawn).items()}
+    looks = {name: look_at(name, offers, data, how, engine) for name, offers in _offers(audit, parts, drawn).items()}
     found = hold_against_chance(solver for look in looks.values() for solver in look.solvers)
     notes = [*parts.notes, *drawn.notes, *_missing_sets(audit, looks)]
     tables = {
@@ -64,10 +65,10 @@ def study_options(audit: DecoysAudit, data: Dataset) -> Result:
     )
 
 
-def _draw(audit: DecoysAudit, data: Dataset, parts: Parts) -> Drawn:
+def _draw(audit: DecoysAudit, data: Dataset, parts: Parts, engine: Engine) -> Drawn:
     if audit.studied == (ORIG,):
         return Drawn(pl.DataFrame(schema=NO_DECOYS | {"filler": pl.Boolean}), _no_filters(), ())
-    return draw_decoys(data, parts.examples["id"], audit.recipe)
+    return draw_decoys(data, parts.examples["id"], audit.recipe, engine)
 
 
 def _no_filters() -> pl.DataFrame:

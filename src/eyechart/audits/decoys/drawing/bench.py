@@ -17,6 +17,7 @@ from eyechart.dataset import Dataset
 from eyechart.encode.words import question_words
 from eyechart.hashing import combine, hash_text
 from eyechart.neighbours import find_nearest, make_vectors
+from eyechart.protocols import Engine
 
 FILLERS = 100  # the most frequent answers of each kind
 N_PARTS = 3  # neither, learned from, judged
@@ -42,14 +43,15 @@ class Bench(NamedTuple):
     fillers: Fillers
     recipe: Recipe
     notes: tuple[str, ...]
+    engine: Engine
     left_out: int = 0  # of the asked examples, to make neutral options possible
 
 
-def make_bench(data: Dataset, asked: pl.Series, recipe: Recipe) -> Bench:
+def make_bench(data: Dataset, asked: pl.Series, recipe: Recipe, engine: Engine) -> Bench:
     """Put everything into numbers, whatever the order of the examples."""
     examples = data.examples.with_columns(data.clusters().alias("cluster")).sort("id")
     answers = number_answers(examples)
-    questions = _near_questions(examples["question"], recipe)
+    questions = _near_questions(examples["question"], recipe, engine)
     known = know(answers, examples, recipe)
     wanted = _who_asks(examples, answers, questions, asked, recipe.seed)
     judges = Judges(known.lexicon, known.limits, make_memory(len(answers.normals)))
@@ -57,7 +59,7 @@ def make_bench(data: Dataset, asked: pl.Series, recipe: Recipe) -> Bench:
     kinds = _kinds(examples, answers, known.lexicon)
     fillers = _fillers(kinds, parts, answers.reference, neutral=recipe.drawing == NEUTRAL)
     notes = (questions.note, *known.notes)
-    return Bench(examples, answers, questions, judges, wanted, parts, fillers, recipe, notes)
+    return Bench(examples, answers, questions, judges, wanted, parts, fillers, recipe, notes, engine)
 
 
 def ask_fewer(bench: Bench, kept: NDArray[np.bool_]) -> Bench:
@@ -67,12 +69,12 @@ def ask_fewer(bench: Bench, kept: NDArray[np.bool_]) -> Bench:
     return bench._replace(asked=asked, left_out=int((~kept).sum()))
 
 
-def _near_questions(questions: pl.Series, recipe: Recipe) -> Questions:
+def _near_questions(questions: pl.Series, recipe: Recipe, engine: Engine) -> Questions:
     """Find the nearest of each distinct question; marks and case make no difference."""
     words = question_words(pl.col("question")).list.eval(pl.element().filter(pl.element().str.contains(r"\w")))
     texts = questions.to_frame("question").select(words.list.join(" ")).to_series()
     distinct = texts.unique().sort()
-    found = find_nearest(make_vectors(_split(distinct), recipe.similarity), recipe.near)
+    found = find_nearest(make_vectors(_split(distinct), recipe.similarity), recipe.near, engine=engine)
     note = f"{len(distinct):,} distinct questions: {found.note}"
     return Questions(distinct.search_sorted(texts).to_numpy().astype(np.int32), found.places, note)
 

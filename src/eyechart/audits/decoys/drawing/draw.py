@@ -21,8 +21,11 @@ from eyechart.audits.decoys.drawing.greedy import SECOND_LOT, pick
 from eyechart.audits.decoys.drawing.lists import Int32s, Int64s
 from eyechart.audits.decoys.drawing.neutral import answers_of, even_out, even_out_together, order, who_stays
 from eyechart.audits.decoys.drawing.pairs import FILTERS
+from eyechart.audits.decoys.drawing.parted import Collect, collect_parted
 from eyechart.audits.decoys.recipes import IOU, NEAREST, NEUTRAL, QOU, RANDOM, RELEASE, Drawn, Recipe
 from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
+from eyechart.protocols import Engine
 
 RELATIONS = ("target", "other accepted answer", "other decoy")
 FILLING = 24  # candidates to fill up with
@@ -57,9 +60,9 @@ class Similar(NamedTuple):
     found: Candidates
 
 
-def draw(data: Dataset, asked: pl.Series, recipe: Recipe) -> Drawn:
+def draw(data: Dataset, asked: pl.Series, recipe: Recipe, engine: Engine) -> Drawn:
     """Draw for each asked example that has an answer."""
-    bench = make_bench(data, asked, recipe)
+    bench = make_bench(data, asked, recipe, engine)
     with np.errstate(over="ignore"):  # hashes overflow, which compiled kernels do silently
         if recipe.drawing == NEUTRAL and recipe.leave_out:
             bench = _thin(bench)
@@ -101,7 +104,23 @@ def _find_similar(bench: Bench) -> Similar:
     entries = make_entries(pl.Series(numbers), bench.answers.reference, len(nearest))
     own = numbers[bench.asked.rows]
     places = np.concatenate([own[:, None], nearest[own]], axis=1)
-    return Similar(entries, collect(bench.judges, bench.asked, entries, places, bench.recipe.near))
+    return Similar(entries, _collect(bench, entries, places, bench.recipe.near))
+
+
+def _collect(bench: Bench, entries: Entries, places: Int32s, near: int) -> Candidates:
+    """Walk the places of each asked example."""
+    if isinstance(bench.engine, Local):
+        return collect(bench.judges, bench.asked, entries, places, near)
+    step = Collect(bench.judges.lexicon, bench.judges.limits, entries, near, random=False)
+    return collect_parted(step, bench.asked, places, bench.engine)
+
+
+def _collect_random(bench: Bench, entries: Entries, places: Int32s, near: int) -> Candidates:
+    """Draw at random from the place of each asked example."""
+    if isinstance(bench.engine, Local):
+        return collect_random(bench.judges, bench.asked, entries, places, near)
+    step = Collect(bench.judges.lexicon, bench.judges.limits, entries, near, random=True)
+    return collect_parted(step, bench.asked, places[:, None], bench.engine)
 
 
 def _draw_similar(bench: Bench) -> Choice:
@@ -115,7 +134,7 @@ def _draw_on_image(bench: Bench) -> Choice:
     entries = make_entries(images, bench.answers.reference, images.n_unique())
     entries = entries._replace(counts=np.ones_like(entries.counts))
     places = images.to_numpy()[bench.asked.rows][:, None]
-    found = collect(bench.judges, bench.asked, entries, places, bench.recipe.near)
+    found = _collect(bench, entries, places, bench.recipe.near)
     return _choose(bench, IOU, entries, found)
 
 
@@ -123,7 +142,7 @@ def _draw_random(bench: Bench) -> Choice:
     """Take any answers of the same part, each as often as it is a target, which is neutral as it is."""
     entries = make_entries(pl.Series(bench.parts), bench.answers.reference, int(bench.parts.max(initial=0)) + 1)
     places = bench.parts[bench.asked.rows]
-    found = collect_random(bench.judges, bench.asked, entries, places, 4 * bench.recipe.k)
+    found = _collect_random(bench, entries, places, 4 * bench.recipe.k)
     return _choose(bench._replace(recipe=bench.recipe._replace(drawing=NEAREST)), RANDOM, entries, found)
 
 
@@ -144,8 +163,8 @@ def _pool(bench: Bench, entries: Entries, candidates: Int32s, short: NDArray[np.
     """Put frequent answers of the target's kind behind the candidates of those who have too few."""
     places = np.where(short, bench.fillers.places[bench.asked.rows], -1).astype(np.int32)
     # Other lots than those by which answers from anywhere are drawn.
-    asked = bench.asked._replace(lots=bench.asked.lots ^ np.uint64(SECOND_LOT))
-    spare = collect_random(bench.judges, asked, bench.fillers.entries, places, FILLING).entries
+    others = bench._replace(asked=bench.asked._replace(lots=bench.asked.lots ^ np.uint64(SECOND_LOT)))
+    spare = _collect_random(others, bench.fillers.entries, places, FILLING).entries
     behind = np.where(spare < 0, -1, spare + len(entries.answers)).astype(np.int32)
     joined = join_entries(entries, bench.fillers.entries)
     return Pool(joined, len(entries.answers), np.concatenate([candidates, behind], axis=1))
