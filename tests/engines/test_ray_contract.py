@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.audits import AUDITS, make_audit
+from eyechart.audits import AUDITS, keyed, make_audit
+from eyechart.audits.decoys.drawing import parted as drawing
+from eyechart.audits.perception import groups as perception_groups
 from eyechart.audits.splits import groups
 from eyechart.contract import PROMISES, Case, assert_same, check_engine
 from eyechart.dataset import Dataset
@@ -14,6 +16,7 @@ from eyechart.interview import Asking
 from eyechart.layout import Layout
 from eyechart.mining import parted
 from eyechart.models import load
+from eyechart.neighbours import blocks
 from eyechart.readers import read
 from eyechart.run import Run
 
@@ -31,6 +34,10 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(salient_parted, "BLOCK", 50)
     monkeypatch.setattr(groups, "BLOCK", 50)
     monkeypatch.setattr(parted, "BLOCK", 50)
+    monkeypatch.setattr(keyed, "BLOCK", 50)
+    monkeypatch.setattr(perception_groups, "BLOCK", 50)
+    monkeypatch.setattr(drawing, "BLOCK", 50)
+    monkeypatch.setattr(blocks, "AT_ONCE", 50)
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)

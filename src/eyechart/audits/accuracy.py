@@ -69,14 +69,14 @@ class Accuracy:
         """Ask for the judged examples as they are."""
         yield OWN, Prober(data).plain(study.rows["id"])
 
-    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:  # noqa: ARG002
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Score the answers, overall and by group, and compare them with the floor."""
         examples = data.examples.join(study.rows, on="id", validate="1:1")
         how = chosen_score(self.score, examples)
         answered = predictions.beside(examples, OWN)
-        rows = score_rows(answered, how, "floor")
+        rows = score_rows(answered, how, "floor", engine=engine)
         measures = list(_measure(rows, answered.lost, how))
-        groups = [measured_by(data, rows, measures[0], column) for column in self.by] if rows.height else []
+        groups = [measured_by(data, rows, measures[0], column, engine) for column in self.by] if rows.height else []
         return Result(
             audit=self.name,
             subject=predictions.model,
@@ -124,20 +124,20 @@ def _view_by(column: str) -> View:
 
 def _train(data: Dataset, judged: Dataset) -> pl.DataFrame:
     """Take the train split without the judged examples; data without one have nothing to learn from."""
-    examples = data.examples.with_columns(data.clusters().alias("cluster"))
+    wanted = [name for name in ("id", "question_type", "answer") if name in data.columns]
+    examples = data.examples.select(*wanted, data.clusters().alias("cluster"))
     if "train" not in data.splits():
         return examples.clear()
-    return examples.filter(pl.col("split") == "train").join(judged.examples, on="id", how="anti")
+    return examples.filter(data.examples["split"] == "train").join(judged.examples, on="id", how="anti").drop("id")
 
 
 def _with_intervals(majority: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
     """Put beside the share of each usual answer its interval, clustered by image."""
+    key = ["question_type", "answer"]
     every = train.with_columns(pl.lit(EVERY_TYPE).alias("question_type"))
-    typed = train if "question_type" in train.columns else every.clear()
-    wanted = ["question_type", "answer", "cluster"]
-    answers = pl.concat([typed.select(wanted), every.select(wanted)]).drop_nulls(["question_type", "answer"])
-    found = shares(answers, "answer", ["question_type"]).select("question_type", "answer", "low", "high")
-    return majority.join(found, on=["question_type", "answer"], how="left", validate="1:1", maintain_order="left")
+    parts = (each for each in (train, every) if "question_type" in each.columns)
+    found = [shares(each.drop_nulls(key), "answer", ["question_type"]).select(*key, "low", "high") for each in parts]
+    return majority.join(pl.concat(found), on=key, how="left", validate="1:1", maintain_order="left")
 
 
 def _floor(judged: Dataset, majority: pl.DataFrame, how: str) -> pl.DataFrame:

@@ -2,19 +2,22 @@
 
 import polars as pl
 
+from eyechart.audits.keyed import means_by_key, scores
 from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
 from eyechart.errors import SettingError
 from eyechart.predictions import Answered
 from eyechart.probes import OWN
+from eyechart.protocols import Engine
 from eyechart.result import Measure
-from eyechart.scoring import score
-from eyechart.statistics import Difference, Estimate, mean_by
+from eyechart.statistics import Difference, Estimate
 from eyechart.tables import MEASURES, empty
 
 
-def score_rows(answered: Answered, how: str, *kept: str) -> pl.DataFrame:
+def score_rows(answered: Answered, how: str, *kept: str, engine: Engine | None = None) -> pl.DataFrame:
     """Score every draw and average over the draws of an example, keeping its id, cluster and further columns."""
-    scored = answered.table.with_columns(score(answered.table, how).alias("accuracy")).drop_nulls("accuracy")
+    found = scores(answered.table, how, engine or Local())
+    scored = answered.table.with_columns(found.alias("accuracy")).drop_nulls("accuracy")
     return scored.group_by("id", "cluster", *kept, maintain_order=True).agg(pl.col("accuracy").mean())
 
 
@@ -39,11 +42,11 @@ def measured(name: str, found: Estimate | Difference, *, of: str | None, conditi
     )
 
 
-def measured_by(data: Dataset, rows: pl.DataFrame, like: Measure, column: str) -> pl.DataFrame:
+def measured_by(data: Dataset, rows: pl.DataFrame, like: Measure, column: str, engine: Engine) -> pl.DataFrame:
     """Measure what `like` measures for every group of a column of the examples."""
     groups = data.scan(column).select("id", _group_name(data, column)).collect()
     grouped = rows.join(groups, on="id", how="left", validate="1:1")
-    found = mean_by(grouped, str(like.of), ["group"], "cluster")
+    found = means_by_key(grouped, str(like.of), ["group"], engine)
     constant = {"name": like.name, "of": like.of, "condition": like.condition, "by": column, "score": like.score}
     filled = found.with_columns(
         *(pl.lit(value).alias(name) for name, value in constant.items()),

@@ -22,6 +22,7 @@ from eyechart.registry import FILE_MODULE
 # Read by Ray when it is imported.
 _UNTOLD = {"RAY_USAGE_STATS_ENABLED": "0"}  # nobody is told that and how it is used
 _ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of this machine alone listens on loopback only
+_HERE = ("local", "127.0.0.1", "localhost")  # without the setting above Ray looks for these elsewhere, and for ever
 
 
 class Ray:
@@ -32,7 +33,7 @@ class Ray:
 
     def __init__(self, address: str = "local") -> None:
         self.address = address
-        self._ray = load_ray(_UNTOLD | _ALONE if address == "local" else _UNTOLD)
+        self._ray = load_ray(_UNTOLD | _ALONE if address.partition(":")[0] in _HERE else _UNTOLD)
         self._started = not self._ray.is_initialized()
         if self._started:
             connect(self._ray, address)

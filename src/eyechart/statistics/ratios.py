@@ -91,13 +91,14 @@ def _fit(totals: Floats, clusters: int) -> Fit:
 def _draw(products: Floats, draws: int, seed: int) -> Floats:
     """Sum the products over clusters drawn with replacement, a bounded number of draws at a time."""
     generator, count = np.random.default_rng(seed), len(products)
-    block = max(1, CELLS // count)
+    block, columns = max(1, CELLS // count), np.ascontiguousarray(products.T)
     parts = []
     for start in range(0, draws, block):
         here = min(block, draws - start)
         picked = generator.integers(0, count, (here, count)) + count * np.arange(here)[:, None]
         weights = np.bincount(picked.ravel(), minlength=here * count).reshape(here, count)
-        parts.append(weights.astype(np.float64) @ products)
+        # Not by BLAS, whose sums depend on the number of threads in their last bit.
+        parts.append(np.einsum("ij,kj->ik", weights.astype(np.float64), columns))
     return np.concatenate(parts)
 
 

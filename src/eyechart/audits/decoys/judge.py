@@ -15,6 +15,7 @@ from eyechart.audits.decoys.views import judge_views
 from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
 from eyechart.predictions import Answered, Predictions
+from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
 from eyechart.statistics import adjust, mean, paired_difference
 from eyechart.tables import COUNTS, empty
@@ -34,7 +35,7 @@ class Heard(NamedTuple):
     counts: pl.DataFrame
 
 
-def judge_model(audit: DecoysAudit, data: Dataset, study: Result, predictions: Predictions) -> Result:
+def judge_model(audit: DecoysAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
     """Score the answers under every condition and compare them."""
     how = "choice" if audit.score == "auto" else audit.score
     heard = [
@@ -45,7 +46,7 @@ def judge_model(audit: DecoysAudit, data: Dataset, study: Result, predictions: P
     rows = _side_by_side(heard)
     measures = _with_q([*_accuracies(heard, how), *_adds(heard, how), *measure_shifts(rows, how)])
     plain = [one for one in measures if one.name == "accuracy"]
-    groups = [_grouped(data, rows, one, column) for column in audit.by for one in plain]
+    groups = [_grouped(data, rows, one, column, engine) for column in audit.by for one in plain]
     tables = {
         "counts": pl.concat([empty(COUNTS), *(one.counts for one in heard)]),
         "visible": _visible(measures, heard),
@@ -128,8 +129,8 @@ def _with_q(measures: list[Measure]) -> list[Measure]:
     return [one if one.p is None else replace(one, q=float(value)) for one, value in zip(measures, q, strict=True)]
 
 
-def _grouped(data: Dataset, rows: pl.DataFrame, measure: Measure, column: str) -> pl.DataFrame:
-    return measured_by(data, rows.drop_nulls(str(measure.of)), measure, column)
+def _grouped(data: Dataset, rows: pl.DataFrame, measure: Measure, column: str, engine: Engine) -> pl.DataFrame:
+    return measured_by(data, rows.drop_nulls(str(measure.of)), measure, column, engine)
 
 
 def _visible(measures: list[Measure], heard: list[Heard]) -> pl.DataFrame:

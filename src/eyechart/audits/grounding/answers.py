@@ -10,9 +10,10 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.audits.grounding.audit import GroundingAudit
+from eyechart.audits.keyed import scores
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN
-from eyechart.scoring import score
+from eyechart.protocols import Engine
 from eyechart.text import clean_answer, normalize_answer
 
 KEY = ["id", "draw"]
@@ -26,7 +27,9 @@ class Heard(NamedTuple):
     counts: pl.DataFrame
 
 
-def hear(audit: GroundingAudit, predictions: Predictions, asked: dict[str, pl.DataFrame], how: str) -> Heard:
+def hear(
+    audit: GroundingAudit, predictions: Predictions, asked: dict[str, pl.DataFrame], how: str, engine: Engine
+) -> Heard:
     """Gather the answers to the examples that were asked under each condition; `plain` comes first."""
     tables: dict[str, pl.DataFrame] = {}
     counts, lost = [], []
@@ -35,7 +38,7 @@ def hear(audit: GroundingAudit, predictions: Predictions, asked: dict[str, pl.Da
         counts.append(answered.counts)
         lost.append(answered.lost.select("id", "cluster"))
         table = answered.table.with_columns(
-            _said(answered.table, audit.same), score(answered.table, how).alias("right")
+            _said(answered.table, audit.same), scores(answered.table, how, engine).alias("right")
         )
         given = table if condition == OWN else tables[OWN]
         tables[condition] = table.with_columns(chance_of(table, given.select(*KEY, "said"), audit.same))

@@ -79,11 +79,11 @@ class GroundingAudit:
 
         return probe_evidence(self, data, study)
 
-    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:  # noqa: ARG002
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Compare the answers and measure."""
         from eyechart.audits.grounding.judge import judge_model
 
-        return judge_model(self, data, study, predictions)
+        return judge_model(self, data, study, predictions, engine)
 
     def settings(self) -> dict[str, object]:
         """Record the settings."""

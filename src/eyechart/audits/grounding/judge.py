@@ -27,6 +27,7 @@ from eyechart.audits.grounding.study import judged_scene
 from eyechart.audits.grounding.views import judge_tables, judge_views
 from eyechart.dataset import Dataset
 from eyechart.predictions import Predictions
+from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
 from eyechart.tables import COUNTS, empty
@@ -35,12 +36,14 @@ REFERENCES = ("answer", "answers", "choices", "relevance")
 LOST = "not answered usably under each of plain, evidence and rest"
 
 
-def judge_model(audit: GroundingAudit, data: Dataset, study: Result, predictions: Predictions) -> Result:
+def judge_model(
+    audit: GroundingAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine
+) -> Result:
     """Compare the answers under all conditions."""
     scene, relevance = judged_scene(audit, data, study)
     examples = _examples(data, study)
     how = chosen_score(audit.score, examples)
-    heard = hear(audit, predictions, asked_under(audit, examples, scene, relevance), how)
+    heard = hear(audit, predictions, asked_under(audit, examples, scene, relevance), how, engine)
     graded = [text for text in audit.extra if text != WITHOUT]
     matched = match_rankings(heard, scene, relevance)
     rows = question_rows(heard)
@@ -65,7 +68,7 @@ def judge_model(audit: GroundingAudit, data: Dataset, study: Result, predictions
         audit=audit.name,
         subject=predictions.model,
         settings=study.settings,
-        measures=pl.concat([measures_table(measures), *measure_by(data, rows, audit.by, how)]),
+        measures=pl.concat([measures_table(measures), *measure_by(data, rows, audit.by, how, engine)]),
         rows=rows,
         tables=tables,
         views=judge_views(measures, tables, audit.by),

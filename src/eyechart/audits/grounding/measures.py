@@ -14,6 +14,7 @@ from eyechart.audits.grounding.probing import WITHOUT
 from eyechart.audits.measuring import measured, measured_by
 from eyechart.dataset import Dataset
 from eyechart.probes import OWN
+from eyechart.protocols import Engine
 from eyechart.result import Measure
 from eyechart.statistics import mean
 from eyechart.statistics.moments import Kind
@@ -109,12 +110,17 @@ def measure_rankings(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
                 yield from _grouped(_mean(rows.filter(pl.col(by) == group), column, (name, OWN), how), by, group)
 
 
-def measure_by(data: Dataset, rows: pl.DataFrame, columns: tuple[str, ...], how: str) -> list[pl.DataFrame]:
+def measure_by(
+    data: Dataset, rows: pl.DataFrame, columns: tuple[str, ...], how: str, engine: Engine
+) -> list[pl.DataFrame]:
     """Measure grounding, cells and accuracy for every group of columns of the examples."""
     wanted = {"grounded": "grounded", **CELLS, ACCURACIES[OWN]: "accuracy"}
     likes = [like for column, name in wanted.items() for like in _mean(rows, column, (name, OWN), how)]
     return [
-        measured_by(data, rows.drop_nulls(str(like.of)), like, column) for column in columns for like in likes if like.n
+        measured_by(data, rows.drop_nulls(str(like.of)), like, column, engine)
+        for column in columns
+        for like in likes
+        if like.n
     ]
 
 

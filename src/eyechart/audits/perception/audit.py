@@ -85,8 +85,8 @@ class PerceptionAudit:
 
         return write_probes(self, data, study, round)
 
-    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:  # noqa: ARG002
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Measure what is lost without each modality."""
         from eyechart.audits.perception.judge import judge_model
 
-        return judge_model(self, data, study, predictions)
+        return judge_model(self, data, study, predictions, engine)

@@ -15,6 +15,7 @@ import polars as pl
 from eyechart.audits.measuring import count_unscored, score_rows
 from eyechart.audits.perception.removals import Removal
 from eyechart.predictions import Predictions
+from eyechart.protocols import Engine
 from eyechart.scoring import SCORES, score
 from eyechart.statistics import mean, mean_by
 
@@ -38,17 +39,18 @@ class Given(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The examples with their references, how they are scored, and the answers."""
+    """The examples with their references, how they are scored, the answers, and where they are scored."""
 
     examples: pl.DataFrame
     how: str
     predictions: Predictions
+    engine: Engine
 
     def read(self, condition: str, k: int, ids: pl.Series) -> Drawn:
         """Score the answers of one condition to the examples that were asked."""
         asked = self.examples.join(ids.to_frame("id"), on="id", how="semi", maintain_order="left")
         answered = self.predictions.beside(asked, condition)
-        rows = score_rows(answered, self.how)
+        rows = score_rows(answered, self.how, engine=self.engine)
         draw = pl.lit(k).alias("k")
         first = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first().alias("said"))
         return Drawn(

@@ -1,21 +1,27 @@
 """The scores by group, worst first, and the layout of the paper's Table 1."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import polars as pl
 
+from eyechart.audits.keyed import in_order, whole_keys
 from eyechart.audits.perception.bias import feelings, first_words
 from eyechart.audits.perception.measures import Ruler
 from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
 from eyechart.errors import SettingError
-from eyechart.result import Measure
+from eyechart.protocols import Engine
+from eyechart.result import Measure, measures_table
 from eyechart.statistics import adjust
 
 FIRST_WORDS = {"first_word": 1, "first_two_words": 2}
 SENTIMENT = "sentiment"
 LEAST = 5  # examples of a group that is measured
 NONE = "(none)"
+KEY = ("by", "group")  # null and null are all examples
+BLOCK = 4096  # rows of a batch; each is drawn some thousand times
 NAMES = {
     "accuracy without": "without",
     "perception": "P",
@@ -38,15 +44,48 @@ def with_groups(rows: pl.DataFrame, data: Dataset, by: Sequence[str], sentiment:
     return rows
 
 
-def measure_groups(rows: pl.DataFrame, data: Dataset, ruler: Ruler, by: Sequence[str]) -> list[Measure]:
-    """Measure every group of every column; q is corrected for the number of groups."""
-    found = []
+class Found(NamedTuple):
+    """The measures of all examples, and those of the groups."""
+
+    whole: list[Measure]
+    groups: list[Measure]
+
+
+@dataclass(frozen=True)
+class MeasureGroups:
+    """Measure every group of a batch."""
+
+    ruler: Ruler
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Measure one after the other, and name the group with each number."""
+        return measures_table(
+            replace(each, by=by, group=None if by is None else str(group))
+            for (by, group), part in batch.group_by(KEY, maintain_order=True)
+            for each in self.ruler.measure(part)
+        )
+
+
+def measure_all(rows: pl.DataFrame, data: Dataset, ruler: Ruler, by: Sequence[str], engine: Engine) -> Found:
+    """Measure all examples and every group of every column; q is corrected for the number of groups."""
+    if rows.is_empty():
+        return Found([], [])
+    tables = _tables(rows, data, by)
+    local = isinstance(engine, Local)
+    batches = tables if local else (batch for table in tables for batch in whole_keys(table, KEY, BLOCK))
+    found = in_order(MeasureGroups(ruler), batches, engine)
+    measures = [Measure(**row) for row in found.iter_rows(named=True)]
+    groups = [each for each in measures if each.by is not None]
+    return Found([each for each in measures if each.by is None], _corrected(groups))
+
+
+def _tables(rows: pl.DataFrame, data: Dataset, by: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Make the table of all examples, the heaviest first, and one for each column, without the smallest groups."""
+    everything = pl.lit(None, pl.String)
+    yield rows.with_columns(by=everything, group=everything)
     for column in by:
-        named = _grouped(rows, data, column)
-        for (group,), part in named.sort("group", "id").group_by("group", maintain_order=True):
-            if part.height >= LEAST:
-                found += [replace(each, by=column, group=str(group)) for each in ruler.measure(part)]
-    return _corrected(found)
+        named = _grouped(rows, data, column).filter(pl.len().over("group") >= LEAST)
+        yield named.sort("group", "id").with_columns(by=pl.lit(column))
 
 
 def _grouped(rows: pl.DataFrame, data: Dataset, column: str) -> pl.DataFrame:

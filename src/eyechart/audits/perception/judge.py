@@ -21,7 +21,7 @@ from eyechart.audits.perception.drawn import (
 from eyechart.audits.perception.emap import project
 from eyechart.audits.perception.examples import least_perceived, sample_scores
 from eyechart.audits.perception.gallery import seen_table
-from eyechart.audits.perception.groups import groups_table, measure_groups, paper_table, with_groups
+from eyechart.audits.perception.groups import groups_table, measure_all, paper_table, with_groups
 from eyechart.audits.perception.measures import TEXT_ONLY, Ruler, with_scores
 from eyechart.audits.perception.plan import Plan, make_plan
 from eyechart.audits.perception.removals import Removal
@@ -32,22 +32,25 @@ from eyechart.audits.perception.views import judge_views
 from eyechart.dataset import Dataset
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN
+from eyechart.protocols import Engine
 from eyechart.result import Result, measures_table
 from eyechart.scoring import chosen_score
 
 
-def judge_model(audit: PerceptionAudit, data: Dataset, study: Result, predictions: Predictions) -> Result:
+def judge_model(
+    audit: PerceptionAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine
+) -> Result:
     """Join the answers to the judged examples, average over draws, and measure."""
     plan, removals = make_plan(audit, study), removals_of(audit, data)
     turn = plan.reached(removals, predictions)
     examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
     how = chosen_score(audit.score, examples)
-    judged = Judged(referenced(examples, how), how, predictions)
+    judged = Judged(referenced(examples, how), how, predictions, engine)
     plain = judged.read(OWN, 0, plan.asked(turn, None, 0))
     given = Given(plain, {each: _read(judged, plan, turn, each) for each in removals})
     rows = with_groups(_rows(audit, data, study, judged, given), data, audit.by, audit.sentiment)
     ruler = Ruler(removals, how, audit.form, audit.donors, plan.stages[turn].draws)
-    whole, groups = ruler.measure(rows), measure_groups(rows, data, ruler, audit.by)
+    whole, groups = measure_all(rows, data, ruler, audit.by, engine)
     lost = lost_measures(study.rows.select("id", "cluster"), given, how)
     emap = project(audit, data, study, predictions, how)
     errors, ignored = errors_table(rows, given.removed), ignored_table(rows, removals, audit.margin)

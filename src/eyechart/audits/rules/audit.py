@@ -68,11 +68,11 @@ class RulesAudit:
         """Ask for the judged examples as they are."""
         yield OWN, Prober(data).plain(study.rows["id"])
 
-    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:  # noqa: ARG002
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Measure accuracy by kind, the gap with its control, and which rules the model follows."""
         from eyechart.audits.rules.judge import judge_model
 
-        return judge_model(self, data, study, predictions)
+        return judge_model(self, data, study, predictions, engine)
 
     def settings(self) -> dict[str, object]:
         """Record the settings."""

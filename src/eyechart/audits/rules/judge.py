@@ -22,6 +22,7 @@ from eyechart.dataset import Dataset
 from eyechart.kernels import announced
 from eyechart.predictions import Answered, Predictions
 from eyechart.probes import OWN
+from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
 from eyechart.statistics import mean
@@ -30,20 +31,20 @@ RULE_KINDS = ("words", "objects", "mixed")
 BESIDE = "mixed, against the same words"  # what the objects of mixed rules do, since the words are in both
 
 
-def judge_model(audit: RulesAudit, data: Dataset, study: Result, predictions: Predictions) -> Result:
+def judge_model(audit: RulesAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
     """Join the answers to the judged examples and measure."""
     examples = data.examples.join(study.rows.select("id", "cluster", "kind"), on="id", validate="1:1")
     how = chosen_score(audit.score, examples)
     answered = predictions.beside(examples, OWN)
     meetings = meet_rules(audit, data, study, answered)
     met = with_controls(meetings)
-    scored = score_rows(answered, how, "kind")
+    scored = score_rows(answered, how, "kind", engine=engine)
     led = led_astray(met, with_word_controls(meetings), scored)
     rows = scored.join(led[None].select("id", "follows", "exploitation"), on="id", how="left", validate="1:1")
     gap = measure_gap(with_strata(rows, data, study), how)
     measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(led, how)]
-    groups = [measured_by(data, rows, measures[0], column) for column in audit.by] if rows.height else []
-    tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(met, meetings.rules)}
+    groups = [measured_by(data, rows, measures[0], column, engine) for column in audit.by] if rows.height else []
+    tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(met, meetings.rules, engine)}
     return Result(
         audit=audit.name,
         subject=predictions.model,

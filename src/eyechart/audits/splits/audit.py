@@ -98,11 +98,11 @@ class SplitsAudit:
         """Ask for the judged examples as they are."""
         yield OWN, Prober(data).plain(study.rows["id"])
 
-    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:  # noqa: ARG002
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Measure accuracy on heads, tails and all, and the drops."""
         from eyechart.audits.splits.judge import judge_model
 
-        return judge_model(self, data, study, predictions)
+        return judge_model(self, data, study, predictions, engine)
 
     def settings(self) -> dict[str, object]:
         """Record the settings."""

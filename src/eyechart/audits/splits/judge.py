@@ -25,27 +25,30 @@ from eyechart.audits.splits.worst import worst_table
 from eyechart.dataset import Dataset
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN
+from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
 
 
-def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: Predictions) -> Result:
+def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
     """Score the answers and measure them on every set."""
     examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
     how = chosen_score(audit.score, examples)
     if audit.compat == "release":
         examples, how = within_vocabulary(examples, _train(audit, data)), SCORE
     answered = predictions.beside(examples, OWN)
-    scored = score_rows(answered, how)
+    scored = score_rows(answered, how, engine=engine)
     concepts = tuple(study.tables["concepts"]["concept"])
     rows = scored.join(_strata(examples, study), on="id", validate="1:1")
     rows = rows.join(study.rows.drop("cluster"), on="id", validate="1:1").sort("id")
     judged, validated = _measure(rows, concepts, how)
-    groups = [measured_by(data, judged.rows, judged.measures[0], column) for column in audit.by if judged.rows.height]
+    groups = [
+        measured_by(data, judged.rows, judged.measures[0], column, engine) for column in audit.by if judged.rows.height
+    ]
     sets = sets_table(judged.measures, study.tables["concepts"])
     tables = {"counts": count_unscored(answered, scored), "sets": sets, "sides": sides_table(judged.measures, concepts)}
     if "labels" in study.tables:
-        tables["worst"] = worst_table(judged.rows, study.tables["labels"], list(concepts))
+        tables["worst"] = worst_table(judged.rows, study.tables["labels"], list(concepts), engine)
     if audit.compat == "release":
         tables["release"] = release_table(judged.measures)
     return Result(

@@ -1,0 +1,98 @@
+"""Statistics that are parted by key on Ray are those of this process, to the last bit."""
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal, assert_series_equal
+
+from eyechart.audits import keyed
+from eyechart.audits.keyed import means_by_key, scores
+from eyechart.audits.perception import groups
+from eyechart.audits.perception.groups import measure_all
+from eyechart.audits.perception.measures import Ruler, with_scores
+from eyechart.audits.perception.removals import Removal
+from eyechart.audits.rules.exploited import NAMED, exploited_table
+from eyechart.dataset import Dataset
+from eyechart.engines.local import Local
+from eyechart.engines.ray import Ray
+from eyechart.result import measures_table
+from eyechart.scoring import score
+
+REMOVALS = (Removal(("image",)), Removal(("question",)))
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyed, "BLOCK", 500)
+    monkeypatch.setattr(groups, "BLOCK", 500)
+
+
+def soft_scores(draw: np.random.Generator, n: int) -> pl.Series:
+    """Draw scores as those of ten people, whose sums depend on the order in which they are added."""
+    return pl.Series(draw.integers(0, 4, n) * 0.3).clip(0, 1)
+
+
+def test_means_by_group(engine: Ray) -> None:
+    draw, n = np.random.default_rng(1), 20_000
+    keys = pl.DataFrame({"of": draw.geometric(0.02, n), "side": draw.integers(0, 2, n)}).cast(pl.String)
+    rows = keys.with_columns(
+        cluster=pl.Series(draw.integers(0, n // 3, n)).cast(pl.String), accuracy=soft_scores(draw, n)
+    )
+
+    there, here = (means_by_key(rows, "accuracy", ["of", "side"], where) for where in (engine, Local()))
+    assert here.height > 200
+    assert_frame_equal(there, here, check_exact=True)
+
+
+@pytest.mark.parametrize("how", ["vqa", "exact-normalized"])
+def test_scores_of_answers(how: str, engine: Ray) -> None:
+    draw, n = np.random.default_rng(2), 3000
+    texts = pl.Series(["a dog", "Dog", "two", "2", "3", None])
+    humans = texts.gather(draw.integers(0, 5, n * 10)).reshape((n, 10)).arr.to_list()
+    given, answer = (texts.gather(draw.integers(0, 6, n)) for _ in range(2))
+    table = pl.DataFrame({"answer": answer, "answers": humans, "given": given})
+
+    assert_series_equal(scores(table, how, engine), score(table, how), check_exact=True)
+
+
+def random_losses(draw: np.random.Generator, n: int) -> pl.DataFrame:
+    """Make the rows of a judgement, some kinds of which have hundreds of images and some a handful."""
+    numbers = ("accuracy", "majority", *(f"{word} {each.name}" for each in REMOVALS for word in ("without", "changed")))
+    rows = pl.DataFrame({name: soft_scores(draw, n) for name in numbers}).with_columns(
+        id=pl.format("q{}", pl.int_range(n)),
+        cluster=(pl.int_range(n) // 2).cast(pl.String),
+        kind=pl.Series(np.minimum(draw.geometric(0.25, n), 20)).cast(pl.String),
+    )
+    return with_scores(rows, REMOVALS)
+
+
+def test_perception_by_group(engine: Ray, tiny: Dataset) -> None:
+    """The ratios are sums over more images than linear algebra libraries add up at once, by one thread or several."""
+    rows = random_losses(np.random.default_rng(3), 4000)
+    ruler = Ruler(REMOVALS, "vqa", "complement", "other", 4)
+
+    there, here = (measure_all(rows, tiny, ruler, ["kind"], where) for where in (engine, Local()))
+    assert max(each.clusters for each in here.groups if each.clusters) > 500
+    assert len({each.group for each in here.groups}) > 8
+    for ours, theirs in zip(there, here, strict=True):
+        assert_frame_equal(measures_table(ours), measures_table(theirs), check_exact=True)
+
+
+def test_rules_that_a_model_follows(engine: Ray) -> None:
+    draw, n, n_rules = np.random.default_rng(4), 30_000, 700
+    meetings = pl.DataFrame(
+        {
+            "rule": np.sort(draw.integers(0, n_rules, n)),
+            "cluster": pl.Series(draw.integers(0, 900, n)).cast(pl.String),
+            "type": pl.Series(draw.integers(0, 6, n)).cast(pl.String),
+            "wrong": draw.random(n) < 0.6,
+            "agrees": draw.random(n) < 0.3,
+            "control_n": draw.integers(0, 40, n),
+        }
+    ).with_columns(control_said=pl.col("control_n") // 3)
+    rules = pl.DataFrame({name: np.arange(n_rules) for name in NAMED})
+
+    there, here = (exploited_table(meetings, rules, where) for where in (engine, Local()))
+    assert here.height > 600
+    assert here["p"].n_unique() > 100
+    assert_frame_equal(there, here, check_exact=True)
