@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -42,6 +43,20 @@ class Images:
         """Read only those of the named columns that there are, lazily, with the image in front."""
         names = [name for name in self.kept.columns if name in columns and name != "image"]
         return self.kept.lazy().select("image", *names)
+
+    @cached_property
+    def _by_name(self) -> pl.DataFrame:
+        """Put the names in order once, so that finding a few of very many takes no look at all of them."""
+        return self.table.select("image", pl.int_range(pl.len(), dtype=pl.UInt32).alias("row")).sort("image")
+
+    def find(self, names: pl.Series) -> pl.Series:
+        """Give the number of each name's row in the table; null where there is none."""
+        nowhere = pl.repeat(None, len(names), dtype=pl.UInt32, eager=True).alias("row")
+        ordered, rows = self._by_name
+        if ordered.is_empty():
+            return nowhere
+        at = ordered.search_sorted(names.fill_null("")).clip(upper_bound=len(ordered) - 1)
+        return rows.gather(at).zip_with(ordered.gather(at).eq_missing(names), nowhere)
 
     @classmethod
     def named(cls, names: pl.Series) -> Self:

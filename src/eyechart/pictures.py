@@ -63,7 +63,7 @@ def say_hiding(how: str, feather: int = 0) -> str:
 def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | None]:
     """Give the picture of each filled probe, in order; None where a probe shows none."""
     known = dict.fromkeys(("image", "removal", "hidden"))
-    paths = _paths(probes, images)
+    paths = shown_paths(probes, images).to_list()
     fetched = fetch(paths, images)
     for row, path in zip(probes.iter_rows(named=True), paths, strict=True):
         image, removal, hidden = (row.get(name) for name in known)
@@ -172,17 +172,21 @@ def _stamp(image: str, path: Path) -> _File:
     return _File(path, (facts.st_mtime_ns, facts.st_size))
 
 
-def _paths(probes: pl.DataFrame, images: Images) -> list[str | None]:
-    shown = probes.select("image") if "image" in probes.columns else pl.DataFrame({"image": [None] * probes.height})
-    known = picture_paths(images).filter(pl.col("image").is_in(shown["image"].drop_nulls().unique().implode()))
-    typed = shown.cast(pl.String)
-    return typed.join(known, on="image", how="left", validate="m:1", maintain_order="left")["path"].to_list()
+def shown_paths(probes: pl.DataFrame, images: Images) -> pl.Series:
+    """Give the path or the address of the picture that each probe shows; null where there is none."""
+    if "image" not in probes.columns or "path" not in images.table.columns:
+        return pl.repeat(None, probes.height, dtype=pl.String, eager=True).alias("path")
+    return _rooted(images.table["path"].gather(images.find(probes["image"].cast(pl.String))), images.root)
 
 
 def picture_paths(images: Images) -> pl.DataFrame:
     """List each image with the path or the address of its picture; null where none is named."""
-    if "path" not in images.table.columns:
-        return images.table.select("image", path=pl.lit(None, pl.String))
-    root = pl.lit("" if images.root is None else f"{images.root}/")
-    path = pl.col("path")
-    return images.table.select("image", path=pl.when(path.str.contains(ADDRESS)).then(path).otherwise(root + path))
+    table = images.table.select("image")
+    return table.with_columns(shown_paths(table, images))
+
+
+def _rooted(paths: pl.Series, root: Path | None) -> pl.Series:
+    """Put the root in front of paths, and leave addresses as they are."""
+    path, front = pl.col("path"), pl.lit("" if root is None else f"{root}/")
+    rooted = pl.when(path.str.contains(ADDRESS)).then(path).otherwise(front + path)
+    return paths.to_frame("path").select(path=rooted).to_series()

@@ -141,3 +141,14 @@ def test_a_manifest_that_does_not_fit_is_refused(tiny: Dataset, tmp_path: Path, 
 
     with pytest.raises(FileFormatError, match="damaged"):
         Dataset.load(tmp_path / "data")
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=3), unique=True, max_size=12), st.lists(st.none() | st.text(max_size=3), max_size=12))
+def test_images_are_found_by_name_as_in_a_dictionary(known: list[str], asked: list[str | None]) -> None:
+    images = Images(pl.DataFrame({"image": known}, schema={"image": pl.String}))
+
+    found = images.find(pl.Series(asked, dtype=pl.String))
+
+    places = {name: at for at, name in enumerate(images.table["image"])}
+    assert found.to_list() == [None if name is None else places.get(name) for name in asked]

@@ -8,7 +8,7 @@ import polars as pl
 
 from eyechart.dataset import Images
 from eyechart.errors import ModelError
-from eyechart.pictures import fetch, picture_paths
+from eyechart.pictures import fetch, shown_paths
 from eyechart.protocols import Model
 from eyechart.registry import import_object
 
@@ -51,9 +51,6 @@ def open_function(reference: str) -> Model:
 
 
 def _paths(probes: pl.DataFrame, images: Images) -> pl.Series:
-    if "path" not in images.table.columns:
-        return pl.Series("image_path", [None] * probes.height, dtype=pl.String)
-    known = picture_paths(images).rename({"path": "image_path"})
-    shown = probes.select("image").join(known, on="image", how="left", validate="m:1", maintain_order="left")
-    fetched = fetch(shown["image_path"], images) if images.web.allowed else {}
-    return shown["image_path"].replace(list(fetched), [str(file) for file in fetched.values()])
+    shown = shown_paths(probes, images)
+    fetched = fetch(shown, images) if images.web.allowed else {}
+    return shown.replace(list(fetched), [str(file) for file in fetched.values()]).alias("image_path")
