@@ -38,7 +38,8 @@ def read_probes(probes: pl.DataFrame) -> pl.DataFrame:
 
 def scene_shown(rows: pl.DataFrame, images: Images) -> pl.DataFrame:
     """List the objects of the pictures that occur in the rows."""
-    return scene_of(images.table.join(rows.select("image").drop_nulls().unique(), on="image", how="semi"))
+    shown = images.find(rows["image"].drop_nulls().unique()).drop_nulls().sort()
+    return scene_of(images.table[shown])
 
 
 def in_sight(found: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
