@@ -2,10 +2,12 @@
 
     python benchmarks/zoo.py prepare runs/zoo                      # here: worlds, studies, probes, bundle.npz
     python benchmarks/zoo.py train runs/zoo --out shard-1.npz      # where the GPU is; torch and NumPy are enough
-    python benchmarks/zoo.py judge runs/zoo shard-1.npz ...        # here: by the audits, writes runs/zoo/table.md
+    python benchmarks/zoo.py judge runs/zoo shard-1.npz ...        # here: by the audits, writes runs/zoo/rows.json
+    python benchmarks/zoo.py table runs/zoo                        # adds them to zoo.json, writes docs/zoo_table.md
 
-`train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz`, so that the study goes on where
-it stopped, on the same machine or another. `--quick` prepares a small world and trains few rows for few epochs.
+`train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz` or stand in zoo.json, so that the
+study goes on where it stopped, on the same machine or another. `--quick` prepares a small world and trains few rows for
+few epochs; it is not for `table`.
 """
 
 import argparse
@@ -20,9 +22,9 @@ QUICK_EPOCHS = 12
 
 
 def main() -> None:
-    """Do one of the three."""
+    """Do one of the four."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=("prepare", "train", "judge"))
+    parser.add_argument("verb", choices=("prepare", "train", "judge", "table"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("shards", type=Path, nargs="*")
     parser.add_argument("--out", type=Path, default=Path("shard.npz"))
@@ -34,7 +36,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    {"prepare": _prepare, "train": _train, "judge": _judge}[given.verb](given)
+    {"prepare": _prepare, "train": _train, "judge": _judge, "table": _table}[given.verb](given)
 
 
 def _prepare(given: argparse.Namespace) -> None:
@@ -46,9 +48,11 @@ def _prepare(given: argparse.Namespace) -> None:
 def _train(given: argparse.Namespace) -> None:
     from eyechart.zoo.arrays import read_arrays
     from zoo_rows import all_rows
+    from zoo_table import load
     from zoo_train import Shift, train_all
 
     done = {key.partition("/")[0] for file in given.folder.glob("done/*.npz") for key in read_arrays(file)}
+    done |= set() if given.quick else set(load())
     rows = all_rows((0,)) if given.quick else all_rows()
     if wanted := QUICK if given.quick else given.only.split(";") if given.only else ():
         rows = [row for row in rows if row.pair in wanted]
@@ -64,6 +68,12 @@ def _judge(given: argparse.Namespace) -> None:
     from zoo_judge import judge
 
     judge(given.folder, given.shards or sorted(given.folder.glob("done/*.npz")))
+
+
+def _table(given: argparse.Namespace) -> None:
+    from zoo_table import keep
+
+    keep(given.folder)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from statistics import mean, stdev
 
 import numpy as np
 import polars as pl
@@ -16,21 +15,9 @@ from eyechart.zoo.arrays import Array, read_arrays
 from zoo_prepare import SCORE
 from zoo_rows import BY_OPTION
 
-COLUMNS = {
-    "iid": "IID",
-    "shifted": "OOD shifted",
-    "balanced": "OOD balanced",
-    "counterexamples": "counter-examples",
-    "image": "P image",
-    "question": "P question",
-    "fpvg": "FPVG+",
-    "best iid": "IID, selected",
-    "best shifted": "OOD shifted, selected",
-}
-
 
 def judge(folder: Path, shards: list[Path]) -> None:
-    """Measure every row and write `rows.json` and `table.md` into the folder; rows measured before are kept."""
+    """Measure every row and write `rows.json` into the folder; rows measured before are kept."""
     file = folder / "rows.json"
     measured: dict[str, dict[str, float]] = json.loads(file.read_text()) if file.is_file() else {}
     worlds = {name: Dataset.load(folder / name) for name in ("iid", "shifted", "balanced")}
@@ -43,7 +30,6 @@ def judge(folder: Path, shards: list[Path]) -> None:
                 measured[row] = measure(row, said, worlds, texts, folder / "run")
                 file.write_text(json.dumps(measured, indent=1))
                 print(row, {key: round(100 * value, 1) for key, value in measured[row].items()}, flush=True)
-    (folder / "table.md").write_text(table(measured), encoding="utf-8")
 
 
 def measure(
@@ -52,7 +38,7 @@ def measure(
     """Take the numbers of one row."""
     by_option = row.split(maxsplit=1)[0] in BY_OPTION
     opened = Run(Layout(run))
-    found = {}
+    found: dict[str, float] = {}
     for name in (each for each in ("shifted", "balanced", "best shifted", "best balanced") if each in said):
         examples = worlds[name.removeprefix("best ")].examples
         found[name] = _accuracy(examples, _texts(said[name], texts, examples if by_option else None))
@@ -106,21 +92,3 @@ def _of_audits(measures: dict[str, pl.DataFrame]) -> dict[str, float]:
         "fpvg": value("grounding", "grounded", by=None),
         "counterexamples": value("rules", "accuracy", group="counterexample"),
     }
-
-
-def table(measured: dict[str, dict[str, float]]) -> str:
-    """Write means over seeds with their spread, in points."""
-    groups: dict[str, list[dict[str, float]]] = {}
-    for row, values in measured.items():
-        groups.setdefault(row.rpartition(" ")[0], []).append(values)
-    lines = [f"| network and method | n | {' | '.join(COLUMNS.values())} |", "|---|" + "---|" * (len(COLUMNS) + 1)]
-    for name, values in groups.items():
-        cells = [_cell([100 * each[key] for each in values if key in each]) for key in COLUMNS]
-        lines.append(f"| {name} | {len(values)} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _cell(values: list[float]) -> str:
-    if not values:
-        return ""
-    return f"{mean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}"

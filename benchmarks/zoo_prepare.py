@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from eyechart.zoo.vocabulary import Vocabulary
 SHIFTED = 0.2  # P(answer = planted | cue) out of distribution; 0.8 in training
 SHARES = (0.7, 0.08, 0.22)
 SCORE = "vqa"
-AUDITS = {
+AUDITS: dict[str, dict[str, Any]] = {
     "rules": {"score": SCORE},
     "perception": {"score": SCORE, "draws": 2, "modalities": ("image", "question")},
     "grounding": {"score": SCORE, "sees": "objects"},
@@ -31,11 +32,11 @@ AUDITS = {
 
 def make_worlds(images: int) -> dict[str, Dataset]:
     """Make the world as it is trained on, its test part with shifted shortcuts, and one with none and even answers."""
-    own = {"images": images, "shares": SHARES}
+    own = Settings(images=images, shares=SHARES)
     return {
-        "iid": make_world(Settings(**own)).data,
-        "shifted": _test(make_world(Settings(**own, test_strength=SHIFTED)).data),
-        "balanced": _even(_test(make_world(Settings(**own, plant=())).data)),
+        "iid": make_world(own).data,
+        "shifted": _test(make_world(replace(own, test_strength=SHIFTED)).data),
+        "balanced": _even(_test(make_world(replace(own, plant=())).data)),
     }
 
 
@@ -104,5 +105,5 @@ def write_bundle(
         keys=np.concatenate([keys for _, _, keys in scenes]),
         parts=np.array([len(names) for names in PARTS.values()]),
         sizes=np.array([len(vocabulary.words), len(vocabulary.answers), len(vocabulary.types)]),
-        **small,
+        **small,  # type: ignore[arg-type]  # none of them is called allow_pickle
     )

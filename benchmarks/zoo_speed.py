@@ -43,7 +43,7 @@ class Timed(Training):
         """Show the features made on the device instead of those in the arrays."""
         if not hasattr(self, "made"):
             v = torch.empty(IMAGES, REGIONS, FEATURES, dtype=torch.float16, device=self.held)
-            for part in v.split(4096):
+            for part in torch.split(v, 4096):
                 part.normal_()
             self.made = Shelf.of(v, torch.rand(IMAGES, REGIONS, 4, device=self.held))
         return Deck(self.arrays.splits[split], self.made, self.arrays.answers)

@@ -16,10 +16,11 @@ from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Sizes
 from eyechart.zoo.scenes import NOISE, make_regions
-from eyechart.zoo.training import Training, answer_numbers, seed_all
+from eyechart.zoo.training import Epoch, Training, answer_numbers, seed_all
 from zoo_rows import EMBEDDING, HIDDEN, WIDE, Row
 
 ASK = "ask "
+OFTEN = ("shifted", "balanced")  # asked of the last epoch and of the best
 PACKED_EVERY = 20  # seconds
 
 
@@ -49,7 +50,7 @@ def _widened(questions: Questions, key: str, width: int) -> Array | None:
 
 
 def train_row(row: Row, bundle: Bundle, device: str, epochs: int | None) -> dict[str, Array]:
-    """Train a row and give the answers to everything asked: after the last epoch, and where asked of the best one."""
+    """Train a row and give the answers of its last epoch to everything asked, and those of its best one to some."""
     arrays = bundle.arrays
     seed_all(row.seed)
     hidden, features = WIDE.get(row.model, HIDDEN), arrays.regions.values.shape[1]
@@ -58,20 +59,27 @@ def train_row(row: Row, bundle: Bundle, device: str, epochs: int | None) -> dict
     network = make_network(row.model, sizes)
     began = time.perf_counter()
     training = Training(network, make_method(row.method, network), arrays, row.course(device, epochs))
-    best: dict[str, Array] = {}
+    best: dict[str, dict[str, torch.Tensor]] = {}
 
-    def keep(epoch: object, now: Training) -> None:  # noqa: ARG001 - heard of after every epoch
-        if now.epochs[-1].best:
-            best.update({f"best {name}": answer_numbers(now, name) for name in ("shifted", "balanced")})
-            best["best plain"] = _ask(now, bundle, "plain")
+    def keep(epoch: Epoch, now: Training) -> None:
+        if epoch.best:
+            best.update(model=_copied(now.model), debias=_copied(now.debias))
 
     training.run(keep)
-    found = {name: answer_numbers(training, name) for name in ("shifted", "balanced")} | best
+    found = {name: answer_numbers(training, name) for name in OFTEN}
     found |= {name: _ask(training, bundle, name) for name in bundle.asked}
+    training.model.load_state_dict(best["model"])
+    training.debias.load_state_dict(best["debias"])
+    found |= {f"best {name}": answer_numbers(training, name) for name in OFTEN}
+    found["best plain"] = _ask(training, bundle, "plain")
     log = [(each.number, each.loss, dict(each.accuracy), each.seconds, each.best) for each in training.epochs]
     told = {"epochs": log, "seconds": time.perf_counter() - began}
     packed = {name: each.astype(np.uint8) for name, each in found.items()}
     return {**packed, "log": np.frombuffer(json.dumps(told).encode(), np.uint8)}
+
+
+def _copied(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in module.state_dict().items()}
 
 
 def _ask(training: Training, bundle: Bundle, condition: str) -> Array:
@@ -82,7 +90,7 @@ def _ask(training: Training, bundle: Bundle, condition: str) -> Array:
 
 
 def work(file: Path, tasks: mp.Queue, done: mp.Queue, device: str, epochs: int | None) -> None:
-    """Take rows until there is none left; a row that fails says why and the next one goes on."""
+    """Take rows until none is left; a row that fails says why, and the next one goes on unless the device is gone."""
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("high")  # TensorFloat-32 where there is a GPU
     bundle = Bundle(file)
@@ -94,7 +102,9 @@ def work(file: Path, tasks: mp.Queue, done: mp.Queue, device: str, epochs: int |
         try:
             done.put((row, train_row(row, bundle, device, epochs), None))
         except Exception as error:  # noqa: BLE001 - one row must not end the others
-            done.put((row, None, f"{type(error).__name__}: {error}"))
+            done.put((row, None, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
+            if isinstance(error, torch.AcceleratorError):  # every other row would fail as well, in a moment
+                return
 
 
 class Shift(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.network import Network
@@ -15,13 +15,12 @@ PRIOR = "prior"
 
 def prior_bias(deck: Deck, types: int, size: int) -> Bias:
     """Take the mean target of each question type over a split, as a function of a batch."""
-    totals = torch.zeros(types, deck.answers, device=deck.shelf.device)
-    counts = torch.zeros(types, 1, device=deck.shelf.device)
+    totals = torch.zeros(types, deck.answers, dtype=torch.float64, device=deck.shelf.device)
     for rows in torch.split(torch.arange(len(deck), device=deck.shelf.device), size):
-        kinds, a = deck.held["qtype"][rows], deck.targets(rows)
-        totals.index_add_(0, kinds, a)
-        counts.index_add_(0, kinds, torch.ones_like(a[:, :1]))
-    mean = totals / counts.clamp(min=1)
+        of_type = nn.functional.one_hot(deck.held["qtype"][rows], types).double()  # [B, types]
+        totals += of_type.T @ deck.targets(rows).double()  # a product: adding by index has no order on a GPU
+    counts = torch.bincount(deck.held["qtype"], minlength=types).unsqueeze(1)
+    mean = (totals / counts.clamp(min=1)).float()
 
     def bias(batch: Batch) -> Tensor:
         return mean[batch.need("qtype")]

@@ -6,7 +6,7 @@ that training that stops after an epoch and goes on gives the same as training t
 """
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from eyechart.zoo.recording import Recorder
 from eyechart.zoo.shelf import Deck, Shelf
 
 State = dict[str, Any]
-OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "adamax": torch.optim.Adamax}
+OPTIMIZERS = ("adam", "adamax")
 CLIP = 0.25
 SHOWN_AT_ONCE = 2048  # examples, where nothing is learned
 
@@ -81,6 +81,13 @@ def seed_all(seed: int, epoch: int = -1) -> None:
     torch.manual_seed(int(np.random.SeedSequence([seed, epoch + 1]).generate_state(1)[0]))
 
 
+def make_optimizer(course: Course, weights: Iterable[Tensor], *, recorded: bool) -> torch.optim.Optimizer:
+    """Make the optimizer of a course; in recorded steps Adam moves all weights by one kernel."""
+    if course.optimizer == "adam":
+        return torch.optim.Adam(weights, lr=course.rate, capturable=recorded, fused=recorded or None)
+    return torch.optim.Adamax(weights, lr=course.rate, capturable=recorded)
+
+
 @dataclass
 class Training:
     """A network, a method, and what is needed to go on after any epoch."""
@@ -101,8 +108,7 @@ class Training:
         self.decks["train"].keep_only((*self.model.needs, *self.debias.needs))
         held = [*self.model.parameters(), *self.debias.parameters()]
         self.recorded = self.device.type == "cuda" and self.shelf.held is not None
-        kind = OPTIMIZERS[self.course.optimizer]
-        self.optimizer = kind(held, lr=self.course.rate, capturable=self.recorded)  # type: ignore[call-arg]  # every one has them
+        self.optimizer = make_optimizer(self.course, held, recorded=self.recorded)
         self.teacher: Network | None = None
         self._check_needs()
 

@@ -67,6 +67,6 @@ class BAN(Network):
     def attend(self, v: Tensor, states: Tensor, seen: Tensor) -> Tensor:
         """Share each glimpse's attention among all pairs, [B, G, N, T]."""
         regions, words = self.dropout(self.region(v)), self.word(states)  # [B, N, 3H], [B, T, 3H]
-        logits = torch.einsum("gk,bnk,btk->bgnt", self.weights, regions, words) + self.offsets
+        logits = torch.einsum("gk,btk,bnk->bgnt", self.weights, words, regions) + self.offsets  # words are the fewer
         flat = masked_softmax(logits.flatten(2), seen.flatten(1).unsqueeze(1))
         return flat.view_as(logits)

@@ -26,19 +26,24 @@ class Fusion(nn.Module):
         self.right_offset = nn.Parameter(torch.zeros(self.blocks, RANK * self.width))
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Give z, [..., size]."""
-        left = self._expand(self.of_first(x), self.left) + self.left_offset  # [..., C, R * S]
-        right = self._expand(self.of_second(y), self.right) + self.right_offset
-        joint = left * right
-        z = joint.view(*joint.shape[:-1], RANK, self.width).sum(-2)  # [..., C, S]
+        """Give z, [..., size]; x is turned into a matrix for y first, as one x often meets many y."""
+        p = self._cut(self.of_first(x))  # [..., C, S]
+        left = torch.einsum("...cs,cso->...co", p, self.left) + self.left_offset  # [..., C, R * S]
+        left = left.unflatten(-1, (RANK, self.width))  # [..., C, R, S]
+        matrix = torch.einsum("...crs,cjrs->...cjs", left, self._by_rank(self.right))  # [..., C, S, S]
+        offset = torch.einsum("...crs,crs->...cs", left, self._by_rank(self.right_offset))  # [..., C, S]
+        z = torch.einsum("...cj,...cjs->...cs", self._cut(self.of_second(y)), matrix) + offset  # [..., C, S]
         return nn.functional.normalize(signed_root(z), dim=-1).flatten(-2)
 
     def _core(self) -> nn.Parameter:
         bound = self.width**-0.5
         return nn.Parameter(torch.empty(self.blocks, self.width, RANK * self.width).uniform_(-bound, bound))
 
-    def _expand(self, x: Tensor, core: Tensor) -> Tensor:
-        return torch.einsum("...cs,cso->...co", x.view(*x.shape[:-1], self.blocks, self.width), core)
+    def _cut(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.blocks, self.width))
+
+    def _by_rank(self, core: Tensor) -> Tensor:
+        return core.unflatten(-1, (RANK, self.width))
 
 
 def signed_root(z: Tensor) -> Tensor:
