@@ -225,6 +225,59 @@ def test_what_files_of_answers_lack_is_shown(eyechart: Eyechart, world: Path) ->
     assert "in the file, but not asked" in out
 
 
+def test_audits_that_a_file_cannot_serve_are_not_studied(
+    eyechart: Eyechart, world: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("a.json").write_text(json.dumps(dict.fromkeys(read(world).examples["id"], "yes")))
+    words = ("audit", world, "-m", "predictions:a.json", "--set", "perception.draws=2", "-o", "R", "--json")
+    code, out, _ = eyechart(*words)
+    (line,) = caplog.messages
+
+    assert code == 0
+    assert set(Layout(Path("R")).studies()) == set(Layout(Path("R")).results()["a"]) == {"accuracy", "rules", "splits"}
+    assert "perception (no answers under image#0, question#0); `eyechart study DATA -a NAME`" in line
+    assert json.loads(out)["left_out"] == {
+        "decoys": "no answers under orig, iou, qou, iou+qou, all",
+        "grounding": "no answers under evidence, rest",
+        "perception": "no answers under image#0, question#0",
+    }
+
+
+def test_audits_that_a_file_serves_are_judged_by_it(eyechart: Eyechart, world: Path) -> None:
+    eyechart("audit", world, "-m", "world:seer", "-a", "perception", "-o", "asked")
+    asked = Layout(Path("asked"))
+    asked.answers("seer").answers.select("id", "condition", "answer").write_csv("it.csv")
+    found = json.loads(eyechart("audit", world, "-m", "predictions:it.csv", "-o", "R", "--json")[1])
+    again, before = Layout(Path("R")).results()["it"]["perception"], asked.results()["seer"]["perception"]
+
+    assert set(found["left_out"]) == {"decoys", "grounding"}
+    assert again.measures.equals(before.measures)
+
+
+def test_an_audit_of_which_a_file_has_a_part_is_studied(
+    eyechart: Eyechart, world: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("a.json").write_text(json.dumps(dict.fromkeys(read(world).examples["id"], "yes")))
+    code, out, _ = eyechart("audit", world, "-m", "predictions:plain=a.json,image#0=a.json", "-o", "R", "--json")
+    run = Layout(Path("R"))
+
+    assert code == 0
+    assert set(json.loads(out)["left_out"]) == {"decoys", "grounding"}
+    assert set(run.studies()) - set(run.results()["a"]) == {"perception"}
+    assert "audit 'perception' left out: a has no answers under some of its conditions" in caplog.messages
+
+
+def test_an_audit_that_is_named_is_studied_whatever_a_file_holds(eyechart: Eyechart, world: Path) -> None:
+    Path("a.json").write_text(json.dumps(dict.fromkeys(read(world).examples["id"], "yes")))
+    words = ("audit", world, "-m", "predictions:a.json", "-o", "R", "--json")
+
+    assert json.loads(eyechart(*words, "-a", "accuracy")[1])["left_out"] == {}
+    code, _, err = eyechart(*words, "-a", "perception")
+    assert (code, "expected a file of answers for condition 'image#0'" in err) == (1, True)
+    assert set(Layout(Path("R")).studies()) == {"accuracy", "perception"}
+    assert json.loads(eyechart("report", "R", "--json")[1])["left_out"] is None
+
+
 MISTAKES = {
     "unknown verb": ("adit",),
     "unknown option": ("audit", "{world}", "--modle", "x"),

@@ -105,3 +105,15 @@ class Audit(Protocol):
     def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Join the answers back by key and measure."""
         ...
+
+
+@runtime_checkable
+class Announcing(Protocol):
+    """An audit that can say before its study what it will ask; one that cannot may ask anything."""
+
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
+        """Name conditions of which it asks some beside `plain`, so that answers under none of them cannot be judged.
+
+        Without any such condition the audit asks `plain` alone.
+        """
+        ...

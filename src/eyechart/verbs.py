@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.audits import make_audit, runnable
+from eyechart.audits import keep_served, make_audit, runnable
 from eyechart.dataset import Dataset
 from eyechart.engines.opening import using
 from eyechart.interview import Asking
@@ -43,12 +43,17 @@ def audit(
     asking: Asking | None = None,
     engine: str | Engine = "local",
 ) -> dict[str, Result]:
-    """Audit a model on data: study, probe, predict and judge; `asking` says how it is asked and what is allowed."""
+    """Audit a model on data: study, probe, predict and judge; `asking` says how it is asked and what is allowed.
+
+    Where no audits are named and the model's answers lie in files, those without an answer there are left out.
+    """
+    answerer = load(model) if isinstance(model, str) else model
     with _place(to) as folder, using(engine) as opened:
         how = replace(asking or Asking(), skip=audits is None)
         run = Run(Layout(folder, data.images.web), opened, asking=how).start(data, "eyechart.audit(...)")
-        run.study(choose(audits, data))
-        return run.audit(load(model) if isinstance(model, str) else model)
+        chosen = choose(audits, data)
+        run.study(keep_served(chosen, [answerer], data).audits if audits is None else chosen)
+        return run.audit(answerer)
 
 
 def choose(audits: Iterable[str | Audit] | None, data: Dataset) -> Sequence[Audit]:

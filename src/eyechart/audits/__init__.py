@@ -1,11 +1,14 @@
 """The audits, one file or small folder each; they do not know each other."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from eyechart.dataset import Dataset
-from eyechart.protocols import Audit
+from eyechart.errors import ModelError
+from eyechart.probes import OWN
+from eyechart.protocols import Announcing, Audit, Model, Stocked
 from eyechart.registry import Registry
 from eyechart.settings import fit_settings
 
@@ -20,6 +23,15 @@ AUDITS: Registry[type[Audit]] = Registry(
         "splits": "eyechart.audits.splits:SplitsAudit",
     },
 )
+
+_log = logging.getLogger("eyechart.audits")
+
+
+class Served(NamedTuple):
+    """The audits that models can be judged by, and the names of those left out, with the reason."""
+
+    audits: list[Audit]
+    left_out: dict[str, str]
 
 
 def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:
@@ -38,6 +50,29 @@ def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:
 def runnable(data: Dataset) -> list[str]:
     """Name the audits whose columns the data have."""
     return [name for name in AUDITS.names() if not lacking(AUDITS.get(name), data)]
+
+
+def keep_served(audits: Sequence[Audit], models: Sequence[Model], data: Dataset) -> Served:
+    """Leave out, and say so, the audits for which no model has answers, where all that models have lies in files."""
+    stocks = [model for model in models if isinstance(model, Stocked)]
+    unserved = {audit.name: _unserved(audit, stocks, data) for audit in audits} if len(stocks) == len(models) else {}
+    left_out = {name: f"no answers under {', '.join(asked)}" for name, asked in unserved.items() if asked}
+    kept = [audit for audit in audits if audit.name not in left_out]
+    said = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
+    if left_out and not kept:
+        advice = "name a file for each condition of an audit, as in predictions:plain=...,evidence=..."
+        raise ModelError(f"answers of {', '.join(model.name for model in models)} for an audit", said, advice)
+    if left_out:
+        _log.warning("audits left out: %s; `eyechart study DATA -a NAME` studies the data by one all the same", said)
+    return Served(kept, left_out)
+
+
+def _unserved(audit: Audit, stocks: Sequence[Stocked], data: Dataset) -> tuple[str, ...]:
+    """Name the conditions that an audit asks, where no file has answers under any of them."""
+    if not isinstance(audit, Announcing):
+        return ()
+    asked = audit.beyond_plain(data) or (OWN,)
+    return () if any(stock.holds(condition) for stock in stocks for condition in asked) else asked
 
 
 def setting_names(kind: type[Audit]) -> tuple[str, ...]:

@@ -65,6 +65,10 @@ class Accuracy:
             verdict=Verdict("none", "floor", _say_floor(floor)),
         )
 
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
+        """Ask nothing else."""
+        return ()
+
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask for the judged examples as they are."""
         yield OWN, Prober(data).plain(study.rows["id"])

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from eyechart.audits import AUDITS, make_audit, runnable, setting_names
+from eyechart.audits import AUDITS, Served, keep_served, make_audit, runnable, setting_names
 from eyechart.cli import options, show
 from eyechart.dataset import Dataset
 from eyechart.engines.opening import open_engine
@@ -162,7 +162,9 @@ def audit(
     asking = Asking(batch_size, fresh, max_calls, allow_partial, skip=audit is None)
     web = Web(allow_http, allow_private_http)
     run = _open(out, asking, web, engine=engine, json=json).start(read(data), command(), seed, limit)
-    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision, concept)))
+    chosen = _choose(audit, run.at.data, _gather(settings, by, score, precision, concept))
+    served = Served(chosen, {}) if audit else keep_served(chosen, models, run.at.data)
+    run.study(served.audits)
     if dry_run:
         run.probe()
         _preview(run, models, json=json)
@@ -173,7 +175,7 @@ def audit(
             show.print_statuses(run.at, answerer.name, as_json=False)
         show.print_stock(answerer.name, run.at.stock(answerer.name), as_json=json)
     page = write_report(out, out / "report.html")
-    show.print_summary(run.at, as_json=json)
+    show.print_summary(run.at, as_json=json, left_out=served.left_out)
     if not json:
         typer.echo(f"report: {page}")
     _hold(run.at, thresholds)

@@ -157,3 +157,4 @@ class Page:
     sections: tuple[Section, ...]
     origin: Origin | None
     learned: tuple[Learned, ...] = ()
+    left_out: dict[str, str] | None = None  # audits not studied, and why; null where no command chose them

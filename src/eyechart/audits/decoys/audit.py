@@ -81,6 +81,10 @@ class DecoysAudit:
 
         return study_options(self, data, engine)
 
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
+        """Name all sets of options: which of them there are, only the study shows."""
+        return self.sets
+
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask for the judged examples with every set of options, whole, with parts hidden, and shifted."""
         from eyechart.audits.decoys.asking import ask

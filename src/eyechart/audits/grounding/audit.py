@@ -73,6 +73,12 @@ class GroundingAudit:
 
         return study_evidence(self, data)
 
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
+        """Ask with the evidence alone and without it, whatever `extra` adds."""
+        from eyechart.audits.grounding.probing import EVIDENCE, REST
+
+        return EVIDENCE, REST
+
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask with everything, with the evidence, with the rest, and what is wanted beyond that."""
         from eyechart.audits.grounding.probing import probe_evidence

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from eyechart.audits.perception.removals import check_kinds
+from eyechart.audits.perception.removals import Removal, check_kinds
 from eyechart.dataset import Dataset
 from eyechart.encode.donors import check_policy
 from eyechart.errors import SettingError
@@ -78,6 +78,11 @@ class PerceptionAudit:
         from eyechart.audits.perception.study import study_data
 
         return study_data(self, data)
+
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
+        """Name the first draw of every removal: no other is asked without it."""
+        sets = self.modalities or data.modalities
+        return tuple(Removal((name,), kind).condition(0) for kind in self.removal for name in sets)
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002
         """Ask for the judged examples as they are and with each modality removed; later rounds add to earlier ones."""

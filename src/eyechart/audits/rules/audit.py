@@ -64,6 +64,10 @@ class RulesAudit:
             return study_by_ids(self, data, Path(self.from_ids))
         return study_by_rules(self, data, engine)
 
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
+        """Ask nothing else."""
+        return ()
+
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask for the judged examples as they are."""
         yield OWN, Prober(data).plain(study.rows["id"])
