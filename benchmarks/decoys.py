@@ -1,6 +1,6 @@
 """Time the drawing of decoys as questions grow in number, the search of cells against faiss, WordNet against NLTK.
 
-    python benchmarks/decoys.py [--quick]
+    python benchmarks/decoys.py [--quick] [--sizes 50000 200000] [--pairs 20000]
 
 Made-up questions are random mixtures of words, the hardest case for a neighbour search; answers are made of words of
 WordNet, so that the filters have work to do. Every measurement is a process of its own. NLTK is compared where it and
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ from eyechart.wordnet.similarity import compare_senses
 
 SIZES = (50_000, 200_000, 1_000_000)
 QUICK = 50_000
+DRAWINGS = ("nearest", "neutral")
 N_WORDS, N_ANSWERS = 13_000, 30_000
 MIXTURE = pl.Array(pl.String, 10)
 QUESTIONS_AN_IMAGE = 5
@@ -91,18 +93,19 @@ def time_search(n: str) -> dict[str, float]:
     texts = make(int(n)).examples["question"].unique(maintain_order=True)
     vectors = make_vectors(texts.str.split(" "), "corpus")
     cells, asked = make_cells(faiss, vectors), vectors[:SEARCHED]
-    cells.search(asked[:10], NEAR, WIDE)  # loads the kernel
+    wide = min(WIDE, cells.n)
+    cells.search(asked[:10], NEAR, wide)  # loads the kernel
     start = time.perf_counter()
-    ours = cells.search(asked, NEAR, WIDE)
+    ours = cells.search(asked, NEAR, wide)
     quick = time.perf_counter() - start
     index = faiss.IndexIVFFlat(cells.centres, vectors.shape[1], cells.n, faiss.METRIC_INNER_PRODUCT)
     index.add(vectors)
-    index.nprobe = WIDE
+    index.nprobe = wide
     start = time.perf_counter()
     theirs, _ = index.search(asked, NEAR)
     slow = time.perf_counter() - start
     different = np.abs(-np.sort(-ours.alike) - theirs) > ROUNDING
-    return {"quick": quick, "slow": slow, "different": int(different.sum())}
+    return {"quick": quick, "slow": slow, "different": int(different.sum()), "searched": len(asked), "cells": wide}
 
 
 def peak_mb() -> float:
@@ -111,7 +114,7 @@ def peak_mb() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
-def time_wordnet() -> dict[str, float]:
+def time_wordnet(n: str) -> dict[str, float]:
     """Compare random nouns, by us and by NLTK, and make sure that both say the same."""
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
@@ -119,7 +122,7 @@ def time_wordnet() -> dict[str, float]:
         warnings.simplefilter("ignore")
         wordnet = WordNetCorpusReader(str(lay_out(Path(name))), None)
         nouns = sorted(wordnet.all_synsets("n"), key=lambda synset: synset.name())
-        pairs = np.random.default_rng(0).integers(len(nouns), size=(PAIRS, 2)).astype(np.int32)
+        pairs = np.random.default_rng(0).integers(len(nouns), size=(int(n), 2)).astype(np.int32)
         start = time.process_time()
         theirs = [nouns[one].wup_similarity(nouns[two]) for one, two in pairs.tolist()]
         slow = time.process_time() - start
@@ -146,7 +149,11 @@ def lay_out(root: Path) -> Path:
     return folder
 
 
-TASKS = {"draw": time_drawing, "search": time_search, "wordnet": time_wordnet}
+TASKS: dict[str, Callable[..., dict[str, float]]] = {
+    "draw": time_drawing,
+    "search": time_search,
+    "wordnet": time_wordnet,
+}
 
 
 def measure(task: str, *words: str) -> dict[str, float]:
@@ -156,11 +163,11 @@ def measure(task: str, *words: str) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def print_drawing(sizes: tuple[int, ...]) -> None:
-    """Print a row for each size; growth is the exponent from the size above."""
+def print_drawing(sizes: tuple[int, ...], drawings: Sequence[str]) -> None:
+    """Print a row for each size of each drawing; growth is the exponent from the size above."""
     print("| drawing | questions | decoys | recall@50 | wall s | CPU s | peak MB | growth of CPU |")
     print("|---|---|---|---|---|---|---|---|")
-    for drawing in ("nearest", "neutral"):
+    for drawing in drawings:
         last = None
         for n in sizes:
             found = measure("draw", str(n), drawing)
@@ -176,21 +183,25 @@ def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"at most {QUICK:,} questions")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of questions")
+    parser.add_argument("--drawings", nargs="+", choices=DRAWINGS, default=DRAWINGS)
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="of nouns, compared by us and by NLTK; 0: none")
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
         print(json.dumps(TASKS[options.task](*options.words)))
         return
-    sizes = tuple(n for n in SIZES if n <= QUICK or not options.quick)
-    print_drawing(sizes)
+    sizes = (QUICK,) if options.quick else tuple(options.sizes)
+    print_drawing(sizes, options.drawings)
     found = measure("search", str(sizes[-1]))
-    print(f"\n{SEARCHED:,} of {sizes[-1]:,} questions in {WIDE} cells: {found['quick']:.1f} s, ", end="")
+    print(f"\n{found['searched']:,} of {sizes[-1]:,} questions in {found['cells']} cells: ", end="")
+    print(f"{found['quick']:.1f} s, ", end="")
     print(f"faiss {found['slow']:.1f} s, ", end="")
     print(f"{found['slow'] / found['quick']:.1f} times as long; {found['different']} similarities differ")
-    if (WORDNET / "data.noun").is_file():
-        found = measure("wordnet")
-        print(f"\n{PAIRS:,} pairs of nouns: {found['quick']:.4f} s, NLTK {found['slow']:.2f} s, ", end="")
+    if options.pairs and (WORDNET / "data.noun").is_file():
+        found = measure("wordnet", str(options.pairs))
+        print(f"\n{options.pairs:,} pairs of nouns: {found['quick']:.4f} s, NLTK {found['slow']:.2f} s, ", end="")
         print(f"{found['slow'] / found['quick']:,.0f} times as long; {found['different']} differ")
 
 

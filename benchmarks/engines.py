@@ -1,6 +1,6 @@
 """Time Ray on one machine against the local engine, and with one process against two.
 
-    python benchmarks/engines.py [--quick]
+    python benchmarks/engines.py [--quick] [--examples 8000] [--only study] [--engines local]
 
 Four kinds of work: the studies of `rules` and of `splits`, from a saved dataset to the study in memory, and asking two
 models, of which one takes 2 ms of the processor for each probe and the other waits so long; a quarter of the examples
@@ -128,11 +128,11 @@ def run_task(task: str, processes: int, folder: Path) -> None:
 def measure(task: str, processes: int, folder: Path) -> dict[str, float]:
     """Run a task in a process of its own."""
     command = [sys.executable, __file__, "--task", task, "--processes", str(processes), str(folder)]
-    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def compare(sizes: Mapping[str, int]) -> None:
+def compare(sizes: Mapping[str, int], engines: Sequence[str]) -> None:
     """Print a row for each engine and kind of work."""
     names = {"start": "start s", "first": "first s", "again": "again s", "cpu": "CPU s", "own": "first process CPU s"}
     names |= {"busiest": "busiest other CPU s", "way": "way, CPU s"}
@@ -141,8 +141,8 @@ def compare(sizes: Mapping[str, int]) -> None:
     for task, n in sizes.items():
         with tempfile.TemporaryDirectory() as folder:
             make_data(task, n, Path(folder))
-            for name, processes in ENGINES.items():
-                one = measure(task, processes, Path(folder))
+            for name in engines:
+                one = measure(task, ENGINES[name], Path(folder))
                 print(f"| {task} | {n:,} | {name} | {' | '.join(f'{one[key]:.1f}' for key in names)} |", flush=True)
     print(f"\nload {os.getloadavg()[1]:.0f} on {os.cpu_count()} cores, Polars {pl.__version__}")
 
@@ -150,7 +150,10 @@ def compare(sizes: Mapping[str, int]) -> None:
 def main() -> None:
     """Compare, or be one of the measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="fewer examples")
+    parser.add_argument("--examples", type=int, help="as many for every kind of work")
+    parser.add_argument("--only", default="", help="a word in the names of the kinds of work to measure")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=tuple(ENGINES))
     parser.add_argument("--task")
     parser.add_argument("--processes", type=int, default=0)
     parser.add_argument("folder", nargs="?", type=Path)
@@ -158,7 +161,8 @@ def main() -> None:
     if given.task:
         run_task(given.task, given.processes, given.folder)
     else:
-        compare(QUICK if given.quick else SIZES)
+        sizes = {task: given.examples or n for task, n in (QUICK if given.quick else SIZES).items()}
+        compare({task: n for task, n in sizes.items() if given.only in task}, given.engines)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Time the miner, the matcher and the whole study, the miner against pyfim's `arules`, at the size of VQA v2.
 
-    python benchmarks/mining.py [--quick] [--dense] [--no-peer]
+    python benchmarks/mining.py [--quick] [--dense] [--no-peer] [--sizes 10000 50000] [--validation 214000]
 
 Every measurement is a process of its own: processor seconds of the call alone, peak memory of the whole process. pyfim
 puts the answer in the head and applies the same thresholds, but has no best answer and no superset filter.
@@ -24,7 +24,7 @@ from eyechart.engines.local import Local
 from eyechart.mining import Accepted, MiningSettings, Transactions, match, mine
 from mining_data import N_ANSWERS, N_ITEMS, make, make_dataset
 
-SIZES = {"usual": (10_000, 50_000, 200_000, 413_000), "dense": (10_000, 50_000, 413_000)}
+SIZES: dict[str, tuple[int, ...]] = {"usual": (10_000, 50_000, 200_000, 413_000), "dense": (10_000, 50_000, 413_000)}
 VALIDATION = 214_000
 QUICK = 50_000
 PEER_LIMIT_S = 900
@@ -33,9 +33,15 @@ PEER_LIMIT_S = 900
 def save(folder: Path, name: str, data: tuple[Transactions, Accepted]) -> Path:
     """Write examples where a measuring process finds them."""
     transactions, accepted = data
-    arrays = {"starts": transactions.starts, "items": transactions.items, "answers": transactions.answers}
     path = folder / f"{name}.npz"
-    np.savez(path, **arrays, accepted_starts=accepted.starts, accepted=accepted.answers)
+    np.savez(
+        path,
+        starts=transactions.starts,
+        items=transactions.items,
+        answers=transactions.answers,
+        accepted_starts=accepted.starts,
+        accepted=accepted.answers,
+    )
     return path
 
 
@@ -101,18 +107,28 @@ def peak_mb() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
-TASKS = {"mine": time_mining, "match": time_matching, "peer": time_peer, "study": time_study}
+TASKS: dict[str, Callable[..., dict[str, float]]] = {
+    "mine": time_mining,
+    "match": time_matching,
+    "peer": time_peer,
+    "study": time_study,
+}
 
 
-def measure(task: str, *paths: Path) -> dict[str, float] | None:
-    """Run a task in a process of its own; none if it is not installed or takes too long."""
+def measure(task: str, *paths: Path, limit_s: float | None = None) -> dict[str, float]:
+    """Run a task in a process of its own."""
     command = [sys.executable, __file__, "--task", task, *map(str, paths)]
-    try:
-        done = subprocess.run(command, capture_output=True, check=True, timeout=PEER_LIMIT_S)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as problem:
-        print(f"  {task}: {type(problem).__name__}", file=sys.stderr)
-        return None
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=limit_s)
     return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure_peer(path: Path) -> dict[str, float] | None:
+    """Run the peer; none if it is not installed or takes too long."""
+    try:
+        return measure("peer", path, limit_s=PEER_LIMIT_S)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as problem:
+        print(f"  peer: {type(problem).__name__}", file=sys.stderr)
+        return None
 
 
 def compare(density: str, sizes: tuple[int, ...], folder: Path, *, peer: bool) -> None:
@@ -122,9 +138,7 @@ def compare(density: str, sizes: tuple[int, ...], folder: Path, *, peer: bool) -
     last = None
     for n in sizes:
         path = save(folder, f"{density}-{n}", make(n, density, seed=0))
-        ours, theirs = measure("mine", path), measure("peer", path) if peer else None
-        if ours is None:
-            continue
+        ours, theirs = measure("mine", path), measure_peer(path) if peer else None
         growth = f"{math.log(ours['cpu'] / last[1]) / math.log(n / last[0]):.2f}" if last else ""
         other = (
             f"{theirs['cpu']:.1f} | {theirs['mb']:,.0f} | {theirs['cpu'] / ours['cpu']:.1f}" if theirs else "- | - | -"
@@ -134,23 +148,21 @@ def compare(density: str, sizes: tuple[int, ...], folder: Path, *, peer: bool) -
         last = n, ours["cpu"]
 
 
-def print_matching(train: Path, folder: Path) -> None:
+def print_matching(train: Path, validation: int, folder: Path) -> None:
     """Print the row of the matcher."""
-    found = measure("match", train, save(folder, "validation", make(VALIDATION, "usual", seed=1)))
-    if found:
-        print("\n| rules | examples | meetings | CPU s | wall s | peak MB with mining |\n|---|---|---|---|---|---|")
-        cells = f"{found['n']:,.0f} | {found['cpu']:.2f} | {found['wall']:.2f} | {found['mb']:,.0f}"
-        print(f"| {found['rules']:,.0f} | {VALIDATION:,} | {cells} |")
+    found = measure("match", train, save(folder, "validation", make(validation, "usual", seed=1)))
+    print("\n| rules | examples | meetings | CPU s | wall s | peak MB with mining |\n|---|---|---|---|---|---|")
+    cells = f"{found['n']:,.0f} | {found['cpu']:.2f} | {found['wall']:.2f} | {found['mb']:,.0f}"
+    print(f"| {found['rules']:,.0f} | {validation:,} | {cells} |")
 
 
 def print_study(train: int, validation: int, folder: Path) -> None:
     """Print the row of the whole study."""
     make_dataset(train, validation).save(folder / "data")
     found = measure("study", folder / "data")
-    if found:
-        print("\n| train | judged | rules | CPU s | wall s | peak MB |\n|---|---|---|---|---|---|")
-        cells = f"{found['n']:,.0f} | {found['cpu']:.1f} | {found['wall']:.1f} | {found['mb']:,.0f}"
-        print(f"| {train:,} | {validation:,} | {cells} |")
+    print("\n| train | judged | rules | CPU s | wall s | peak MB |\n|---|---|---|---|---|---|")
+    cells = f"{found['n']:,.0f} | {found['cpu']:.1f} | {found['wall']:.1f} | {found['mb']:,.0f}"
+    print(f"| {train:,} | {validation:,} | {cells} |")
 
 
 def warm_up() -> None:
@@ -165,6 +177,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"at most {QUICK:,} examples")
     parser.add_argument("--dense", action="store_true", help="26 labels an image as well as 11")
     parser.add_argument("--no-peer", action="store_true", help="leave pyfim out")
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of examples, of both densities")
+    parser.add_argument("--validation", type=int, default=VALIDATION, help="examples the rules are matched with")
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     parser.add_argument("paths", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -173,12 +187,14 @@ def main() -> None:
         return
     warm_up()
     with tempfile.TemporaryDirectory() as name:
+        sizes = SIZES if options.sizes is None else dict.fromkeys(SIZES, tuple(options.sizes))
+        if options.quick:
+            sizes = {density: tuple(n for n in of if n <= QUICK) for density, of in sizes.items()}
         for density in ["usual", "dense"] if options.dense else ["usual"]:
-            sizes = tuple(n for n in SIZES[density] if n <= QUICK or not options.quick)
-            compare(density, sizes, Path(name), peer=not options.no_peer and density == "usual")
-        largest = QUICK if options.quick else SIZES["usual"][-1]
-        print_matching(Path(name) / f"usual-{largest}.npz", Path(name))
-        print_study(largest, min(largest, VALIDATION), Path(name))
+            compare(density, sizes[density], Path(name), peer=not options.no_peer and density == "usual")
+        largest = sizes["usual"][-1]
+        print_matching(Path(name) / f"usual-{largest}.npz", options.validation, Path(name))
+        print_study(largest, min(largest, options.validation), Path(name))
 
 
 if __name__ == "__main__":

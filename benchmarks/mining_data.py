@@ -53,8 +53,8 @@ DENSITIES = {"usual": Sizes(3, 0.34, 1), "dense": Sizes(6, 0.48, 3)}
 
 def zipf(n: int, power: float = 1.0, shift: float = 1.0) -> NDArray[np.float64]:
     """Sum up the shares of n things whose frequency falls with their rank."""
-    weights = (np.arange(n) + shift) ** -power
-    return np.cumsum(weights) / weights.sum()
+    weights = (np.arange(n, dtype=np.float64) + shift) ** -power
+    return np.cumsum(weights) / np.sum(weights)
 
 
 def draw(rng: Rng, cumulative: NDArray[np.float64], shape: tuple[int, ...]) -> Ints:
@@ -135,7 +135,7 @@ def make_answers(world: World, questions: Questions, rng: Rng) -> Ints:
     favourite = (key * 2_654_435_761 + questions.stems * (kind < 0.70) * 40_503) % 1_000_003
     peaked = np.minimum(draw(rng, zipf(40, 2.0), (n,)), sizes - 1)
     broad = np.minimum(draw(rng, zipf(3_000, 1.0, 2), (n,)), sizes - 1)
-    offset = np.where(kind < 0.78, favourite % sizes + peaked * 7, broad) % sizes
+    offset: NDArray[np.int64] = np.where(kind < 0.78, favourite % sizes + peaked * 7, broad) % sizes
     return (CLASS_FIRST[classes] + offset).astype(np.int32)
 
 

@@ -10,7 +10,7 @@ resident, as the kernel counts it.
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,7 +24,7 @@ from splits_data import make_dataset
 SHARD = 20_000  # rows of a file
 LETTERS = b"etaoinshrdlu    "
 LONG = {"history": 0.6, "rationale": 0.3, "caption": 0.1}  # shares of the long texts
-WRITERS = {
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
     "parquet": lambda table, path: table.write_parquet(path),
     "jsonl": lambda table, path: table.write_ndjson(path),
     "csv": lambda table, path: _flat(table).write_csv(path),
@@ -34,7 +34,7 @@ WRITERS = {
 def make_source(folder: Path, rows: int, megabytes: float, kind: str) -> float:
     """Write files of rows that together take this much as a table in memory, and tell how much they do take."""
     folder.mkdir(parents=True)
-    size = 0
+    size = 0.0
     for at, shard in enumerate(shards(rows, megabytes * 1e6 / rows)):
         size += shard.estimated_size()
         WRITERS[kind](shard, folder / f"part-{at:05}.{kind}")

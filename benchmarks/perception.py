@@ -1,6 +1,6 @@
 """Show what the default plan of the perception audit costs and whether its intervals hold.
 
-    python benchmarks/perception.py [--repeats 500] [--worlds 10]
+    python benchmarks/perception.py [--repeats 500] [--worlds 10] [--images 1000] [--large 20000] [--only MODEL]
 
 Widths: the default plan (4 draws an example) and the paper's protocol (5 draws, 5 repeats) in the same worlds.
 Coverage: many small worlds, each audited with the default plan; the truth is that of the mixture's members in a world
@@ -48,14 +48,14 @@ def run(audit: PerceptionAudit, data: Dataset, model: str) -> tuple[Result, int]
     return judged, sum(part.height for part in probes)
 
 
-def show_widths(worlds: int) -> None:
+def show_widths(worlds: int, images: int, only: str) -> None:
     """Print calls and interval widths of both plans, each the mean over several worlds."""
-    data = [eyechart.read("world", seed=seed, images=1000) for seed in range(5, 5 + worlds)]
+    data = [eyechart.read("world", seed=seed, images=images) for seed in range(5, 5 + worlds)]
     print(
         "| model | score | default: calls, width | 5 x 5: calls, width | calls | width | draws' share of the variance |"
     )
     print("|---|---|---|---|---|---|---|")
-    for model in MODELS:
+    for model in (model for model in MODELS if only in model):
         found = [compare_plans(each, model) for each in data]
         for name in MODALITIES:
             value, calls, width, most, widest, share = np.mean([each[name] for each in found], axis=0)
@@ -70,7 +70,7 @@ def compare_plans(data: Dataset, model: str) -> dict[str, tuple[float, ...]]:
     """Judge by both plans: of each score its value, then calls and width of both, and the share of draws."""
     ours, calls = run(PerceptionAudit(), data, model)
     theirs, most = run(PerceptionAudit(draws=5, repeats=5), data, model)
-    found = {}
+    found: dict[str, tuple[float, ...]] = {}
     for name in MODALITIES:
         one, other = (result.measure("perception", name) for result in (ours, theirs))
         width, widest = (100 * (each.high - each.low) for each in (one, other))
@@ -80,9 +80,9 @@ def compare_plans(data: Dataset, model: str) -> dict[str, tuple[float, ...]]:
     return found
 
 
-def find_truth(shares: dict[str, float]) -> dict[str, float]:
+def find_truth(shares: dict[str, float], images: int) -> dict[str, float]:
     """Measure the members in a large world and mix them: scores, and scores over accuracy."""
-    data = eyechart.read("world", seed=99, images=20_000)
+    data = eyechart.read("world", seed=99, images=images)
     found = {name: run(PerceptionAudit(split="all"), data, name)[0] for name in shares}
     accuracy = sum(share * found[name].measure("accuracy", "plain").value for name, share in shares.items())
     truth = {
@@ -92,12 +92,12 @@ def find_truth(shares: dict[str, float]) -> dict[str, float]:
     return truth | {f"{name} / model": value / accuracy for name, value in truth.items()}
 
 
-def show_coverage(repeats: int) -> None:
+def show_coverage(repeats: int, large: int, only: str) -> None:
     """Print how often the 95 % intervals of small worlds hold the truth."""
     print("| model | score | truth | mean of the estimates | coverage | mean width |")
     print("|---|---|---|---|---|---|")
-    for model, shares in COVERED.items():
-        truth = find_truth(shares)
+    for model, shares in ((model, shares) for model, shares in COVERED.items() if only in model):
+        truth = find_truth(shares, large)
         rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in truth}
         for seed in range(1, repeats + 1):
             result, _ = run(PerceptionAudit(split="all"), eyechart.read("world", seed=seed, images=100), model)
@@ -116,13 +116,16 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=500, help="small worlds, for coverage")
-    parser.add_argument("--worlds", type=int, default=10, help="worlds of 1,000 images, for widths")
+    parser.add_argument("--worlds", type=int, default=10, help="for widths")
+    parser.add_argument("--images", type=int, default=1000, help="of each of these worlds")
+    parser.add_argument("--large", type=int, default=20_000, help="images of the world that holds the truth")
+    parser.add_argument("--only", default="", help="a word in the names of the models")
     arguments = parser.parse_args()
     began = time.perf_counter()
-    show_widths(arguments.worlds)
+    show_widths(arguments.worlds, arguments.images, arguments.only)
     print()
     if arguments.repeats:
-        show_coverage(arguments.repeats)
+        show_coverage(arguments.repeats, arguments.large, arguments.only)
     print(f"\n{time.perf_counter() - began:.0f} s")
 
 

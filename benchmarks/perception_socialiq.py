@@ -21,6 +21,7 @@ from eyechart import Dataset, Images
 from eyechart.audits.perception import PerceptionAudit
 from eyechart.encode.sentiment import sentiment
 from eyechart.hashing import hash_text
+from eyechart.protocols import Model
 
 MODALITIES = ("candidate", "question", "video")
 
@@ -92,10 +93,11 @@ def main() -> None:
     shared = train.join(data.examples.filter(pl.col("split") == "val"), on="video", how="semi")["video"].n_unique()
     print(f"{train.height} train candidates; videos in both splits: {shared}\n")
     audit = PerceptionAudit(modalities=MODALITIES, score="exact", sentiment="candidate", by=("idx_type", "sentiment"))
-    models = [TextModel("question and answer", asks=True).fit(train), TextModel("answer only", asks=False).fit(train)]
+    texts = [TextModel("question and answer", asks=True).fit(train), TextModel("answer only", asks=False).fit(train)]
+    models: tuple[Model, ...] = (*texts, Feeling())
     print("| model | removed | Acc | Acc without | P | P/Z_D | P/Z_f | majority | verdict |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for model in (*models, Feeling()):
+    for model in models:
         result = eyechart.audit(data, model, [audit])["perception"]
         for name in MODALITIES:
             keys = [("accuracy", "plain"), *((each, name) for each in SHOWN), ("majority", "plain")]

@@ -1,6 +1,6 @@
 """Bring back Tables 6 and 7 of the Perceptual Score: three modalities whose label is a*b + c, and two classifiers.
 
-    python benchmarks/perception_synthetic.py [--repeats 5] [--quick]
+    python benchmarks/perception_synthetic.py [--repeats 5] [--quick] [--examples 1000] [--draws 20]
 
 Data as in section 4.5, with its slips mended: a and b from N(0, 1), c from N(0, sd) with the printed Var(c) as the
 standard deviation, |a*b + c| <= 0.25 rejected, label [a*b + c > 0]; each is multiplied onto a fixed direction of 2000,
@@ -9,9 +9,10 @@ The classifiers are scikit-learn's, asked by the audit; the oracle knows the rul
 """
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -129,14 +130,23 @@ def fit(kind: str, sample: Sample, n_train: int) -> Classifier:
     return Classifier(kind, sample, chosen.fit(sample.features(sample.scalars[:n_train]), sample.labels[:n_train]))
 
 
+class Plan(NamedTuple):
+    """The spreads of c, how many data sets of as many train as test examples, and how many donors of each example."""
+
+    spreads: tuple[float, ...]
+    repeats: int
+    examples: int
+    draws: int
+
+
 @cache
-def measure(kind: str, spread: float, repeats: int, n_train: int = 1000) -> list[float]:
+def measure(kind: str, spread: float, plan: Plan) -> list[float]:
     """Audit a classifier on several data sets: accuracy, the three scores, the majority's accuracy, in points."""
-    audit = PerceptionAudit(donors="uniform", draws=DRAWS, form="majority", score="exact")
-    lines = []
-    for seed in range(repeats):
-        sample = make_sample(spread, n_train + 1000, 100 * seed + round(10 * spread))
-        data, model = make_dataset(sample, n_train), fit(kind, sample, n_train)
+    audit = PerceptionAudit(donors="uniform", draws=plan.draws, form="majority", score="exact")
+    lines, n = [], plan.examples
+    for seed in range(plan.repeats):
+        sample = make_sample(spread, 2 * n, 100 * seed + round(10 * spread))
+        data, model = make_dataset(sample, n), fit(kind, sample, n)
         study = audit.study(data, Local())
         step = Answering(model, data.images)
         answers = [part for _, probes in audit.probe(data, study) for part in ask(step, probes, data, Local(), 5000)]
@@ -144,18 +154,17 @@ def measure(kind: str, spread: float, repeats: int, n_train: int = 1000) -> list
         scores = [result.measure("perception", name).value for name in SIZES]
         ends = [result.measure(name, "plain").value for name in ("accuracy", "majority")]
         lines.append([ends[0], *scores, ends[1]])
-    return (100 * np.mean(lines, axis=0)).tolist()
+    points: list[float] = (100 * np.mean(lines, axis=0)).tolist()
+    return points
 
 
-def show(
-    title: str, kind: str, printed: dict[float, tuple[float, ...]], spreads: tuple[float, ...], repeats: int
-) -> None:
+def show(title: str, kind: str, printed: Mapping[float, tuple[float, ...]], plan: Plan) -> None:
     """Print our figures and the paper's side by side."""
     print(f"\n{title}\n")
     print("| Var(c) | Acc: ours, paper | P_a | P_b | P_c | oracle's P_a, P_b, P_c |")
     print("|---|---|---|---|---|---|")
-    for spread in spreads:
-        ours, oracle = measure(kind, spread, repeats), measure("oracle", spread, repeats)
+    for spread in plan.spreads:
+        ours, oracle = (measure(name, spread, plan) for name in (kind, "oracle"))
         pairs = [f"{one:.1f}, {other:.1f}" for one, other in zip(ours[:4], printed[spread][:4], strict=True)]
         known = ", ".join(f"{each:.1f}" for each in oracle[1:4])
         print(f"| {spread:g} | " + " | ".join(pairs) + f" | {known} |", flush=True)
@@ -164,12 +173,16 @@ def show(
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repeats", type=int, default=5, help="data sets")
+    parser.add_argument("--quick", action="store_true", help="few spreads")
+    parser.add_argument("--spreads", type=float, nargs="+", choices=SPREADS, default=SPREADS)
+    parser.add_argument("--examples", type=int, default=1000, help="for training, and as many for the test")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="donors of each example")
     arguments = parser.parse_args()
-    spreads = QUICK if arguments.quick else SPREADS
-    show("Table 6: logistic regression", "logistic", TABLE_6, spreads, arguments.repeats)
-    show("Table 7: a network of one hidden layer", "network", TABLE_7, spreads, arguments.repeats)
+    spreads = QUICK if arguments.quick else tuple(arguments.spreads)
+    plan = Plan(spreads, arguments.repeats, arguments.examples, arguments.draws)
+    show("Table 6: logistic regression", "logistic", TABLE_6, plan)
+    show("Table 7: a network of one hidden layer", "network", TABLE_7, plan)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def picture(rows: list[Row], what: str, title: str) -> str:
     values = [_point(row, what) for row in rows if not row["stopped"] and row[what]]
     log = alt.Scale(type="log")
     chart = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(alt.InlineData(values=values))
         .mark_line(point=True)
         .encode(
             x=alt.X("n:Q", scale=log, title="examples", axis=alt.Axis(format="~s", values=TICKS)),

@@ -1,6 +1,6 @@
 """Time the scores against a literal per-example Python implementation.
 
-Run on one core: POLARS_MAX_THREADS=1 python benchmarks/scoring.py
+Run on one core: POLARS_MAX_THREADS=1 python benchmarks/scoring.py [--examples 214354]
 
 Answers are made up: a Zipf vocabulary of 60,000 texts with articles, number words, contractions and marks, ten
 human answers a row (as many rows as VQA v2 has for validation at the largest size), a hundred candidates a row
@@ -8,6 +8,7 @@ for ndcg. The literal implementation runs on the first 3,000 rows (300 for ndcg)
 its time, without that of turning the table into Python objects, is scaled to all rows.
 """
 
+import argparse
 import math
 import re
 import time
@@ -141,9 +142,12 @@ def time_literal(table: pl.DataFrame, how: str) -> float:
 
 def main() -> None:
     """Print a line per score and size; growth is the exponent of time between this size and the last."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--examples", type=int, default=max(SIZES.values()), help="at most so many for each score")
+    most = parser.parse_args().examples
     print(f"{pl.thread_pool_size()} thread(s)")
     print(f"{'score':<12}{'n':>9}{'eyechart s':>12}{'literal s':>12}{'ratio':>8}{'growth':>8}")
-    for how, largest in SIZES.items():
+    for how, largest in ((how, min(n, most)) for how, n in SIZES.items()):
         table = make_rankings(largest) if how == "ndcg" else make_humans(largest)
         per_row = time_literal(table, how)
         before: tuple[int, float] | None = None

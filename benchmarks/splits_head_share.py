@@ -1,6 +1,6 @@
 """Train on sets of one size with more and more head examples, and score heads and tails (Fig. 7 of VQA-VS).
 
-    python benchmarks/splits_head_share.py [--images 4000] [--model updn] [--concepts QT,KW,KO] [--steps 600]
+    python benchmarks/splits_head_share.py [--images 4000] [--concepts QT,KW,KO] [--steps 600] [--shares 0.1 0.5]
 
 The planted world is divided as always; of its train split as many examples are drawn as make every share possible, by
 `eyechart read resplit ... --set recipe=head-share`. Heads and tails of the test split are the same for all of them, and
@@ -11,7 +11,7 @@ import argparse
 import math
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,9 +49,9 @@ class Point(NamedTuple):
         return f"| {self.concept} | {self.size:,} | {self.share:.0%} | {points} | {self.seconds:.0f} s |"
 
 
-def curve(data: Dataset, concept: str, model: str, steps: int) -> Iterator[Point]:
+def curve(data: Dataset, concept: str, shares: Sequence[float], model: str, steps: int) -> Iterator[Point]:
     """Train with every share of heads of one concept and judge on its heads and tails."""
-    for share in SHARES:
+    for share in shares:
         began = time.perf_counter()
         drawn = make_resplit(data, "head-share", Choice(share=share, concept=concept))
         size = int((drawn.examples["split"] == "train").sum())
@@ -77,12 +77,13 @@ def main() -> None:
     parser.add_argument("--model", default="updn")
     parser.add_argument("--concepts", default="QT,KW,KO")
     parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--shares", type=float, nargs="+", default=SHARES, help="of heads among the train examples")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     data = read("world", seed=options.seed, images=options.images)
     print("| concept | train examples | heads among them | all judged | head | tail | |\n|---|---|---|---|---|---|---|")
     for concept in options.concepts.split(","):
-        for point in curve(data, concept, options.model, options.steps):
+        for point in curve(data, concept, options.shares, options.model, options.steps):
             print(point.line(), flush=True)
 
 

@@ -1,6 +1,6 @@
 """How fast the explorer is on a large run: 214,000 examples, 1.65 million rules, two models; and what memory it takes.
 
-    python benchmarks/view.py [FOLDER]
+    python benchmarks/view.py [FOLDER] [--rules 1650000] [--judged 214000] [--train 20000]
 
 The run is written straight to Parquet (rules drawn from the words, objects and answers of the made-up questions), once
 per folder. The real server runs as a process of its own; a request is timed as a client sees it, the first time (cold)
@@ -8,6 +8,7 @@ and again (warm). Behind each stands the time that the server's processors took,
 much. Memory is the highest the process had.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -26,8 +27,6 @@ from eyechart.result import Measure, Result, Verdict, measures_table
 from eyechart.tables import ANSWERS, COUNTS, empty
 from mining_data import N_LABELS, make_dataset, zipf
 
-RULES, JUDGED = 1_650_000, 214_000
-TRAIN = 20_000
 FIRST, FILTER, MEMORY = 0.5, 1.0, 1.5  # what is promised at most: seconds, seconds, GB
 FIRST_PAGES = ("/", "/rules")
 PAGES = {
@@ -53,15 +52,23 @@ PAGES = {
 }
 
 
-def make_run(folder: Path) -> None:
-    """Write a run of the full size."""
-    data, run, rng = make_dataset(TRAIN, JUDGED), Layout(folder), np.random.default_rng(0)
+class Sizes(NamedTuple):
+    """How many rules, and how many examples that are judged and that are not."""
+
+    rules: int
+    judged: int
+    train: int
+
+
+def make_run(folder: Path, sizes: Sizes) -> None:
+    """Write a run."""
+    data, run, rng = make_dataset(sizes.train, sizes.judged), Layout(folder), np.random.default_rng(0)
     data.save(folder / "data")
     write_record(Manifest("run", "benchmarks/view.py", 0, None, fingerprint(folder / "data")), folder / "manifest.json")
     judged = data.examples.filter(pl.col("split") == "val").select("id", "image", "answer").sort("id")
     kinds = pl.Series("kind", rng.choice(["easy", "counterexample", "uncovered"], judged.height, p=[0.75, 0.15, 0.1]))
     rows = judged.select("id", pl.col("image").alias("cluster")).with_columns(kinds)
-    _save(run.study_folder("rules"), "rules", "made up", rows, {"rules": make_rules(rng)})
+    _save(run.study_folder("rules"), "rules", "made up", rows, {"rules": make_rules(sizes.rules, rng)})
     probes = judged.select("id", image_from="id", question_from="id", condition=pl.lit("plain"), probe="id")
     write_table(probes, run.probe_file("plain"))
     for model, share in {"one": 0.6, "two": 0.65}.items():
@@ -74,19 +81,19 @@ def make_run(folder: Path) -> None:
         _save(run.result_folder(model, "accuracy"), "accuracy", model, scores, {})
 
 
-def make_rules(rng: np.random.Generator) -> pl.DataFrame:
+def make_rules(n: int, rng: np.random.Generator) -> pl.DataFrame:
     """Draw rules of one to three words and none to two objects."""
-    words = _lists(rng, np.char.add("w", np.arange(5_000).astype(str)), rng.integers(1, 4, RULES))
-    objects = _lists(rng, np.char.add("o", np.arange(13_000, 13_000 + N_LABELS).astype(str)), rng.integers(0, 3, RULES))
-    support = rng.integers(8, 2_000, RULES)
-    share, held = rng.uniform(0.3, 1, RULES), rng.uniform(0.1, 1, RULES)
+    words = _lists(rng, np.char.add("w", np.arange(5_000).astype(str)), rng.integers(1, 4, n))
+    objects = _lists(rng, np.char.add("o", np.arange(13_000, 13_000 + N_LABELS).astype(str)), rng.integers(0, 3, n))
+    support = rng.integers(8, 2_000, n)
+    share, held = rng.uniform(0.3, 1, n), rng.uniform(0.1, 1, n)
     return pl.DataFrame(
         {
-            "rule": np.arange(RULES),
+            "rule": np.arange(n),
             "words": words,
             "objects": objects,
-            "answer": pl.Series(rng.integers(0, 3_000, RULES)).cast(pl.String).str.replace("^", "a"),
-            "kind": rng.choice(["mixed", "words"], RULES),
+            "answer": pl.Series(rng.integers(0, 3_000, n)).cast(pl.String).str.replace("^", "a"),
+            "kind": rng.choice(["mixed", "words"], n),
             "support": support,
             "joint": (support * share).astype(np.int64),
             "confidence": share,
@@ -95,11 +102,11 @@ def make_rules(rng: np.random.Generator) -> pl.DataFrame:
             "held_out_confidence": held,
             "low": held * 0.9,
             "high": np.minimum(held * 1.1, 1),
-            "p": rng.random(RULES),
-            "q": rng.random(RULES),
-            "power": rng.random(RULES),
-            "state": rng.choice(["confirmed", "refuted", "untestable"], RULES, p=[0.1, 0.7, 0.2]),
-            "kept": rng.random(RULES) < 0.05,
+            "p": rng.random(n),
+            "q": rng.random(n),
+            "power": rng.random(n),
+            "state": rng.choice(["confirmed", "refuted", "untestable"], n, p=[0.1, 0.7, 0.2]),
+            "kept": rng.random(n) < 0.05,
         }
     )
 
@@ -172,9 +179,20 @@ def _memory(process: int) -> float:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 2**20
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Make the run unless it is there, and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, help="where the run is kept; default: a temporary folder")
+    parser.add_argument("--rules", type=int, default=1_650_000)
+    parser.add_argument("--judged", type=int, default=214_000, help="examples")
+    parser.add_argument("--train", type=int, default=20_000, help="further examples")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        chosen = Path(sys.argv[1] if len(sys.argv) > 1 else place) / "run"
+        chosen = (given.folder or Path(place)) / "run"
         if not (chosen / "results").is_dir():
-            make_run(chosen)
+            make_run(chosen, Sizes(given.rules, given.judged, given.train))
         measure(chosen)
+
+
+if __name__ == "__main__":
+    main()

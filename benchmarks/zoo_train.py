@@ -4,6 +4,7 @@ import json
 import queue
 import time
 from dataclasses import replace
+from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from zoo_rows import EMBEDDING, HIDDEN, WIDE, Row
 ASK = "ask "
 OFTEN = ("shifted", "balanced")  # asked of the last epoch and of the best
 PACKED_EVERY = 20  # seconds
+Done = tuple[Row, dict[str, Array] | None, str | None]  # what was found, or why not
 
 
 class Bundle:
@@ -40,12 +42,12 @@ class Bundle:
         """Widen hints and sights to the image with most regions of all worlds."""
         for part in (splits, self.asked):
             for name, each in part.items():
-                part[name] = replace(each, **{key: _widened(each, key, regions.most) for key in ("hints", "seen")})
+                hints, seen = (_widened(found, regions.most) for found in (each.hints, each.seen))
+                part[name] = replace(each, hints=hints, seen=seen)
         return TrainingArrays(regions, splits, *sizes)
 
 
-def _widened(questions: Questions, key: str, width: int) -> Array | None:
-    found = getattr(questions, key)
+def _widened(found: Array | None, width: int) -> Array | None:
     return None if found is None else np.pad(found, ((0, 0), (0, width - found.shape[1])))
 
 
@@ -89,7 +91,7 @@ def _ask(training: Training, bundle: Bundle, condition: str) -> Array:
     return training.answer(deck).cpu().numpy()
 
 
-def work(file: Path, tasks: mp.Queue, done: mp.Queue, device: str, epochs: int | None) -> None:
+def work(file: Path, tasks: "Queue[Row]", done: "Queue[Done]", device: str, epochs: int | None) -> None:
     """Take rows until none is left; a row that fails says why, and the next one goes on unless the device is gone."""
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("high")  # TensorFloat-32 where there is a GPU
@@ -157,5 +159,5 @@ def pack(found: dict[str, Array], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = out.with_name(f".{out.name}")
     with draft.open("wb") as file:
-        np.savez_compressed(file, **found)
+        np.savez_compressed(file, **found)  # type: ignore[arg-type]  # none of them is called allow_pickle
     draft.replace(out)

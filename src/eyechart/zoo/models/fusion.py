@@ -29,7 +29,7 @@ class Fusion(nn.Module):
         """Give z, [..., size]; x is turned into a matrix for y first, as one x often meets many y."""
         p = self._cut(self.of_first(x))  # [..., C, S]
         left = torch.einsum("...cs,cso->...co", p, self.left) + self.left_offset  # [..., C, R * S]
-        left = left.unflatten(-1, (RANK, self.width))  # [..., C, R, S]
+        left = self._by_rank(left)  # [..., C, R, S]
         matrix = torch.einsum("...crs,cjrs->...cjs", left, self._by_rank(self.right))  # [..., C, S, S]
         offset = torch.einsum("...crs,crs->...cs", left, self._by_rank(self.right_offset))  # [..., C, S]
         z = torch.einsum("...cj,...cjs->...cs", self._cut(self.of_second(y)), matrix) + offset  # [..., C, S]
@@ -40,10 +40,10 @@ class Fusion(nn.Module):
         return nn.Parameter(torch.empty(self.blocks, self.width, RANK * self.width).uniform_(-bound, bound))
 
     def _cut(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.blocks, self.width))
+        return x.view(*x.shape[:-1], self.blocks, self.width)
 
     def _by_rank(self, core: Tensor) -> Tensor:
-        return core.unflatten(-1, (RANK, self.width))
+        return core.reshape(*core.shape[:-1], RANK, self.width)
 
 
 def signed_root(z: Tensor) -> Tensor:
