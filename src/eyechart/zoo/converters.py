@@ -140,7 +140,7 @@ def _open_hdf5(file: Path) -> Any:  # noqa: ANN401 - h5py has no types
     try:
         h5py: Any = import_module("h5py")
     except ImportError:
-        raise MissingExtraError("the package h5py", "none", "pip install h5py") from None
+        raise MissingExtraError("the package h5py", "none", "pip install 'eyechart[hdf5]'") from None
     try:
         return h5py.File(file, "r")
     except OSError as error:

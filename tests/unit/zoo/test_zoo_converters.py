@@ -5,14 +5,12 @@ import gzip
 import json
 import sys
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import polars as pl
 import pytest
 
 from eyechart.errors import FileFormatError, MissingExtraError, SettingError
-from eyechart.zoo import converters
 from eyechart.zoo.converters import convert
 from eyechart.zoo.features import read_features
 
@@ -69,52 +67,62 @@ def test_one_file_an_image_is_read(tmp_path: Path) -> None:
     check(tmp_path / "out", {name: name for name in MADE})
 
 
-class Hdf5(dict[str, np.ndarray]):
-    """What h5py gives for a file, for these readers: arrays by name, to be closed."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.clear()
-
-
 def padded(part: np.ndarray, n: int) -> np.ndarray:
     return np.pad(part, ((0, n - len(part)), (0, 0)))
 
 
-def test_object_features_of_gqa_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files, told = {}, {}
+def write_hdf5(file: Path, arrays: dict[str, object]) -> None:
+    h5py = pytest.importorskip("h5py", reason="the extra hdf5 is not installed")
+    with h5py.File(file, "w") as made:
+        for name, value in arrays.items():
+            made[name] = value
+
+
+def test_object_features_of_gqa_are_read(tmp_path: Path) -> None:
+    told = {}
     for at, (name, (values, boxes)) in enumerate(MADE.items()):
-        files[f"gqa_objects_{at}.h5"] = Hdf5(features=padded(values, 5)[None], bboxes=padded(boxes, 5)[None])
+        arrays = {"features": padded(values, 5)[None], "bboxes": padded(boxes, 5)[None]}
+        write_hdf5(tmp_path / f"gqa_objects_{at}.h5", arrays)
         told[name] = {"file": at, "idx": 0, "objectsNum": len(values), "width": SIZE[0], "height": SIZE[1]}
     (tmp_path / "gqa_objects_info.json").write_text(json.dumps(told))
-    monkeypatch.setattr(converters, "_open_hdf5", lambda file: files[file.name])
 
     convert("gqa", tmp_path, tmp_path / "out")
 
     check(tmp_path / "out", {name: name for name in MADE})
 
 
-def test_one_array_over_all_images_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ids", [list(MADE), [name.encode() for name in MADE], [int(name) for name in MADE]])
+def test_one_array_over_all_images_is_read(ids: list[object], tmp_path: Path) -> None:
     scale = np.array([*SIZE, *SIZE])
-    found = Hdf5(
-        features=np.stack([padded(values, 3) for values, _ in MADE.values()]),
-        boxes=np.stack([padded(boxes / scale, 3) for _, boxes in MADE.values()]),
-        ids=np.array([name.encode() for name in MADE]),
-        counts=np.array([2, 3]),
-    )
-    monkeypatch.setattr(converters, "_open_hdf5", lambda _: found)
+    arrays = {
+        "features": np.stack([padded(values, 3) for values, _ in MADE.values()]),
+        "boxes": np.stack([padded(boxes / scale, 3) for _, boxes in MADE.values()]),
+        "ids": ids,
+        "counts": [2, 3],
+    }
+    write_hdf5(tmp_path / "all.h5", arrays)
 
-    convert("hdf5", tmp_path, tmp_path / "out")
+    convert("hdf5", tmp_path / "all.h5", tmp_path / "out")
 
     check(tmp_path / "out", {name: name for name in MADE})
+
+
+def test_hdf5_files_that_are_cut_off_or_lack_an_array_are_refused(tmp_path: Path) -> None:
+    write_hdf5(tmp_path / "nameless.h5", {"features": np.zeros((1, 2, 3))})
+    whole = (tmp_path / "nameless.h5").read_bytes()
+    (tmp_path / "cut.h5").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.h5").write_text("features")
+
+    for name, told in {"nameless": "a dataset 'ids'", "cut": "check that it is whole", "text": "an HDF5 file"}.items():
+        with pytest.raises(FileFormatError, match=told):
+            convert("hdf5", tmp_path / f"{name}.h5", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_library_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "h5py", None)
 
-    with pytest.raises(MissingExtraError, match="pip install h5py"):
+    with pytest.raises(MissingExtraError, match="hdf5"):
         convert("hdf5", tmp_path, tmp_path / "out")
 
 
