@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyechart.audits.decoys.cues import CUES, follow_cues, kind_of
 from eyechart.audits.decoys.kinds import kinds_table
 from eyechart.audits.decoys.neutrality import measure_neutrality, usage_table
-from eyechart.audits.decoys.picking import chance, pick
+from eyechart.audits.decoys.picking import chance, lay_out, pick
 from eyechart.audits.decoys.prior import count_uses, prior_of
 
 LETTERS = st.sampled_from("abcdefg")
@@ -41,7 +41,7 @@ def test_the_prior_is_equation_2(items: list[list[str]]) -> None:
             as_decoy[text] += 1 / (len(item) - 1)
     texts = pl.Series([*"abcdefg"])
 
-    found = prior_of(texts, count_uses(offers_of(items)))
+    found = prior_of(texts, count_uses(lay_out(offers_of(items))))
 
     for text, prior in zip(texts, found, strict=True):
         seen = as_target[text] + as_decoy[text]

@@ -8,9 +8,9 @@ from statistics import fmean
 import polars as pl
 import pytest
 
-from eyechart.audits.decoys.cues import CUES, PRIOR_RULE
 from eyechart.audits.decoys.parts import JUDGED, LEARN, Parts, divide
-from eyechart.audits.decoys.picking import chance, pick
+from eyechart.audits.decoys.picking import chance, lay_out, pick
+from eyechart.audits.decoys.prior import count_uses, prior_of
 from eyechart.audits.decoys.recipes import Drawn, Recipe, draw_decoys
 from eyechart.audits.decoys.sets import offer
 from eyechart.readers import read
@@ -38,7 +38,7 @@ def thinned() -> list[tuple[Parts, Drawn]]:
 def over_chance(parts: Parts, drawn: Drawn, name: str) -> float:
     about = parts.examples.select("id", "part")
     offers = offer(parts.examples, drawn.decoys, name, 0).join(about, on="id", how="left", maintain_order="left")
-    [prior] = CUES[PRIOR_RULE](offers, offers["part"] == LEARN).values()
+    prior = prior_of(offers["text"], count_uses(lay_out(offers.filter(pl.col("part") == LEARN))))
     judged = offers["part"] == JUDGED
     scores = pick(offers.filter(judged), prior.filter(judged)).join(chance(offers), on="id", validate="1:1")
     return float(scores.select((pl.col("score") - pl.col("chance")).mean()).item())

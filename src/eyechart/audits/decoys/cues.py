@@ -11,16 +11,29 @@ prior rule          the option that is oftenest a target for its offers (Eq. 2)
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
-from eyechart.audits.decoys.picking import pick
+from eyechart.audits.decoys.drawing.lists import Int32s, Int64s
+from eyechart.audits.decoys.picking import Flags, Floats, Offered, Values, code_texts, lay_out, score_picks
 from eyechart.audits.decoys.prior import count_uses, prior_of
+from eyechart.encode.items import number
 from eyechart.encode.words import question_words
 from eyechart.text import NUMBER_WORDS
 
-Rules = dict[str, pl.Series]  # what a rule picks -> the value of each option
+Rules = dict[str, Values]  # what a rule picks -> the value of each option
 OPENING = 2  # words
 _NUMBER = rf"^(\d+([.,]\d+)?|{'|'.join(NUMBER_WORDS)})$"
+
+
+class Seen(NamedTuple):
+    """What cues go by: each different text and question stands once, and options are numbers of them."""
+
+    offered: Offered
+    place: Int64s  # of each option
+    learn: Flags  # of each option
+    questions: pl.Series  # the different ones
+    asked: Int32s  # of each option, the number of its question
 
 
 class Cue(NamedTuple):
@@ -35,67 +48,88 @@ def follow_cues(offers: pl.DataFrame, learn: pl.Series) -> dict[str, Cue]:
 
     `learn` says of each option whether its example may be learned from.
     """
-    return {name: _settle(offers, learn, make(offers, learn)) for name, make in CUES.items()}
+    seen = _see(offers, learn)
+    ids = offers["id"].gather(seen.offered.starts[:-1])
+    return {name: _settle(seen, make(seen), ids) for name, make in CUES.items()}
 
 
-def _settle(offers: pl.DataFrame, learn: pl.Series, rules: Rules) -> Cue:
+def _see(offers: pl.DataFrame, learn: pl.Series) -> Seen:
+    offered = lay_out(offers)
+    # Words are the same in no question and in an empty one.
+    questions = code_texts(offers["question"].gather(offered.starts[:-1]).fill_null(""))
+    place = offers["place"].to_numpy()
+    return Seen(offered, place, learn.to_numpy(), questions.texts, offered.spread(questions.codes))
+
+
+def _settle(seen: Seen, rules: Rules, ids: pl.Series) -> Cue:
     """Take the rule that is right most often on the learned part, the first of equals."""
-    known = offers.filter(learn)
-    right = {name: pick(known, value.filter(learn))["score"].sum() for name, value in rules.items()}
-    best = max(right, key=lambda name: right[name])
-    return Cue(best, pick(offers, rules[best]))
+    _, _, target, starts = seen.offered
+    scores = {name: pl.Series("score", score_picks(value, target, starts)) for name, value in rules.items()}
+    known = pl.Series(seen.learn[starts[:-1]])
+    best = max(scores, key=lambda name: scores[name].filter(known).sum())
+    return Cue(best, pl.DataFrame([ids, scores[best]]))
 
 
-def _position(offers: pl.DataFrame, learn: pl.Series) -> Rules:  # noqa: ARG001 - one signature for all cues
-    places = range(int(offers["place"].max() or 0) + 1)  # type: ignore[arg-type]  # a column of whole numbers
-    return {f"option {at + 1}": (offers["place"] == at).cast(pl.Float64) for at in places}
+def _position(seen: Seen) -> Rules:
+    return {f"option {at + 1}": seen.place == at for at in range(seen.place.max(initial=0) + 1)}
 
 
-def _length(offers: pl.DataFrame, learn: pl.Series) -> Rules:  # noqa: ARG001
-    return _both(offers["text"].str.len_chars().cast(pl.Float64), "longest", "shortest")
+def _length(seen: Seen) -> Rules:
+    lengths = seen.offered.texts.str.len_chars().to_numpy().astype(np.float64)
+    return _both(lengths[seen.offered.codes], "longest", "shortest")
 
 
-def _overlap(offers: pl.DataFrame, learn: pl.Series) -> Rules:  # noqa: ARG001
-    words, asked = question_words(pl.col("text")), question_words(pl.col("question"))
-    share = words.list.set_intersection(asked).list.len() / words.list.n_unique()
-    found = offers.select(share.fill_nan(0.0).fill_null(0.0)).to_series()
-    return _both(found, "most words of the question", "fewest words of the question")
+def _overlap(seen: Seen) -> Rules:
+    """Take the share of the different words of an option that the question has."""
+    # Numba is loaded with the kernels, so only where cues are followed: processes that learn need this file too.
+    from eyechart.audits.decoys.likeness import known_words, shared_with_question, words_of
+
+    known = known_words(seen.offered.texts)
+    words = words_of(seen.offered.texts, known)
+    shared = shared_with_question(words, seen.offered.codes, words_of(seen.questions, known), seen.asked)
+    share = _share(shared, words.sizes[seen.offered.codes])
+    return _both(share, "most words of the question", "fewest words of the question")
 
 
-def _agreement(offers: pl.DataFrame, learn: pl.Series) -> Rules:
-    kinds = offers.select("target", kind=kind_of(pl.col("text")), opening=opening_of(pl.col("question")))
+def _agreement(seen: Seen) -> Rules:
+    kinds = seen.offered.texts.to_frame("text").select(kind_of(pl.col("text"))).to_series()
+    openings = seen.questions.to_frame("question").select(opening_of(pl.col("question")).alias("opening"))
+    right = seen.learn & seen.offered.target
+    found = openings[seen.asked[right]].with_columns(kinds.gather(seen.offered.codes[right]).alias("kind"))
     usual = (
-        kinds.filter(learn & kinds["target"])
-        .group_by("opening", "kind")
+        found.group_by("opening", "kind")
         .agg(pl.len().alias("n"))
         .sort("opening", "n", "kind", descending=[False, True, False])
         .group_by("opening", maintain_order=True)
         .agg(pl.col("kind").first().alias("usual"))
     )
-    asked = kinds.join(usual, on="opening", how="left", validate="m:1", maintain_order="left")
-    agrees = (asked["kind"] == asked["usual"]).fill_null(value=False).cast(pl.Float64)
-    return {"of the usual kind": agrees}
+    wanted = openings.join(usual, on="opening", how="left", validate="m:1", maintain_order="left")["usual"]
+    different = kinds.unique()
+    have, want = (number(names, different).fill_null(-1).to_numpy() for names in (kinds, wanted))
+    return {"of the usual kind": have[seen.offered.codes] == want[seen.asked]}
 
 
-def _oddness(offers: pl.DataFrame, learn: pl.Series) -> Rules:  # noqa: ARG001
+def _oddness(seen: Seen) -> Rules:
     """Average over the runs of an option the other options of the example that have the run too."""
-    text = pl.col("text").str.to_lowercase()
-    padded = pl.concat_str(pl.lit(" "), text, pl.lit(" "))
-    runs = offers.select("id", pl.int_range(pl.len()).alias("row"), text=padded)
-    at = pl.int_ranges(0, pl.col("text").str.len_chars().cast(pl.Int64) - 2)
-    long = runs.with_columns(at.alias("at")).explode("at", empty_as_null=False, keep_nulls=False)
-    grams = long.select("id", "row", pl.col("text").str.slice(pl.col("at"), 3).alias("gram")).unique()
-    shared = grams.with_columns((pl.len().over("id", "gram") - 1).alias("others"))
-    like = shared.group_by("row").agg(pl.col("others").sum() / pl.len())
-    found = runs.select("row").join(like, on="row", how="left", validate="1:1", maintain_order="left")["others"]
-    return _both(found.fill_null(0.0), "most like the others", "least like the others")
+    from eyechart.audits.decoys.likeness import runs_of, shared_with_others
+
+    runs = runs_of(seen.offered.texts)
+    shared = shared_with_others(runs, seen.offered.codes, seen.offered.starts)
+    like = _share(shared, runs.sizes[seen.offered.codes])
+    return _both(like, "most like the others", "least like the others")
 
 
-def _prior(offers: pl.DataFrame, learn: pl.Series) -> Rules:
-    return {"likeliest by Eq. 2": prior_of(offers["text"], count_uses(offers.filter(learn)))}
+def _prior(seen: Seen) -> Rules:
+    priors = prior_of(seen.offered.texts, count_uses(seen.offered, seen.learn)).to_numpy()
+    return {"likeliest by Eq. 2": priors[seen.offered.codes]}
 
 
-def _both(value: pl.Series, most: str, least: str) -> Rules:
+def _share(part: Int64s, whole: Int64s) -> Floats:
+    """Divide; of nothing the share is 0."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+
+
+def _both(value: Floats, most: str, least: str) -> Rules:
     return {most: value, least: -value}
 
 
@@ -119,7 +153,7 @@ def opening_of(question: pl.Expr) -> pl.Expr:
 
 
 PRIOR_RULE = "prior rule"
-CUES: dict[str, Callable[[pl.DataFrame, pl.Series], Rules]] = {
+CUES: dict[str, Callable[[Seen], Rules]] = {
     PRIOR_RULE: _prior,
     "position": _position,
     "length": _length,

@@ -10,41 +10,28 @@ drawing the target anew among the options of each example: p = (b + 1) / (draws 
 imbalanced.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from eyechart.audits.decoys.picking import code_texts
+from eyechart.audits.decoys.drawing.lists import Int32s
+from eyechart.audits.decoys.picking import Floats, Offered, lay_out
 from eyechart.audits.decoys.prior import count_uses
 from eyechart.statistics import wilson
 
 DRAWS = 499
 MOST_TEXTS = 100
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-
-class Offered(NamedTuple):
-    """Options of all examples as numbers, one example after the other."""
-
-    codes: Codes
-    starts: Codes  # of each example
-    sizes: Codes
-    expected: Floats  # of each text
-
 
 def measure_neutrality(offers: pl.DataFrame, seed: int) -> dict[str, float | int]:
     """Measure the imbalance of a set of options, beside what redrawn targets have, and the paper's two averages."""
-    offered, targets = _lay_out(offers)
-    found = _imbalance(targets, offered)
-    drawn = _redraw(offered, seed)
-    uses = count_uses(offers).filter(pl.col("as_target") > 0)
+    offered = lay_out(offers)
+    expected = _expect(offered)
+    found = _imbalance(offered.codes[offered.target], expected)
+    drawn = _redraw(offered, expected, seed)
+    uses = count_uses(offered).filter(pl.col("as_target") > 0)
     return {
         "n": len(offered.sizes),
-        "texts": len(offered.expected),
+        "texts": len(offered.texts),
         "targets": uses.height,
         "uses_as_target": _mean(uses["as_target"]),
         "uses_as_decoy": _mean(uses["as_decoy"]),
@@ -59,10 +46,9 @@ def measure_neutrality(offers: pl.DataFrame, seed: int) -> dict[str, float | int
 
 def usage_table(offers: pl.DataFrame) -> pl.DataFrame:
     """List the texts whose use as target is furthest from what their offers let expect, with the share of offers."""
-    share = offers.select("text", expected=1 / pl.len().over("id"))
-    coded = code_texts(share["text"])
-    expected = pl.DataFrame({"text": coded.texts, "expected": np.bincount(coded.codes, share["expected"].to_numpy())})
-    uses = count_uses(offers).join(expected, on="text", validate="1:1").drop("decoy_weight")
+    offered = lay_out(offers)
+    expected = pl.DataFrame({"text": offered.texts, "expected": _expect(offered)})
+    uses = count_uses(offered).join(expected, on="text", validate="1:1").drop("decoy_weight")
     off = (pl.col("as_target") - pl.col("expected")).abs()
     furthest = uses.sort(off, "text", descending=[True, False]).head(MOST_TEXTS)
     offers_of = furthest.with_columns(n=pl.col("as_target") + pl.col("as_decoy"))
@@ -75,23 +61,22 @@ def usage_table(offers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lay_out(offers: pl.DataFrame) -> tuple[Offered, Codes]:
-    coded = code_texts(offers["text"])
-    sizes = offers["id"].rle().struct.field("len").to_numpy().astype(np.int64)
-    starts = np.cumsum(sizes) - sizes
-    expected = np.bincount(coded.codes, np.repeat(1 / sizes, sizes), minlength=len(coded.texts)).astype(np.float64)
-    return Offered(coded.codes, starts, sizes, expected), coded.codes[offers["target"].to_numpy()]
+def _expect(offered: Offered) -> Floats:
+    """Sum up E_C of each text."""
+    shares = offered.spread(1 / offered.sizes)
+    return np.bincount(offered.codes, shares, minlength=len(offered.texts)).astype(np.float64)
 
 
-def _redraw(offered: Offered, seed: int) -> Floats:
+def _redraw(offered: Offered, expected: Floats, seed: int) -> Floats:
     generator = np.random.default_rng(seed)
-    places = (offered.starts + generator.integers(0, offered.sizes) for _ in range(DRAWS))
-    return np.array([_imbalance(offered.codes[at], offered) for at in places])
+    sizes, firsts = offered.sizes, offered.starts[:-1]
+    places = (firsts + generator.integers(0, sizes) for _ in range(DRAWS))
+    return np.array([_imbalance(offered.codes[at], expected) for at in places])
 
 
-def _imbalance(targets: Codes, offered: Offered) -> float:
-    counts = np.bincount(targets, minlength=len(offered.expected))
-    return float(np.abs(counts - offered.expected).sum() / 2 / max(len(targets), 1))
+def _imbalance(targets: Int32s, expected: Floats) -> float:
+    counts = np.bincount(targets, minlength=len(expected))
+    return float(np.abs(counts - expected).sum() / 2 / max(len(targets), 1))
 
 
 def _mean(column: pl.Series) -> float:

@@ -9,28 +9,31 @@ of decoys, each use as a decoy counts 1 / K of its own example.
 import numpy as np
 import polars as pl
 
-from eyechart.audits.decoys.picking import code_texts
+from eyechart.audits.decoys.picking import Flags, Offered
 
 UNSEEN = 0.5
 
 
-def count_uses(offers: pl.DataFrame) -> pl.DataFrame:
-    """Count each text's uses (text, as_target, as_decoy, decoy_weight), most frequent first."""
-    coded = code_texts(offers["text"])
-    wrong = ~offers["target"].to_numpy()
-    weights = (1 / (offers.select(pl.len().over("id")).to_series() - 1)).to_numpy()
-    n = len(coded.texts)
-    counted = pl.DataFrame(
+def count_uses(offered: Offered, among: Flags | None = None) -> pl.DataFrame:
+    """Count each text's uses (text, as_target, as_decoy, decoy_weight, prior), most frequent first.
+
+    `among` chooses the options that count, all those of an example or none; without it all of them do.
+    """
+    counted = np.ones(len(offered.codes), np.bool_) if among is None else among
+    right, wrong = offered.codes[counted & offered.target], offered.codes[counted & ~offered.target]
+    weights = offered.spread(1 / np.maximum(offered.sizes - 1, 1))[counted & ~offered.target]
+    n = len(offered.texts)
+    uses = pl.DataFrame(
         {
-            "text": coded.texts,
-            "as_target": np.bincount(coded.codes[~wrong], minlength=n),
-            "as_decoy": np.bincount(coded.codes[wrong], minlength=n),
-            "decoy_weight": np.bincount(coded.codes[wrong], weights[wrong], minlength=n),
+            "text": offered.texts,
+            "as_target": np.bincount(right, minlength=n),
+            "as_decoy": np.bincount(wrong, minlength=n),
+            "decoy_weight": np.bincount(wrong, weights, minlength=n),
         }
-    )
+    ).filter(pl.col("as_target") + pl.col("as_decoy") > 0)
     prior = pl.col("as_target") / (pl.col("as_target") + pl.col("decoy_weight"))  # Eq. 2
     # Sums of thirds are not whole: without rounding, texts that are in balance would not be equally likely.
-    return counted.with_columns(prior.round(9).alias("prior")).sort("as_target", "text", descending=[True, False])
+    return uses.with_columns(prior.round(9).alias("prior")).sort("as_target", "text", descending=[True, False])
 
 
 def prior_of(texts: pl.Series, uses: pl.DataFrame) -> pl.Series:

@@ -5,8 +5,11 @@ order is a hash of (seed, id, option), so that it tells nothing and is the same 
 decoys of the data (Sect. 5.2).
 """
 
+import numpy as np
 import polars as pl
 
+from eyechart.audits.decoys.drawing.lists import starts_of
+from eyechart.audits.decoys.picking import code_texts
 from eyechart.audits.decoys.recipes import IOU, QOU, RANDOM
 from eyechart.encode.items import human_answers
 from eyechart.hashing import combine, hash_text
@@ -33,15 +36,9 @@ def sets_of(examples: pl.DataFrame, decoys: pl.DataFrame) -> tuple[str, ...]:
 
 def offer(examples: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
     """List the options (id, place, text, target), a row each, of every answered example that has a wrong one."""
-    answered = examples.filter(pl.col("answer").is_not_null())
-    if name == ORIG:
-        return _numbered(_given(answered))
-    wrong = pl.concat([_wrong(answered, decoys, source) for source in SETS[name]])
-    kept = _distinct(_unaccepted(_with_normal(wrong), answered))
-    target = answered.select("id", text="answer", target=pl.lit(value=True))
-    options = pl.concat([target, kept.select("id", "text", target=pl.lit(value=False))])
-    lot = combine(hash_text(options["id"], seed), hash_text(options["text"]))
-    return _numbered(options.with_columns(pl.Series("lot", lot)).sort("id", "lot", "text").drop("lot"))
+    answered = examples.filter(pl.col("answer").is_not_null()).sort("id")
+    options = _given(answered) if name == ORIG else _made(answered, decoys, name, seed)
+    return _numbered(options, answered["id"])
 
 
 def choices_of(offers: pl.DataFrame) -> pl.DataFrame:
@@ -78,45 +75,68 @@ def _blank(text: pl.Expr) -> pl.Expr:
     return text.str.strip_chars() == ""
 
 
+def _rows() -> pl.Expr:
+    return pl.int_range(pl.len(), dtype=pl.UInt32).alias("row")
+
+
 def _given(answered: pl.DataFrame) -> pl.DataFrame:
-    """List the options of the data in their order, empty ones and repeats left out."""
+    """List the options of the data (row, text, target) in their order, empty ones and repeats left out."""
     if not _has_choices(answered):
-        return answered.select("id", text="answer", target=pl.lit(value=True)).clear()
-    listed = answered.sort("id").select("id", "answer", text="choices")
+        return answered.select(_rows(), text="answer", target=pl.lit(value=True)).clear()
+    listed = answered.select(_rows(), "answer", text="choices")
     long = listed.explode("text", empty_as_null=False, keep_nulls=False).filter(~_blank(pl.col("text")))
-    once = long.unique(["id", "text"], keep="first", maintain_order=True)
-    return once.select("id", "text", target=pl.col("text") == pl.col("answer"))
+    once = long.unique(["row", "text"], keep="first", maintain_order=True)
+    return once.select("row", "text", target=pl.col("text") == pl.col("answer"))
 
 
-def _numbered(options: pl.DataFrame) -> pl.DataFrame:
-    """Give options their places, and leave out examples without a target or without a wrong option."""
-    both = pl.col("target").any().over("id") & (~pl.col("target")).any().over("id")
-    return options.filter(both).select("id", pl.int_range(pl.len()).over("id").alias("place"), "text", "target")
+def _made(answered: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
+    """Put the target among the wrong options (row, text, target) in the order of their hashes."""
+    kept = _acceptable(pl.concat([_wrong(answered, decoys, source) for source in SETS[name]]), answered)
+    target = answered.select(_rows(), text="answer", target=pl.lit(value=True))
+    options = pl.concat([target, kept.select("row", "text", target=pl.lit(value=False))])
+    coded = code_texts(options["text"])
+    own, said = hash_text(answered["id"], seed), hash_text(coded.texts)
+    lot = combine(own[options["row"].to_numpy()], said[coded.codes])
+    # Ids and texts are numbered in their order, so that sorting the numbers sorts them.
+    numbers = options.select("row", pl.Series("lot", lot), pl.Series("said", coded.codes))
+    return options[numbers.select(pl.arg_sort_by("row", "lot", "said")).to_series()]
+
+
+def _numbered(options: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """Give options, sorted by row, their places; leave out examples without a target or without a wrong option."""
+    row, target = options["row"].to_numpy(), options["target"].to_numpy()
+    right, offered = (np.bincount(rows, minlength=len(ids)) for rows in (row[target], row))
+    whole = (right > 0) & (right < offered)
+    kept = options.filter(whole[row])
+    place = np.arange(kept.height) - starts_of(np.where(whole, offered, 0))[kept["row"].to_numpy()]
+    return kept.select(ids.gather(kept["row"]).alias("id"), pl.Series("place", place), "text", "target")
 
 
 def _wrong(answered: pl.DataFrame, decoys: pl.DataFrame, source: str) -> pl.DataFrame:
+    """List the wrong options of a source (row, text)."""
     if source == ORIG:
-        return _given(answered).filter(~pl.col("target")).select("id", "text")
-    drawn = decoys.filter(pl.col("source") == source).join(answered, on="id", how="semi")
-    return drawn.sort("id", "place").select("id", text="decoy")
+        return _given(answered).filter(~pl.col("target")).select("row", "text")
+    drawn = decoys.filter(pl.col("source") == source).select("id", "place", text="decoy")
+    known = drawn.join(answered.select("id", _rows()), on="id", validate="m:1")
+    return known.sort("row", "place").select("row", "text")
 
 
-def _with_normal(texts: pl.DataFrame) -> pl.DataFrame:
-    """Add the normal form, or the clean text where nothing is left of it; each different text is worked on once."""
+def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
+    """Leave out what is an accepted answer, or equal to an earlier option, in its normal form."""
+    humans = answered.select(_rows()).with_columns(human_answers(answered).alias("text"))
+    people = humans.explode("text", empty_as_null=False, keep_nulls=False)
+    accepted = pl.concat([people, answered.select(_rows(), text="answer")])
+    coded = code_texts(pl.concat([wrong["text"], accepted["text"]]))
+    normal = code_texts(_normal_forms(coded.texts)).codes.astype(np.int64)[coded.codes]
+    rows = pl.concat([wrong["row"], accepted["row"]]).to_numpy()
+    keys = pl.Series("key", rows * np.int64(len(coded.texts)) + normal)  # of row and normal form together
+    keyed = wrong.with_columns(keys.head(wrong.height))
+    left = keyed.join(keys.tail(accepted.height).to_frame(), on="key", how="anti", maintain_order="left")
+    return left.filter(pl.col("key").is_first_distinct()).drop("key")
+
+
+def _normal_forms(texts: pl.Series) -> pl.Series:
+    """Find the normal form, or the clean text where nothing is left of it."""
     clean = clean_answer(pl.col("text"))
     normal = normalize_answer(clean)
-    forms = texts.select(pl.col("text").unique()).with_columns(
-        pl.when(normal != "").then(normal).otherwise(clean).alias("normal")
-    )
-    return texts.join(forms, on="text", how="left", validate="m:1", maintain_order="left")
-
-
-def _unaccepted(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
-    humans = pl.DataFrame({"id": answered["id"], "text": human_answers(answered)})
-    people = humans.explode("text", empty_as_null=False, keep_nulls=False)
-    accepted = _with_normal(pl.concat([people, answered.select("id", text="answer")]))
-    return wrong.join(accepted, on=["id", "normal"], how="anti", maintain_order="left")
-
-
-def _distinct(wrong: pl.DataFrame) -> pl.DataFrame:
-    return wrong.unique(["id", "normal"], keep="first", maintain_order=True)
+    return texts.to_frame("text").select(pl.when(normal != "").then(normal).otherwise(clean)).to_series()

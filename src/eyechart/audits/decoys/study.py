@@ -7,7 +7,7 @@ import polars as pl
 
 from eyechart.audits.decoys.audit import DecoysAudit
 from eyechart.audits.decoys.cues import PRIOR_RULE
-from eyechart.audits.decoys.look import Look, Looking, look_at
+from eyechart.audits.decoys.look import Known, Look, Looking, look_at
 from eyechart.audits.decoys.parts import Parts, divide
 from eyechart.audits.decoys.recipes import Drawn, draw_decoys
 from eyechart.audits.decoys.sets import ORIG, REPAIRED, damage, offer, sets_of
@@ -36,10 +36,9 @@ _KEPT = ("cluster", "part", "image", "question")
 
 def study_options(audit: DecoysAudit, data: Dataset, engine: Engine) -> Result:
     """Draw decoys, and look at every set of options."""
-    parts = divide(data, audit.seed)
+    parts = divide(data.only("split", "answers", "choices", audit.kinds), audit.seed)
     drawn = _draw(audit, data, parts, engine)
-    how = Looking(audit.folds, audit.most, audit.scorer, audit.kinds, audit.seed)
-    looks = {name: look_at(name, offers, data, how, engine) for name, offers in _offers(audit, parts, drawn).items()}
+    looks = _look(audit, data, parts, drawn, engine)
     found = hold_against_chance(solver for look in looks.values() for solver in look.solvers)
     notes = [*parts.notes, *drawn.notes, *_missing_sets(audit, looks)]
     tables = {
@@ -75,21 +74,26 @@ def _no_filters() -> pl.DataFrame:
     return pl.DataFrame(schema={"source": pl.String, "filter": pl.String, "n": pl.Int64})
 
 
-def _offers(audit: DecoysAudit, parts: Parts, drawn: Drawn) -> dict[str, pl.DataFrame]:
-    """List the options of each set that has any."""
-    kinds = [column for column in (audit.kinds,) if column in parts.examples.columns]
-    about = parts.examples.select("id", *_KEPT, *kinds)
-    there = sets_of(parts.examples, drawn.decoys)
-    listed = {name: offer(parts.examples, drawn.decoys, name, audit.seed) for name in audit.studied if name in there}
-    known = {name: offers for name, offers in listed.items() if offers.height}
-    if not known:
+def _look(audit: DecoysAudit, data: Dataset, parts: Parts, drawn: Drawn, engine: Engine) -> dict[str, Look]:
+    """Look at each set that has any options; a set is made when it is its turn, since all of them take much room."""
+    how = Looking(audit.folds, audit.most, audit.scorer, audit.kinds, audit.seed)
+    known = Known(_about(audit, parts), data)
+    looks = {}
+    for name in (name for name in audit.studied if name in sets_of(parts.examples, drawn.decoys)):
+        offers = offer(parts.examples, drawn.decoys, name, audit.seed)
+        if offers.height:
+            looks[name] = look_at(name, offers, known, how, engine)
+        del offers  # before the next are made
+    if not looks:
         found = f"{parts.examples.height} answered examples, without options and without a decoy that could be drawn"
         advice = "bring data with choices, or with several questions on an image and different answers"
         raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
-    return {
-        name: offers.join(about, on="id", how="left", validate="m:1", maintain_order="left")
-        for name, offers in known.items()
-    }
+    return looks
+
+
+def _about(audit: DecoysAudit, parts: Parts) -> pl.DataFrame:
+    kinds = [column for column in (audit.kinds,) if column in parts.examples.columns]
+    return parts.examples.select("id", *_KEPT, *kinds)
 
 
 def _missing_sets(audit: DecoysAudit, looks: dict[str, Look]) -> list[str]:
@@ -100,7 +104,7 @@ def _missing_sets(audit: DecoysAudit, looks: dict[str, Look]) -> list[str]:
 def _counts(audit: DecoysAudit, parts: Parts, looks: dict[str, Look]) -> pl.DataFrame:
     rows: list[tuple[str | None, str, str | None, int]] = []
     for name, look in looks.items():
-        sizes = look.offers.group_by("id").len()["len"]
+        sizes = look.sizes
         rows.append((name, "left out", "no wrong option", parts.examples.height - len(sizes)))
         if name != ORIG:
             whole = audit.k * (2 if name in (REPAIRED, "all") else 1)
