@@ -57,28 +57,37 @@ def test_updn_is_its_equation(sizes: Sizes, batch: Batch) -> None:
 
 
 def test_the_fusion_is_its_equation_block_by_block() -> None:
+    """One x meets five y, as a question meets regions."""
     torch.manual_seed(0)
     fusion = Fusion(3, 4, 17)
-    x, y = torch.randn(2, 3), torch.randn(2, 4)
+    for offset in (fusion.left_offset, fusion.right_offset):
+        nn.init.normal_(offset)
+    x, y = torch.randn(2, 1, 3), torch.randn(2, 5, 4)
     p, r = array(fusion.of_first(x)), array(fusion.of_second(y))
     width, parts = fusion.width, []
     for c in range(fusion.blocks):
         cut = slice(c * width, (c + 1) * width)
-        left = p[:, cut] @ array(fusion.left[c]) + array(fusion.left_offset[c])
-        right = r[:, cut] @ array(fusion.right[c]) + array(fusion.right_offset[c])
-        z = (left * right).reshape(2, RANK, width).sum(1)
-        z = np.sign(z) * np.sqrt(np.abs(z))
-        parts.append(z / np.linalg.norm(z, axis=1, keepdims=True))
+        left = p[..., cut] @ array(fusion.left[c]) + array(fusion.left_offset[c])
+        right = r[..., cut] @ array(fusion.right[c]) + array(fusion.right_offset[c])
+        z = (left * right).reshape(2, 5, RANK, width).sum(2)
+        z = np.sign(z) * (np.sqrt(np.abs(z) + 0.01) - 0.1)
+        parts.append(z / np.linalg.norm(z, axis=-1, keepdims=True))
 
     assert fusion.blocks == 2
-    np.testing.assert_allclose(array(fusion(x, y)), np.concatenate(parts, 1), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(array(fusion(x, y)), np.concatenate(parts, -1), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(array(fusion(x[:, 0], y[:, 2])), np.concatenate(parts, -1)[:, 2], rtol=1e-4, atol=1e-6)
 
 
-def test_the_signed_root_has_a_slope_at_0() -> None:
-    z = torch.zeros(1, requires_grad=True)
-    signed_root(z).sum().backward()
+def test_the_signed_root_is_odd_and_a_root_and_has_mild_slopes_at_0() -> None:
+    z = torch.tensor([-9.0, -1e-4, 1e-4, 9.0], requires_grad=True)
+    root = signed_root(z)
+    (slope,) = torch.autograd.grad(root.sum(), z, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), z)
 
-    assert z.grad.isfinite().all()
+    np.testing.assert_allclose(array(root), [-2.9, -5e-4, 5e-4, 2.9], rtol=5e-3)
+    assert root[0] == -root[3]
+    assert slope.max() < 5
+    assert bend.abs().max() < 250
 
 
 def test_attention_is_torchs_scaled_dot_product_attention() -> None:
