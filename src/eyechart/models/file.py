@@ -35,12 +35,16 @@ class PredictionFiles:
 
     @cached_property
     def files(self) -> dict[str, PredictionFile]:
-        """Read the files when the first answer is asked for; a file with a column `condition` holds several."""
+        """Read the files when the first answer is asked for; a file with a column `condition` holds several.
+
+        Answers are put in the order of their ids, so that finding those of a batch takes no look at all of them.
+        """
         found: dict[str, PredictionFile] = {}
         for condition, path in self.paths.items():
-            answers, counts = read_predictions(
+            unordered, counts = read_predictions(
                 path, dict(self.columns), format=self.format, scorer=self.scorer, unfinished=self.unfinished
             )
+            answers = unordered.sort("id", maintain_order=True).rechunk()
             if "condition" not in answers.columns:
                 found[condition] = PredictionFile(answers, counts)
                 continue
@@ -51,7 +55,7 @@ class PredictionFiles:
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - part of the contract
         """Find the answers to a batch."""
-        found = self._answers(probes).join(probes.select("id"), on="id", how="semi")
+        found = _of_ids(self._answers(probes), probes["id"])
         return _find_answers(found, probes) if self.extract else found
 
     def holds(self, condition: str) -> bool:
@@ -98,6 +102,13 @@ def open_predictions(spec: str) -> PredictionFiles:
     settings: dict[str, Any] = fit_settings("predictions", _SETTINGS, parts.settings)
     name = next(iter(parts.paths.values())).name.partition(".")[0]
     return replace(PredictionFiles(name, parts.paths, parts.columns), **settings)
+
+
+def _of_ids(answers: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """Select the answers, which are in the order of their ids, to some of them."""
+    ends = pl.DataFrame({side: answers["id"].search_sorted(ids, side) for side in ("left", "right")})
+    rows = ends.select(pl.int_ranges("left", "right").explode(empty_as_null=False, keep_nulls=False)).to_series()
+    return answers[rows]
 
 
 def _find_answers(found: pl.DataFrame, probes: pl.DataFrame) -> pl.DataFrame:

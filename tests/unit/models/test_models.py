@@ -6,15 +6,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import FileFormatError, ModelError, SettingError, UnknownNameError
 from eyechart.models import load
 from eyechart.models.asking import Answering, ask
+from eyechart.models.file import PredictionFiles
 from eyechart.models.function import Function
 from eyechart.predictions import Predictions
 from eyechart.probes import Prober, fill
+from eyechart.readers.predictions import PredictionFile
 
 SCRIPT = """
 import polars as pl
@@ -110,6 +114,24 @@ def test_a_file_answers_by_id_whatever_its_order(tiny: Dataset, asked: pl.DataFr
 
     assert model.name == "gpt"
     assert dict(found.select("id", "answer").rows()) == answers
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    known=st.lists(st.tuples(st.text("aé 0\x00", max_size=3), st.integers(0, 2)), unique=True, max_size=30),
+    asked=st.lists(st.text("aé 0\x00", max_size=3), unique=True, min_size=1, max_size=12),
+)
+def test_a_file_gives_all_draws_of_a_batch_and_no_others(known: list[tuple[str, int]], asked: list[str]) -> None:
+    """Whatever the ids, as by a comparison of each with each."""
+    rows = [(name, draw, f"{name}{draw}") for name, draw in known]
+    answers = pl.DataFrame(rows, schema={"id": pl.String, "draw": pl.Int64, "answer": pl.String}, orient="row")
+    model = PredictionFiles("mine", {})
+    vars(model)["files"] = {"plain": PredictionFile(answers.sort("id", maintain_order=True), pl.DataFrame())}
+    probes = pl.DataFrame({"id": asked, "condition": "plain"})
+
+    found = model.answer(probes, Images.named(pl.Series([], dtype=pl.String)))
+
+    assert sorted(found.rows()) == sorted(row for row in rows if row[0] in asked)
 
 
 def test_a_file_alone_is_taken_for_predictions(tmp_path: Path) -> None:

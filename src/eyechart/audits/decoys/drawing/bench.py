@@ -32,7 +32,7 @@ class Questions(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """All of it; examples are sorted by id."""
+    """All of it; of the examples (id, cluster), sorted by id."""
 
     examples: pl.DataFrame
     answers: Answers
@@ -49,17 +49,19 @@ class Bench(NamedTuple):
 
 def make_bench(data: Dataset, asked: pl.Series, recipe: Recipe, engine: Engine) -> Bench:
     """Put everything into numbers, whatever the order of the examples."""
-    examples = data.examples.with_columns(data.clusters().alias("cluster")).sort("id")
+    used = data.only("split", "answers", "answer_type")
+    examples = used.examples.with_columns(used.clusters().alias("cluster")).sort("id")
     answers = number_answers(examples)
     questions = _near_questions(examples["question"], recipe, engine)
     known = know(answers, examples, recipe)
     wanted = _who_asks(examples, answers, questions, asked, recipe.seed)
     judges = Judges(known.lexicon, known.limits, make_memory(len(answers.normals)))
-    parts = _parts(data, examples["id"], recipe.seed)
+    parts = _parts(used, examples["id"], recipe.seed)
     kinds = _kinds(examples, answers, known.lexicon)
     fillers = _fillers(kinds, parts, answers.reference, neutral=recipe.drawing == NEUTRAL)
     notes = (questions.note, *known.notes)
-    return Bench(examples, answers, questions, judges, wanted, parts, fillers, recipe, notes, engine)
+    named = examples.select("id", "cluster")
+    return Bench(named, answers, questions, judges, wanted, parts, fillers, recipe, notes, engine)
 
 
 def ask_fewer(bench: Bench, kept: NDArray[np.bool_]) -> Bench:
