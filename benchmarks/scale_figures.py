@@ -41,7 +41,7 @@ def _cell(row: Row | None, what: str) -> str:
     if row is None or not (row["stopped"] or row[what]):
         return ""
     if row["stopped"]:
-        return f"stopped: {row['stopped']}"
+        return str(row["stopped"]).removesuffix(", which stopped")
     return f"{row[what]:,.0f}" if row[what] >= 100 else f"{row[what]:.1f}"
 
 
