@@ -79,6 +79,7 @@ def picture(rows: list[Row], what: str, title: str) -> str:
             facet=alt.Facet("verb:N", columns=3, title=None, sort=list(VERBS)),
         )
         .properties(width=190, height=150)
+        .configure(padding={"left": 5, "top": 5, "bottom": 5, "right": 20})  # fonts of browsers are wider
     )
     return str(vl_convert.vegalite_to_svg(chart.to_json()))
 
