@@ -1,9 +1,14 @@
 """One small Ray cluster for all tests of a process, seen by this machine alone."""
 
+import json
 import os
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -25,6 +30,22 @@ def _never_for_ever() -> Iterator[None]:
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def found_by(tmp_path: Path) -> Callable[[str], dict[str, Any]]:
+    """Run a script in a process of its own, which may have a cluster of its own, and read the found.json it writes."""
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    script = Path(__file__).parent / "scripts"
+
+    def run(name: str) -> dict[str, Any]:
+        command = [sys.executable, script / name, tmp_path]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S - 10)
+        assert done.returncode == 0, done.stderr[-3000:]
+        found: dict[str, Any] = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+        return found
+
+    return run
 
 
 @pytest.fixture(scope="session")

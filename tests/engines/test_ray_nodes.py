@@ -1,30 +1,12 @@
 """A node that is lost in the middle changes no answer and no rule."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import pytest
-
-SCRIPT = Path(__file__).parent / "scripts" / "lose_a_node.py"
+from collections.abc import Callable
+from typing import Any
 
 
-def test_a_lost_node_changes_nothing(tmp_path: Path) -> None:
+def test_a_lost_node_changes_nothing(found_by: Callable[[str], dict[str, Any]]) -> None:
     """Two of three raylets are killed, one while a model is asked, one while rules are mined."""
-    pytest.importorskip("ray", reason="the extra ray is not installed")
-    alone = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}  # loopback only
-    done = subprocess.run(
-        [sys.executable, SCRIPT, tmp_path],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=170,
-        env=os.environ | alone,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    found = found_by("lose_a_node.py")
 
     assert found["same answers"]
     assert found["same rules"]
