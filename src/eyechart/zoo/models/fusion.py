@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 RANK, MOST_BLOCKS, LEAST_WIDTH = 15, 20, 8
-NEAR_ZERO = 1e-2  # with 1e-4 VisFIS does not learn, with 1e-2 it does; plain training is the same with either
+NEAR_ZERO = 1e-2  # with 1e-4 BLOCK does not learn by VisFIS, with 1e-2 it does; plainly it learns by either
 
 
 class Fusion(nn.Module):
