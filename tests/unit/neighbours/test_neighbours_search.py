@@ -120,3 +120,17 @@ def test_torch_finds_what_brute_force_finds() -> None:
 
     assert np.array_equal(places[:, 0], np.arange(300))
     assert np.array_equal(places[:, 1:], brute_force(vectors, 10))
+
+
+def test_where_there_is_a_gpu_many_texts_are_searched_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.setattr(room, "torch_with_gpu", lambda: torch)
+    vectors = made_up(300, 8, 2)
+    vectors[7] = 0
+
+    found = find_nearest(vectors, 10, exact_below=100)
+
+    known = np.delete(np.arange(300), 7)
+    assert found.note == "exact search on a GPU"
+    assert (found.places[7] == -1).all()
+    assert np.array_equal(found.places[known], known[brute_force(vectors[known], 10)])
