@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _DEBIAS_HELP = "A method, as `lmh`; `lmh+css` lays one over another, `plain@8,hint` gives the first 8 epochs."
 _INIT_HELP = "Start from a trained model, as zoo:FOLDER, and use its vocabulary."
 _KEEP_HELP = "Keep the answers of every epoch to all other splits, for the study of selection."
+_COMPILE_HELP = "Compile the steps, which takes minutes: for long trainings of deep networks on a GPU."
 _OUT_HELP = "The folder of the model; one that was stopped goes on."
 
 Network = Annotated[str, typer.Argument(metavar="MODEL", help="A network: updn, mcan, ... (docs/zoo.md).")]
@@ -31,6 +32,7 @@ Answers = Annotated[int, typer.Option(help="Learn so many of the most frequent a
 Init = Annotated[str | None, typer.Option("--init", metavar="zoo:DIR", help=_INIT_HELP)]
 Keep = Annotated[bool, typer.Option("--keep-predictions", help=_KEEP_HELP)]
 Words = Annotated[Path | None, typer.Option("--words", metavar="FILE", help="Word vectors to start from, as GloVe's.")]
+Compile = Annotated[bool, typer.Option("--compile", help=_COMPILE_HELP)]
 Device = Annotated[str, typer.Option(help="`cpu`, `cuda`, or `auto`: a GPU where there is one.")]
 
 
@@ -49,6 +51,7 @@ def train(
     init: Init = None,
     keep_predictions: Keep = False,
     words: Words = None,
+    compile_steps: Compile = False,
     device: Device = "auto",
     seed: options.Seed = 0,
     limit: options.Limit = None,
@@ -77,6 +80,7 @@ def train(
         init=init,
         keep_predictions=keep_predictions,
         words=words,
+        compiled=compile_steps,
     )
     examples = read(data).sample(limit, seed)
     heard: list[Epoch] = []

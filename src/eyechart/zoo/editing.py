@@ -3,7 +3,7 @@
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from eyechart.zoo.batch import Batch
 
@@ -32,5 +32,5 @@ def sample_answers(batch: Batch) -> Batch:
     """Score one answer of each example 1 and the others 0, drawn by their scores; all stay 0 where none has one."""
     a = batch.need("a")
     has_answer = a.any(1, keepdim=True)
-    drawn = torch.multinomial(torch.where(has_answer, a, 1.0), 1).squeeze(1)
-    return batch.to(a=nn.functional.one_hot(drawn, a.shape[1]).to(a.dtype) * has_answer)
+    drawn = torch.multinomial(torch.where(has_answer, a, 1.0), 1)  # [B, 1]
+    return batch.to(a=torch.zeros_like(a).scatter(1, drawn, 1.0) * has_answer)

@@ -12,7 +12,15 @@ _log = logging.getLogger("eyechart.zoo")
 
 WARM = 3  # steps of a kind that are taken as they are: optimizers and kernels make their memory in them
 
-Step = Callable[[Tensor], Tensor]
+
+class Kind(NamedTuple):
+    """What steps share that run the same operations with the same numbers."""
+
+    of_method: Hashable
+    rate: float
+
+
+Step = Callable[[Tensor, Kind], Tensor]
 
 
 class Recording(NamedTuple):
@@ -35,37 +43,37 @@ class Recorder:
     def __init__(self, step: Step, size: int, device: torch.device) -> None:
         self._step, self._size, self._device = step, size, device
         self._aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # torch
-        self._taken: Counter[Hashable] = Counter()
-        self._recordings: dict[Hashable, Recording | None] = {}
+        self._taken: Counter[Kind] = Counter()
+        self._recordings: dict[Kind, Recording | None] = {}
 
-    def __call__(self, rows: Tensor, kind: Hashable) -> Tensor:
+    def __call__(self, rows: Tensor, kind: Kind) -> Tensor:
         """Take the step for some examples and give its loss, which the next step may overwrite."""
         if len(rows) != self._size:  # the last batch of an epoch is shorter
-            return self._step(rows)
+            return self._step(rows, kind)
         if kind not in self._recordings and self._taken[kind] >= WARM:
             self._recordings[kind] = self._record(kind)
         recording = self._recordings.get(kind)
         if recording is not None:
             return recording.play(rows)
         self._taken[kind] += 1
-        return self._beside(rows)
+        return self._beside(rows, kind)
 
-    def _beside(self, rows: Tensor) -> Tensor:
+    def _beside(self, rows: Tensor, kind: Kind) -> Tensor:
         """Take a step on a stream of its own, as recording demands of the steps before it."""
         now = torch.cuda.current_stream(self._device)
         self._aside.wait_stream(now)
         with torch.cuda.stream(self._aside):
-            loss = self._step(rows)
+            loss = self._step(rows, kind)
         now.wait_stream(self._aside)
         return loss
 
-    def _record(self, kind: Hashable) -> Recording | None:
+    def _record(self, kind: Kind) -> Recording | None:
         """Record a step without taking it; a step that waits for the processor cannot be recorded."""
         rows = torch.zeros(self._size, dtype=torch.long, device=self._device)
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph):
-                loss = self._step(rows)
+                loss = self._step(rows, kind)
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:

@@ -79,6 +79,8 @@ class Deck:
     def __init__(self, questions: Questions, shelf: Shelf, answers: int, *, options: bool = False) -> None:
         self.shelf, self.answers, self.options = shelf, answers, options
         held = {name: value for name, value in vars(questions).items() if value is not None}
+        longest = _longest(questions.q)
+        held |= {name: held[name][:, :longest] for name in ("q", "qmask") if name in held}
         self.held = {name: _tensor(value, shelf.device) for name, value in held.items()}
         self.extra = [name for name in EXTRA if name in self.held]
 
@@ -113,6 +115,11 @@ class Deck:
         """Spread the scored answers of some examples over all answers, [B, A]."""
         a = torch.zeros(len(rows), self.answers, device=self.shelf.device)
         return a.scatter_reduce_(1, self.held["answers"][rows], self.held["scores"][rows], "amax")
+
+
+def _longest(q: np.ndarray) -> int:
+    """Count the words of the longest question, at least 1: what is padding everywhere would only cost time."""
+    return 1 + int(np.flatnonzero(q.any(0)).max(initial=0))
 
 
 def _tensor(value: np.ndarray, device: torch.device) -> Tensor:

@@ -10,6 +10,7 @@ from eyechart.dataset import Dataset
 from eyechart.errors import ModelError, SettingError
 from eyechart.files import write_table
 from eyechart.zoo.arrays import TrainingArrays
+from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder, Trained, describe
 from eyechart.zoo.methods import make_method
@@ -40,6 +41,7 @@ class Wanted:
     init: str | None = None  # a trained model to start from, as zoo:FOLDER
     keep_predictions: bool = False
     words: Path | None = None  # word vectors to start from
+    compiled: bool = False
 
     def course(self) -> Course:
         """Fill the recipe in."""
@@ -67,7 +69,8 @@ def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Ep
     arrays = make_arrays(parts, vocabulary, features)
     vectors = None if wanted.words is None else read_word_vectors(wanted.words, vocabulary.words)
     network = _start(wanted, arrays, start, vectors)
-    training = Training(network, make_method(wanted.method, network), arrays, wanted.course())
+    compiler = Compiler() if wanted.compiled else None
+    training = Training(network, make_method(wanted.method, network), arrays, wanted.course(), compiler)
     record = _record(wanted, data, training, start)
     _take_up(folder, record, vocabulary, training)
 

@@ -6,7 +6,7 @@ that training that stops after an epoch and goes on gives the same as training t
 """
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,11 +17,13 @@ from torch import Tensor
 
 from eyechart.errors import DataError, ModelError, SettingError
 from eyechart.zoo.arrays import Array, TrainingArrays
-from eyechart.zoo.bias import PRIOR, Bias, frozen_bias, prior_bias
+from eyechart.zoo.bias import PRIOR, Bias, FrozenBias, PriorBias
+from eyechart.zoo.compiling import Compiler, differentiate, learned
 from eyechart.zoo.debias import Debias, Then
+from eyechart.zoo.lesson import Lesson
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
-from eyechart.zoo.recording import Recorder
+from eyechart.zoo.recording import Kind, Recorder, Step
 from eyechart.zoo.shelf import Deck, Shelf
 
 State = dict[str, Any]
@@ -96,6 +98,7 @@ class Training:
     debias: Debias
     arrays: TrainingArrays
     course: Course
+    compiler: Compiler | None = None
     epochs: list[Epoch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -165,7 +168,7 @@ class Training:
             self.teacher.load_state_dict(state["teacher"])
         self.epochs = [Epoch(*each) for each in state["epochs"]]
 
-    def _epoch(self, number: int, take: Callable[[Tensor, Hashable], Tensor]) -> float:
+    def _epoch(self, number: int, take: Step) -> float:
         """Take one step for every batch and give the mean loss."""
         seed_all(self.course.seed, number)
         self.model.train()
@@ -178,7 +181,7 @@ class Training:
         total, steps = torch.zeros((), device=self.device), 0
         try:
             for rows in torch.split(order.to(self.device), self.course.batch):
-                total += take(rows, (self.debias.begin_step(), self._rate))
+                total += take(rows, Kind(self.debias.begin_step(), self._rate))
                 steps += 1
         except torch.OutOfMemoryError:
             advice = "lower the batch size or the hidden size"
@@ -187,23 +190,23 @@ class Training:
         self._check_finite(total, number)
         return float(total) / max(steps, 1)
 
-    def _taker(self, bias: Bias | None) -> Callable[[Tensor, Hashable], Tensor]:
+    def _taker(self, bias: Bias | None) -> Step:
         """Make what takes a step for some examples: recorded where everything lies on a GPU."""
-        if self.recorded:
-            return Recorder(lambda rows: self._step(rows, bias), self.course.batch, self.device)
-        return lambda rows, _: self._step(rows, bias)
+        lesson = Lesson(self.model, self.debias, bias, self.decks["train"], self._precision)
 
-    def _step(self, rows: Tensor, bias: Bias | None) -> Tensor:
-        batch = self.decks["train"].batch(rows)
-        if bias is not None:
-            batch = batch.to(bias=bias(batch))
-        self.optimizer.zero_grad(set_to_none=True)
-        with self._precision():
-            loss: Tensor = self.debias(self.model, batch)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch
-        torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.debias.parameters()], CLIP)
+        def take(rows: Tensor, kind: Kind) -> Tensor:
+            return self._step(lesson, rows, kind)
+
+        return Recorder(take, self.course.batch, self.device) if self.recorded else take
+
+    def _step(self, lesson: Lesson, rows: Tensor, kind: Kind) -> Tensor:
+        if self.compiler is None or len(rows) != self.course.batch:  # the last batch is not worth compiling for
+            loss = differentiate(lesson, rows)
+        else:
+            loss = self.compiler.differentiate(lesson, rows, kind.of_method)
+        torch.nn.utils.clip_grad_norm_(learned(lesson), CLIP)
         self.optimizer.step()
-        return loss.detach()
+        return loss
 
     def _precision(self) -> AbstractContextManager[object]:
         half = self.course.half if self.course.half is not None else self.device.type == "cuda"
@@ -222,10 +225,10 @@ class Training:
         if source is None:
             return None
         if source == PRIOR:
-            return prior_bias(self.decks["train"], self.arrays.types, SHOWN_AT_ONCE)
+            return PriorBias(self.decks["train"], self.arrays.types, SHOWN_AT_ONCE)
         if self.teacher is None:
             self.teacher = train_plainly(source, self.model.sizes, self.arrays, self.course)
-        return frozen_bias(self.teacher)
+        return FrozenBias(self.teacher)
 
     def _is_best(self, number: int, score: float) -> bool:
         """Tell whether an epoch is the one to keep so far; a stage that others follow never is."""

@@ -14,9 +14,11 @@ from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
 from eyechart.world import Settings, make_world
 from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.batch import Batch
+from eyechart.zoo.compiling import Compiler, differentiate
 from eyechart.zoo.debias import Plain
 from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder
+from eyechart.zoo.lesson import Lesson
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
@@ -206,6 +208,40 @@ def test_memory_that_runs_out_says_what_to_lower(
 
     with pytest.raises(ModelError, match="lower the batch size"):
         training.run()
+
+
+def test_whole_batches_are_compiled_where_it_is_wanted(
+    world: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, plainly, compiled = [], [], []
+
+    def count(_: Compiler, lesson: Lesson, rows: Tensor, kind: object) -> Tensor:
+        asked.append((len(rows), kind))
+        return differentiate(lesson, rows)
+
+    monkeypatch.setattr(Compiler, "differentiate", count)
+    wanted = Wanted("image-only", epochs=2, batch=64, hidden=8, device="cpu")
+    train_into(tmp_path / "plainly", world, wanted, plainly.append)
+    assert asked == []
+
+    train_into(tmp_path / "compiled", world, replace(wanted, compiled=True), compiled.append)
+    whole = len(divide(world, 0)["train"].examples) // 64
+    assert asked == [(64, None)] * (2 * whole)
+    assert [each.loss for each in plainly] == [each.loss for each in compiled]
+
+
+def test_words_that_no_question_has_are_not_laid_out(arrays: TrainingArrays) -> None:
+    questions = arrays.splits["val"]
+    longest = int((questions.q != 0).sum(1).max())
+    shelf = Shelf(arrays.regions, torch.device("cpu"))
+    wider = replace(questions, q=np.pad(questions.q, ((0, 0), (0, 5))), qmask=np.pad(questions.qmask, ((0, 0), (0, 5))))
+    empty = replace(questions, q=np.zeros_like(questions.q))
+    batches = [Deck(each, shelf, arrays.answers).batch(torch.arange(3)) for each in (questions, wider, empty)]
+
+    assert questions.q.shape[1] > longest
+    assert [each.q.shape for each in batches] == [(3, longest), (3, longest), (3, 1)]
+    assert [each.qmask.shape for each in batches] == [(3, longest), (3, longest), (3, 1)]
+    assert torch.equal(batches[0].q, batches[1].q)
 
 
 def test_a_method_that_needs_hints_refuses_data_without(arrays: TrainingArrays) -> None:

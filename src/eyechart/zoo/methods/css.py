@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from typing import ClassVar, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Debias, Decorator
@@ -76,8 +76,8 @@ def hide_words(model: Network, batch: Batch) -> Pair:
     w = model.words(batch).detach().requires_grad_()
     g = gradient(wanted(model(batch.to(w=w)).logits, batch), w, keep=False).sum(-1)  # [B, T]
     may_be = batch.need("qmask")
-    highest = g.masked_fill(~may_be, -torch.inf).argmax(1)
-    critical = may_be & nn.functional.one_hot(highest, may_be.shape[1]).bool()
+    highest = g.masked_fill(~may_be, -torch.inf).argmax(1, keepdim=True)
+    critical = may_be & (torch.arange(may_be.shape[1], device=g.device) == highest)
     hidden = (batch.q.masked_fill(may_be & ~critical, 0), batch.q.masked_fill(critical, 0))
     return Pair(*(batch.to(q=q) for q in hidden))
 
@@ -88,8 +88,7 @@ def critical_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Tensor:
     best = batch.need("hints").masked_fill(~seen, -1).topk(min(CANDIDATES, g.shape[1]), 1).indices  # [B, C]
     order = g.masked_fill(~seen, torch.finfo(g.dtype).min).gather(1, best).sort(1, descending=True)
     mass = (SHARPNESS * order.values).softmax(1).cumsum(1)
-    kept = mass <= MASS
-    kept[:, 0] = True
+    kept = (mass <= MASS) | (torch.arange(mass.shape[1], device=g.device) == 0)
     places = best if as_in_code else best.gather(1, order.indices)
     return torch.zeros_like(seen).scatter(1, places, kept) & seen
 

@@ -1,0 +1,149 @@
+"""A step that is traced and compiled gives what the same step gives otherwise."""
+
+import logging
+from contextlib import nullcontext
+from shutil import which
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from eyechart.zoo import compiling
+from eyechart.zoo.batch import Batch, Out
+from eyechart.zoo.compiling import Compiler, differentiate, held_tensors, learned, trace
+from eyechart.zoo.lesson import Lesson
+from eyechart.zoo.methods import METHODS, make_method
+from eyechart.zoo.models import make_network
+from eyechart.zoo.network import Network, Sizes
+from unit.zoo.toy import SMALL, Toy
+
+ROWS = torch.arange(4)
+DRAWS = 12  # steps after which every kind of a method has come up
+LEARNING = [name for name in SMALL if name not in {"prior", "majority"}]  # these count, and are not differentiated
+needs_compiler = pytest.mark.skipif(which("g++") is None, reason="torch compiles for a CPU by g++, which is not here")
+of_torch = pytest.mark.filterwarnings(
+    "ignore:`torch.jit:DeprecationWarning"
+)  # its compiler uses what it advises against
+
+
+class Always:
+    """Stand for a deck: give the same examples, in the order of their numbers."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.held = batch
+
+    def batch(self, rows: Tensor) -> Batch:
+        return self.held.to(v=self.held.v[rows])
+
+
+def lesson_of(model: nn.Module, method: str, batch: Batch) -> Lesson:
+    return Lesson(model, make_method(method, model), None, Always(batch), nullcontext).train()
+
+
+def assert_traced_as_taken(lesson: Lesson) -> None:
+    """Compare losses, gradients and what the step changes, to the last bit, where both draw the same numbers."""
+    traced, copies = trace(lesson, ROWS), [each.clone() for each in held_tensors(lesson)]
+    torch.manual_seed(3)
+    loss, *gradients = traced(ROWS, *copies)
+    torch.manual_seed(3)
+
+    assert torch.equal(loss, differentiate(lesson, ROWS))
+    for weight, gradient in zip(learned(lesson), gradients, strict=True):
+        assert (weight.grad is None) == (gradient is None)
+        assert gradient is None or torch.equal(weight.grad, gradient)
+    assert all(torch.equal(*pair) for pair in zip(copies, held_tensors(lesson), strict=True))
+
+
+@pytest.mark.parametrize("method", [*METHODS.names(), "lmh+css", "lmh+rmfe", "plain@1,hint"])
+def test_every_kind_of_step_is_traced_as_it_is_taken(method: str, sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    lesson = lesson_of(Toy(sizes), method, batch)
+    lesson.debias.begin_epoch(0)
+    kinds = set()
+    for _ in range(DRAWS):
+        kind = lesson.debias.begin_step()
+        if kind not in kinds:
+            assert_traced_as_taken(lesson)
+        kinds.add(kind)
+
+    assert len(kinds) == (2 if "css" in method else 1)
+
+
+@pytest.mark.parametrize("model", LEARNING)
+def test_second_derivatives_of_every_network_are_traced(model: str, sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    lesson = lesson_of(make_network(model, sizes), "hint", batch)
+    lesson.debias.begin_step()
+
+    assert_traced_as_taken(lesson)
+
+
+def test_tracing_changes_nothing(sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    lesson = lesson_of(make_network("updn2", sizes), "lff", batch)
+    before = [each.clone() for each in held_tensors(lesson)]
+    trace(lesson, ROWS)
+
+    assert all(torch.equal(*pair) for pair in zip(before, held_tensors(lesson), strict=True))
+    assert all(weight.grad is None for weight in learned(lesson))
+
+
+@of_torch
+@needs_compiler
+def test_compiled_gradients_are_those_of_the_step_and_serve_other_weights(sizes: Sizes, batch: Batch) -> None:
+    compiler = Compiler()
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        lesson = lesson_of(Toy(sizes), "hint", batch)
+        loss = compiler.differentiate(lesson, ROWS, None)
+        compiled = [weight.grad.clone() for weight in learned(lesson)]
+
+        torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+        for weight, gradient in zip(learned(lesson), compiled, strict=True):
+            torch.testing.assert_close(weight.grad, gradient)
+    assert [each is not None for each in compiler._known.values()] == [True]
+
+
+class Halved(Network):
+    """Hold a matrix as the sum of two, which have the same gradient."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
+        self.one, self.other = (nn.Parameter(torch.randn(sizes.answers, sizes.embedding)) for _ in range(2))
+
+    def forward(self, batch: Batch) -> Out:
+        return Out(self.words(batch).sum(1) @ (self.one + self.other).T)
+
+
+@of_torch
+@needs_compiler
+def test_equal_gradients_are_clipped_once(sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    lesson = lesson_of(Halved(sizes), "plain", batch)
+    Compiler().differentiate(lesson, ROWS, None)
+    nn.utils.clip_grad_norm_(learned(lesson), 0.25)
+    compiled = [weight.grad.clone() for weight in learned(lesson)]
+    differentiate(lesson, ROWS)
+    nn.utils.clip_grad_norm_(learned(lesson), 0.25)
+
+    assert torch.equal(lesson.model.one.grad, lesson.model.other.grad)
+    for weight, gradient in zip(learned(lesson), compiled, strict=True):
+        torch.testing.assert_close(weight.grad, gradient)
+
+
+def test_a_step_that_cannot_be_compiled_is_taken_as_it_is(
+    sizes: Sizes, batch: Batch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no such operation")
+
+    torch.manual_seed(0)
+    lesson = lesson_of(Toy(sizes), "plain", batch)
+    wanted = differentiate(lesson, ROWS)
+    monkeypatch.setattr(compiling, "trace", fail)
+    compiler = Compiler()
+    with caplog.at_level(logging.WARNING, "eyechart.zoo"):
+        losses = [compiler.differentiate(lesson, ROWS, None) for _ in range(2)]
+
+    assert losses == [wanted, wanted]
+    assert caplog.text.count("no such operation") == 1
