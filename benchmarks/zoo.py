@@ -6,8 +6,8 @@
     python benchmarks/zoo.py table runs/zoo                        # adds them to zoo.json, writes docs/zoo_table.md
 
 `train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz` or stand in zoo.json, so that the
-study goes on where it stopped, on the same machine or another. `--quick` prepares a small world and trains few rows for
-few epochs; it is not for `table`.
+study goes on where it stopped, on the same machine or another; rows it did not finish wait in `runs/zoo/part`.
+`--quick` prepares a small world and trains few rows for few epochs; it is not for `table`.
 """
 
 import argparse
@@ -34,6 +34,7 @@ def main() -> None:
     parser.add_argument("--images", type=int)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--compile", action="store_true", help="compile the steps: for deep networks and RMFE")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     {"prepare": _prepare, "train": _train, "judge": _judge, "table": _table}[given.verb](given)
@@ -47,9 +48,9 @@ def _prepare(given: argparse.Namespace) -> None:
 
 def _train(given: argparse.Namespace) -> None:
     from eyechart.zoo.arrays import read_arrays
+    from zoo_crew import Shift, train_all
     from zoo_rows import all_rows
     from zoo_table import load
-    from zoo_train import Shift, train_all
 
     done = {key.partition("/")[0] for file in given.folder.glob("done/*.npz") for key in read_arrays(file)}
     done |= set() if given.quick else set(load())
@@ -60,7 +61,7 @@ def _train(given: argparse.Namespace) -> None:
     print(f"{len(rows)} rows, {len(rows) - len(todo)} done before", flush=True)
     epochs = given.epochs or (QUICK_EPOCHS if given.quick else None)
     workers = given.workers or (1 if given.quick else 12)
-    shift = Shift(given.folder / "bundle.npz", given.out, given.minutes, workers, epochs, given.device)
+    shift = Shift(given.folder / "bundle.npz", given.out, given.minutes, workers, epochs, given.device, given.compile)
     train_all(todo, shift)
 
 

@@ -18,10 +18,10 @@ METHODS = (
 )
 ALONE = ("majority", "prior", "question-only", "image-only", *BY_OPTION)
 NETWORKS = ("san", "s-mrl", "block", "updn2", "symbolic", "mac", "ban", "mcan")  # from the cheapest on
-WIDE = dict.fromkeys(BY_OPTION, 512)
+WIDTHS = {**dict.fromkeys(BY_OPTION, 512), "mcan": 128}
 # The recipes of the networks' authors are for a hundred times as many examples; these were chosen for a small world.
 RATE = 5e-3
-RATES = {"mcan": 5e-4, "symbolic": 3e-2, "mac": 1e-3, "ban": 1e-3, "s-mrl": 1e-3, "block": 1e-3, "san": 1e-3}
+RATES = {"mcan": 2e-4, "symbolic": 3e-2, "mac": 1e-3, "ban": 1e-3, "s-mrl": 1e-3, "block": 1e-3, "san": 1e-3}
 WARMUP = {"mcan": 3}
 SHORT = {"majority": 1, "prior": 1}
 

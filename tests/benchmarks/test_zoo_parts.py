@@ -1,0 +1,32 @@
+"""A row of the zoo's study that is cut short goes on where it was."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+
+def test_a_row_in_parts_gives_what_a_whole_one_gives(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    from zoo_prepare import prepare
+    from zoo_rows import Row
+    from zoo_train import Bundle, Part, train_row
+
+    prepare(tmp_path, 40)
+    row, bundle = Row("updn", "plain@1,hint", 0), Bundle(tmp_path / "bundle.npz")
+    course = row.course("cpu", 3)
+    part = Part(tmp_path / "part" / f"{row.name}.pt", until=0.0)
+    for done in (1, 2):
+        with pytest.raises(TimeoutError, match=f"^{done} epochs are kept"):
+            train_row(row, bundle, course, part, None)
+        assert [each.name for each in part.file.parent.iterdir()] == [part.file.name]
+    in_parts = train_row(row, bundle, course, part, None)
+    whole = train_row(row, bundle, course, Part(part.file, until=float("inf")), None)
+
+    assert not part.file.exists()
+    assert in_parts.keys() == whole.keys()
+    assert all(np.array_equal(in_parts[name], whole[name]) for name in whole if name != "log")
