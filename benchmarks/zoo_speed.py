@@ -1,6 +1,6 @@
 """Time epochs over as many examples as VQA v2 has, with features resident on the device; torch and NumPy alone.
 
-    python benchmarks/zoo_speed.py [--network updn] [--batch 512] [--epochs 2] [--examples 443757]
+    python benchmarks/zoo_speed.py [--network updn] [--batch 512] [--epochs 2] [--examples 443757] [--compile]
 
 Questions, answers and features (82,783 images of 36 regions with 2,048 numbers, half precision) are random and made on
 the device. An epoch is every step of training: batches, loss, gradients, clipping, optimizer.
@@ -13,6 +13,7 @@ import numpy as np
 import torch  # noqa: TID253 - this runs where torch is
 
 from eyechart.zoo.arrays import Questions, Regions, TrainingArrays
+from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Sizes
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--examples", type=int, default=443_757)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--compile", action="store_true")
     given = parser.parse_args()
     torch.set_float32_matmul_precision("high")
     nothing = Regions(np.zeros((0, FEATURES), np.float16), np.zeros(2, np.int64))
@@ -67,7 +69,8 @@ def main() -> None:
     network = make_network(given.network, Sizes(WORDS, ANSWERS, FEATURES, kind.recipe.hidden))
     course = Course(kind.recipe.optimizer, 1e-4, given.batch, given.epochs, device=given.device)
     began = time.perf_counter()
-    training = Timed(network, make_method("plain", network), arrays, course)
+    compiler = Compiler() if given.compile else None
+    training = Timed(network, make_method("plain", network), arrays, course, compiler)
     made = time.perf_counter() - began
     training.run(lambda epoch, _: print(f"{given.network}: epoch {epoch.number}, {epoch.seconds:.1f} s", flush=True))
     print(f"features made in {made:.1f} s; batch {given.batch}; device {training.device}")
