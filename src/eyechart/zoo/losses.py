@@ -1,5 +1,7 @@
 """Losses and attributions that the methods share; `y` is the answer with the highest score."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -29,8 +31,12 @@ def chance_of_answer(s: Tensor, a: Tensor) -> Tensor:
 
 def gradient(score: Tensor, at: Tensor, *, keep: bool) -> Tensor:
     """Differentiate a score, with zeros where it does not depend; `keep` lets the gradient be differentiated again."""
-    found = torch.autograd.grad(score, at, create_graph=keep, allow_unused=True, materialize_grads=True)
-    return found[0]
+    return gradients(score, (at,), keep=keep)[0]
+
+
+def gradients(score: Tensor, at: Sequence[Tensor], *, keep: bool) -> tuple[Tensor, ...]:
+    """Differentiate a score by several things at once, which spares what their gradients share."""
+    return torch.autograd.grad(score, at, create_graph=keep, allow_unused=True, materialize_grads=True)
 
 
 def region_saliency(model: Network, batch: Batch) -> tuple[Out, Tensor, Tensor]:

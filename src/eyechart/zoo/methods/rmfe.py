@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Decorator
-from eyechart.zoo.losses import gradient
+from eyechart.zoo.losses import gradients
 from eyechart.zoo.network import Network
 
 DRAWS = 3
@@ -44,7 +44,7 @@ class RMFE(Decorator):
         with torch.backends.cudnn.flags(enabled=False):  # cuDNN's recurrent layers have no second derivative
             logits = model(many.to(v=v, w=w)).logits
         f = nn.functional.binary_cross_entropy_with_logits(logits, target)
-        information = [(gradient(f, m, keep=True) ** 2).sum(1).mean() / f for m in (v, w)]
+        information = [(slope**2).sum(1).mean() / f for slope in gradients(f, (v, w), keep=True)]
         norm: Tensor = torch.linalg.vector_norm(1 / torch.stack(information).clamp(min=FLOOR))
         return norm
 
