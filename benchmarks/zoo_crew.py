@@ -49,6 +49,8 @@ def work(shift: Shift, tasks: "Queue[list[Row]]", done: "Queue[Done]", until: fl
             return
         compiler = Compiler() if shift.compiled else None
         for row in rows:
+            if time.time() > until:
+                return
             course = row.course(shift.device, shift.epochs)
             try:
                 done.put((row, train_row(row, bundle, course, shift.part(row, until), compiler), None))
