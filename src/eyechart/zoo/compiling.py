@@ -13,7 +13,7 @@ from torch.func import functional_call
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from eyechart.zoo.lesson import Lesson
+from eyechart.zoo.lesson import Lesson, differentiate, learned
 
 _log = logging.getLogger("eyechart.zoo")
 
@@ -40,15 +40,6 @@ class Compiler:
         return loss
 
 
-def differentiate(lesson: Lesson, rows: Tensor) -> Tensor:
-    """Put the gradients of a loss where optimizers look for them and give the loss."""
-    for weight in learned(lesson):
-        weight.grad = None
-    loss: Tensor = lesson(rows)
-    loss.backward()  # type: ignore[no-untyped-call]  # torch
-    return loss.detach()
-
-
 def trace(lesson: Lesson, rows: Tensor) -> GraphModule:
     """List the operations that give the loss of a lesson and the gradients of what it learns, as a function of both."""
     twin = lesson.twin()  # tracing takes the step, and puts other tensors in the place of weights
@@ -64,11 +55,6 @@ def trace(lesson: Lesson, rows: Tensor) -> GraphModule:
 
     with torch.backends.cudnn.flags(enabled=False):  # its recurrent layers move weights, which cannot be traced
         return make_fx(gradients)(rows, *held_tensors(twin))
-
-
-def learned(lesson: Lesson) -> list[nn.Parameter]:
-    """List what a lesson learns."""
-    return [weight for weight in lesson.parameters() if weight.requires_grad]
 
 
 def held_tensors(lesson: Lesson) -> list[Tensor]:

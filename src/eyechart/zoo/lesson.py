@@ -34,3 +34,17 @@ class Lesson(nn.Module):
         with self._precision():
             loss: Tensor = self.debias(self.model, batch)
         return loss
+
+
+def differentiate(lesson: Lesson, rows: Tensor) -> Tensor:
+    """Put the gradients of a loss where optimizers look for them and give the loss."""
+    for weight in learned(lesson):
+        weight.grad = None
+    loss: Tensor = lesson(rows)
+    loss.backward()  # type: ignore[no-untyped-call]  # torch
+    return loss.detach()
+
+
+def learned(lesson: Lesson) -> list[nn.Parameter]:
+    """List what a lesson learns."""
+    return [weight for weight in lesson.parameters() if weight.requires_grad]

@@ -5,6 +5,7 @@ are scored and written down, never chosen by. Everything random in an epoch foll
 that training that stops after an epoch and goes on gives the same as training that never stopped.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -18,13 +19,15 @@ from torch import Tensor
 from eyechart.errors import DataError, ModelError, SettingError
 from eyechart.zoo.arrays import Array, TrainingArrays
 from eyechart.zoo.bias import PRIOR, Bias, FrozenBias, PriorBias
-from eyechart.zoo.compiling import Compiler, differentiate, learned
+from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.debias import Debias, Then
-from eyechart.zoo.lesson import Lesson
+from eyechart.zoo.lesson import Lesson, differentiate, learned
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.recording import Kind, Recorder, Step
 from eyechart.zoo.shelf import Deck, Shelf
+
+_log = logging.getLogger("eyechart.zoo")
 
 State = dict[str, Any]
 OPTIMIZERS = ("adam", "adamax")
@@ -111,6 +114,9 @@ class Training:
         self.decks["train"].keep_only((*self.model.needs, *self.debias.needs))
         held = [*self.model.parameters(), *self.debias.parameters()]
         self.recorded = self.device.type == "cuda" and self.shelf.held is not None
+        if self.shelf.held is None and self.compiler is not None:  # a trace would keep the features it was made with
+            _log.warning("steps are not compiled, which is slower: the features do not fit on %s", self.device)
+            self.compiler = None
         self.optimizer = make_optimizer(self.course, held, recorded=self.recorded)
         self.teacher: Network | None = None
         self._check_needs()

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from eyechart.zoo import compiling
 from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.compiling import Compiler, differentiate, held_tensors, learned, trace
-from eyechart.zoo.lesson import Lesson
+from eyechart.zoo.compiling import Compiler, held_tensors, trace
+from eyechart.zoo.lesson import Lesson, differentiate, learned
 from eyechart.zoo.methods import METHODS, make_method
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes

@@ -1,5 +1,6 @@
 """Training learns, stops, goes on and refuses as it says."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,14 @@ from torch import Tensor
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
 from eyechart.world import Settings, make_world
+from eyechart.zoo import shelf
 from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.compiling import Compiler, differentiate
+from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.debias import Plain
 from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder
-from eyechart.zoo.lesson import Lesson
+from eyechart.zoo.lesson import Lesson, differentiate
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
@@ -230,13 +232,28 @@ def test_whole_batches_are_compiled_where_it_is_wanted(
     assert [each.loss for each in plainly] == [each.loss for each in compiled]
 
 
+def test_steps_are_not_compiled_where_features_are_fetched(
+    arrays: TrainingArrays, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A trace would hold the features of its own batch and show them again in every other step."""
+    network = make_network("image-only", Sizes(arrays.words, arrays.answers, 80, 16, 16))
+    held = Training(network, make_method("plain", network), arrays, QUICK, Compiler())
+    monkeypatch.setattr(shelf, "OF_MEMORY", 0)
+    with caplog.at_level(logging.WARNING, "eyechart.zoo"):
+        fetched = Training(network, make_method("plain", network), arrays, QUICK, Compiler())
+
+    assert held.compiler is not None
+    assert fetched.compiler is None
+    assert caplog.text.count("features do not fit") == 1
+
+
 def test_words_that_no_question_has_are_not_laid_out(arrays: TrainingArrays) -> None:
     questions = arrays.splits["val"]
     longest = int((questions.q != 0).sum(1).max())
-    shelf = Shelf(arrays.regions, torch.device("cpu"))
+    held = Shelf(arrays.regions, torch.device("cpu"))
     wider = replace(questions, q=np.pad(questions.q, ((0, 0), (0, 5))), qmask=np.pad(questions.qmask, ((0, 0), (0, 5))))
     empty = replace(questions, q=np.zeros_like(questions.q))
-    batches = [Deck(each, shelf, arrays.answers).batch(torch.arange(3)) for each in (questions, wider, empty)]
+    batches = [Deck(each, held, arrays.answers).batch(torch.arange(3)) for each in (questions, wider, empty)]
 
     assert questions.q.shape[1] > longest
     assert [each.q.shape for each in batches] == [(3, longest), (3, longest), (3, 1)]
