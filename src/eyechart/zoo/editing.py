@@ -23,7 +23,7 @@ def drop(batch: Batch, keep: Tensor, how: How = "mask") -> Batch:
 
 def swap_pictures(batch: Batch) -> Batch:
     """Give each question the picture of an example of the batch drawn by torch's seed, with its boxes and mask."""
-    order = torch.randperm(len(batch.v), device=batch.v.device)
+    order = torch.rand(len(batch.v), device=batch.v.device).argsort()  # torch's compiler stumbles over `randperm`
     held = {name: getattr(batch, name) for name in ("v", "boxes", "v_mask")}
     return batch.to(**{name: value[order] for name, value in held.items() if value is not None})
 

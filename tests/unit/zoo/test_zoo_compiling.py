@@ -104,6 +104,17 @@ def test_compiled_gradients_are_those_of_the_step_and_serve_other_weights(sizes:
     assert [each is not None for each in compiler._known.values()] == [True]
 
 
+@of_torch
+@needs_compiler
+def test_steps_that_swap_pictures_are_compiled(sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    compiler, lesson = Compiler(), lesson_of(Toy(sizes), "ssl", batch)
+    losses = [compiler.differentiate(lesson, ROWS, None) for _ in range(2)]
+
+    assert compiler._known[None] is not None
+    assert losses[0] != losses[1]  # the order is drawn anew
+
+
 class Halved(Network):
     """Hold a matrix as the sum of two, which have the same gradient."""
 
