@@ -241,6 +241,10 @@ def test_audits_that_a_file_cannot_serve_are_not_studied(
         "grounding": "no answers under evidence, rest",
         "perception": "no answers under image#0, question#0",
     }
+    assert "no answers under image#0, question#0" in Path("R/report.html").read_text(encoding="utf-8")
+    assert "grounding (no answers under evidence, rest)" in eyechart("report", "R", "--markdown")[1]
+    eyechart("study", world, "-a", "grounding", "-o", "R")
+    assert set(json.loads(eyechart("report", "R", "--json")[1])["left_out"]) == {"decoys", "perception"}
 
 
 def test_audits_that_a_file_serves_are_judged_by_it(eyechart: Eyechart, world: Path) -> None:
@@ -275,7 +279,7 @@ def test_an_audit_that_is_named_is_studied_whatever_a_file_holds(eyechart: Eyech
     code, _, err = eyechart(*words, "-a", "perception")
     assert (code, "expected a file of answers for condition 'image#0'" in err) == (1, True)
     assert set(Layout(Path("R")).studies()) == {"accuracy", "perception"}
-    assert json.loads(eyechart("report", "R", "--json")[1])["left_out"] is None
+    assert json.loads(eyechart("report", "R", "--json")[1])["left_out"] == {}
 
 
 MISTAKES = {

@@ -47,6 +47,14 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Which audits were not studied, and why."""
+
+    kind: Literal["left out"]
+    reasons: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Asked:
     """What exactly answered: the model's revision, its decoding, the words around a question."""
 
@@ -106,6 +114,16 @@ class Layout:
     def probe_file(self, condition: str) -> Path:
         """Place the probes of a condition."""
         return self.folder / "probes" / f"{_quoted(condition)}.parquet"
+
+    @property
+    def left_out_file(self) -> Path:
+        """Place the record of audits that were not studied."""
+        return self.folder / "left_out.json"
+
+    def left_out(self) -> dict[str, str]:
+        """Say why audits were not studied, those aside that were studied later."""
+        reasons = read_record(self.left_out_file, LeftOut).reasons if self.left_out_file.is_file() else {}
+        return {name: why for name, why in reasons.items() if not self.plan_file(name).is_file()}
 
     @property
     def wanted_file(self) -> Path:

@@ -1,7 +1,7 @@
 """The run: study, probe, predict and judge over one folder, so that work can stop and go on anywhere."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
@@ -15,7 +15,7 @@ from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError
 from eyechart.files import read_record, replacing_folder, write_record, write_table
 from eyechart.interview import Asking, Interview, tell_lacking
-from eyechart.layout import Layout, Manifest, Plan, Wanted, fingerprint
+from eyechart.layout import Layout, LeftOut, Manifest, Plan, Wanted, fingerprint
 from eyechart.predictions import Predictions
 from eyechart.progress import Progress, quiet, watched_by
 from eyechart.protocols import Audit, Engine, Foreseeing, Model
@@ -51,15 +51,22 @@ class Run:
             write_record(Manifest("run", command, seed, limit, inputs), draft / "manifest.json")
         return self
 
-    def study(self, audits: Iterable[Audit]) -> dict[str, Result]:
-        """Let audits look at the data alone; a study made before with the same settings is kept."""
+    def study(self, audits: Iterable[Audit], left_out: Mapping[str, str] | None = None) -> dict[str, Result]:
+        """Let audits look at the data alone; a study made before with the same settings is kept.
+
+        `left_out` says why other audits are not among them, to be kept with the run.
+        """
         chosen = sorted(audits, key=lambda audit: any("." in name for name in _texts(audit)))  # who borrows comes later
-        made = []
+        made, unmade = [], dict(left_out or {})
         with self.progress("studying", len(chosen)) as advance, watched_by(self.progress):
             for audit in chosen:
-                if self._study_or_skip(audit):
+                if (why := self._study_or_skip(audit)) is None:
                     made.append(audit.name)
+                else:
+                    unmade[audit.name] = why
                 advance(1)
+        if unmade:
+            write_record(LeftOut("left out", self.at.left_out() | unmade), self.at.left_out_file)
         return {name: Result.load(self.at.study_folder(name)) for name in made}
 
     def probe(self, turn: int = 0) -> dict[str, int]:
@@ -129,15 +136,16 @@ class Run:
                 return results
             turn += 1
 
-    def _study_or_skip(self, audit: Audit) -> bool:
+    def _study_or_skip(self, audit: Audit) -> str | None:
+        """Make a study, or say why not."""
         try:
             self._study(audit)
         except DataError as error:
             if not self.asking.skip:
                 raise
             _log.warning("audit %r left out: %s", audit.name, error)
-            return False
-        return True
+            return str(error)
+        return None
 
     def _study(self, audit: Audit) -> None:
         data = self._data_for(audit)

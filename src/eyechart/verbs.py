@@ -1,12 +1,12 @@
 """The verbs of the front door: study and audit in memory, over the same run folder the command line uses."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.audits import keep_served, make_audit, runnable
+from eyechart.audits import Served, keep_served, make_audit, runnable
 from eyechart.dataset import Dataset
 from eyechart.engines.opening import using
 from eyechart.interview import Asking
@@ -52,11 +52,11 @@ def audit(
         how = replace(asking or Asking(), skip=audits is None)
         run = Run(Layout(folder, data.images.web), opened, asking=how).start(data, "eyechart.audit(...)")
         chosen = choose(audits, data)
-        run.study(keep_served(chosen, [answerer], data).audits if audits is None else chosen)
+        run.study(*(keep_served(chosen, [answerer], data) if audits is None else Served(chosen, {})))
         return run.audit(answerer)
 
 
-def choose(audits: Iterable[str | Audit] | None, data: Dataset) -> Sequence[Audit]:
+def choose(audits: Iterable[str | Audit] | None, data: Dataset) -> list[Audit]:
     """Make audits out of names; None means every one the data have the columns for."""
     chosen = runnable(data) if audits is None else audits
     return [make_audit(item) if isinstance(item, str) else item for item in chosen]

@@ -312,6 +312,7 @@ def test_an_audit_that_the_data_do_not_allow_is_left_out_unless_it_was_named(
 
     assert list(Run(Layout(tmp_path / "a"), asking=Asking(skip=True)).start(one).study(audits)) == ["accuracy"]
     assert "audit 'perception' left out: expected at least two judged examples" in caplog.text
+    assert Layout(tmp_path / "a").left_out()["perception"].startswith("expected at least two judged examples")
     with pytest.raises(DataError, match="at least two judged examples"):
         Run(Layout(tmp_path / "b")).start(one).study(audits)
 

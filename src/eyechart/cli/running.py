@@ -164,7 +164,7 @@ def audit(
     run = _open(out, asking, web, engine=engine, json=json).start(read(data), command(), seed, limit)
     chosen = _choose(audit, run.at.data, _gather(settings, by, score, precision, concept))
     served = Served(chosen, {}) if audit else keep_served(chosen, models, run.at.data)
-    run.study(served.audits)
+    run.study(*served)
     if dry_run:
         run.probe()
         _preview(run, models, json=json)
@@ -175,7 +175,7 @@ def audit(
             show.print_statuses(run.at, answerer.name, as_json=False)
         show.print_stock(answerer.name, run.at.stock(answerer.name), as_json=json)
     page = write_report(out, out / "report.html")
-    show.print_summary(run.at, as_json=json, left_out=served.left_out)
+    show.print_summary(run.at, as_json=json)
     if not json:
         typer.echo(f"report: {page}")
     _hold(run.at, thresholds)

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -82,9 +81,9 @@ def _count_statuses(answers: pl.DataFrame) -> list[int]:
     return [*(answers.filter(pl.col("status") == status).height for status in STATUSES), answers.height]
 
 
-def print_summary(run: Layout, *, as_json: bool, left_out: dict[str, str] | None = None) -> None:
+def print_summary(run: Layout, *, as_json: bool) -> None:
     """Print the verdict of every study and result in a run; JSON names the audits left out of it too."""
-    page = replace(collect(run), left_out=left_out)
+    page = collect(run)
     if as_json:
         typer.echo(to_json(page), nl=False)
         return

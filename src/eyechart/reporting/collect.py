@@ -42,7 +42,8 @@ def collect(layout: Layout) -> Page:
     coverage = tuple(_cover(layout, model, condition) for model in models for condition in layout.conditions())
     stocks = tuple(Stock(model, counted) for model in models if (counted := _counts(layout.stock(model))))
     page = _page(facts.name, sections, facts=facts, coverage=coverage, stocks=stocks, origin=origin)
-    return replace(page, comparisons=tuple(_compare(layout)), learned=tuple(learned.values()))
+    compared, taught = tuple(_compare(layout)), tuple(learned.values())
+    return replace(page, comparisons=compared, learned=taught, left_out=layout.left_out())
 
 
 def collect_results(

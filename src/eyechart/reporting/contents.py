@@ -1,6 +1,6 @@
 """What a page consists of, as plain values that JSON can hold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from eyechart.reporting.comparing import TextGrid
@@ -157,4 +157,4 @@ class Page:
     sections: tuple[Section, ...]
     origin: Origin | None
     learned: tuple[Learned, ...] = ()
-    left_out: dict[str, str] | None = None  # audits not studied, and why; null where no command chose them
+    left_out: dict[str, str] = field(default_factory=dict)  # audits not studied, and why

@@ -14,6 +14,9 @@ def summarise(page: Page) -> str:
         lines += [f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
     lines.append(to_markdown(TextGrid("What was found", COLUMNS, tuple(map(_row, page.summary)))))
     lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
+    if page.left_out:
+        said = "; ".join(f"{audit} ({why})" for audit, why in page.left_out.items())
+        lines += [f"Left out: {said}.", ""]
     if page.origin and page.origin.command:
         lines += ["```console", f"$ {page.origin.command}", "```", ""]
     return "\n".join(lines)

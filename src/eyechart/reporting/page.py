@@ -7,7 +7,7 @@ from typing import Any
 
 from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary
 from eyechart.reporting.gallery import Thumbnails
-from eyechart.reporting.grid import Grid, beside_grid, count_grid, coverage_grid, measure_grid, stock_grid
+from eyechart.reporting.grid import Grid, Head, beside_grid, count_grid, coverage_grid, measure_grid, stock_grid
 from eyechart.reporting.links import as_csv
 from eyechart.reporting.setting import FEW, Figure, Table, fill, make_figure
 
@@ -66,6 +66,7 @@ def _content(page: Page, thumbnails: Thumbnails) -> dict[str, Any]:
         "read": count_grid(page.facts.counts) if page.facts else None,
         "coverage": _cover(page.coverage),
         "stocks": stock_grid(page.stocks),
+        "left_out": Grid((Head("audit"), Head("why")), tuple(page.left_out.items())),
         "summary": _by_audit(page.summary),
         "verdicts_csv": as_csv([vars(row) | {"cautions": _short(row)} for row in page.summary]),
         "overviews": overviews,
