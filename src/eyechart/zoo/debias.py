@@ -17,12 +17,14 @@ class Debias(nn.Module):
     answer by question type, over the training set), or the name of a network trained before and frozen.
     `trained_on_the_metric` names the audits whose own intervention the method trains on. `rate` is the learning rate
     its authors fine-tune a trained network by, None where they train from the start; it may change with the epoch.
+    `twice` says that the loss holds gradients of the network, so that training differentiates it twice.
     """
 
     needs: tuple[str, ...] = ()
     bias_from: str | None = None
     trained_on_the_metric: tuple[str, ...] = ()
     rate: float | None = None
+    twice: bool = False
 
     def __init__(self, model: Network) -> None:
         super().__init__()
@@ -69,6 +71,7 @@ class Decorator(Debias):
         self.base = base = base or Plain(model)
         self.needs = tuple(dict.fromkeys((*base.needs, *type(self).needs)))
         self.bias_from = base.bias_from
+        self.twice = base.twice or type(self).twice
         own = type(self).trained_on_the_metric
         self.trained_on_the_metric = tuple(dict.fromkeys((*base.trained_on_the_metric, *own)))
 
@@ -95,7 +98,7 @@ class Then(Debias):
         self.bias_from = first.bias_from or second.bias_from
         audits = (*first.trained_on_the_metric, *second.trained_on_the_metric)
         self.trained_on_the_metric = tuple(dict.fromkeys(audits))
-        self.epoch = 0
+        self.epoch, self.twice = 0, first.twice
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Give the loss of the method whose turn it is."""
@@ -110,7 +113,7 @@ class Then(Debias):
         """Change over when the first method has had its epochs; the second counts its own from 0."""
         self.epoch = epoch
         self._now().begin_epoch(epoch if epoch < self.n_epochs else epoch - self.n_epochs)
-        self.rate = self._now().rate
+        self.rate, self.twice = self._now().rate, self._now().twice
 
     def begin_step(self) -> Hashable:
         """Take steps of the kinds of the method whose turn it is."""

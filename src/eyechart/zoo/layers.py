@@ -8,6 +8,10 @@ from torch import Tensor, nn
 from eyechart.zoo.batch import Batch
 
 
+class Block(nn.Module):
+    """A part that a network runs several times, from tensors to tensors alone, so that it can be compiled by itself."""
+
+
 class NormLinear(nn.Module):
     """Map x to g (v / ||v||) x + c, with one norm g for the whole matrix."""
 

@@ -1,6 +1,7 @@
 """A step that is traced and compiled gives what the same step gives otherwise."""
 
 import logging
+from collections.abc import Callable
 from contextlib import nullcontext
 from shutil import which
 
@@ -10,7 +11,15 @@ from torch import Tensor, nn
 
 from eyechart.zoo import compiling
 from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.compiling import Compiler, held_tensors, trace
+from eyechart.zoo.compiling import (
+    Compiler,
+    Traced,
+    compiled_forward,
+    differentiate_by_blocks,
+    held_tensors,
+    trace,
+)
+from eyechart.zoo.layers import Block
 from eyechart.zoo.lesson import Lesson, differentiate, learned
 from eyechart.zoo.methods import METHODS, make_method
 from eyechart.zoo.models import make_network
@@ -21,9 +30,13 @@ ROWS = torch.arange(4)
 DRAWS = 12  # steps after which every kind of a method has come up
 LEARNING = [name for name in SMALL if name not in {"prior", "majority"}]  # these count, and are not differentiated
 needs_compiler = pytest.mark.skipif(which("g++") is None, reason="torch compiles for a CPU by g++, which is not here")
-of_torch = pytest.mark.filterwarnings(
-    "ignore:`torch.jit:DeprecationWarning"
-)  # its compiler uses what it advises against
+
+
+def of_torch(test: Callable[..., None]) -> Callable[..., None]:
+    """Pass over what torch's compiler does in spite of its own warnings."""
+    for warning in ("`torch.jit:DeprecationWarning", "The .grad attribute of a Tensor:UserWarning"):
+        test = pytest.mark.filterwarnings(f"ignore:{warning}")(test)
+    return test
 
 
 class Always:
@@ -101,7 +114,7 @@ def test_compiled_gradients_are_those_of_the_step_and_serve_other_weights(sizes:
         torch.testing.assert_close(loss, differentiate(lesson, ROWS))
         for weight, gradient in zip(learned(lesson), compiled, strict=True):
             torch.testing.assert_close(weight.grad, gradient)
-    assert [each is not None for each in compiler._known.values()] == [True]
+    assert [type(way) for way in compiler._ways.values()] == [Traced]
 
 
 @of_torch
@@ -111,7 +124,7 @@ def test_steps_that_swap_pictures_are_compiled(sizes: Sizes, batch: Batch) -> No
     compiler, lesson = Compiler(), lesson_of(Toy(sizes), "ssl", batch)
     losses = [compiler.differentiate(lesson, ROWS, None) for _ in range(2)]
 
-    assert compiler._known[None] is not None
+    assert isinstance(compiler._ways[None], Traced)
     assert losses[0] != losses[1]  # the order is drawn anew
 
 
@@ -140,6 +153,109 @@ def test_equal_gradients_are_clipped_once(sizes: Sizes, batch: Batch) -> None:
     assert torch.equal(lesson.model.one.grad, lesson.model.other.grad)
     for weight, gradient in zip(learned(lesson), compiled, strict=True):
         torch.testing.assert_close(weight.grad, gradient)
+
+
+class Twofold(Block):
+    """Change words, and tell how."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.map, self.norm = nn.Linear(size, size), nn.LayerNorm(size)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        change = self.map(x).relu()
+        return self.norm(x + change), change
+
+
+class Stacked(Network):
+    """Run two blocks one after the other, over words and regions."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
+        self.one, self.other = (Twofold(sizes.embedding) for _ in range(2))
+        self.see, self.head = nn.Linear(sizes.features, sizes.embedding), nn.Linear(sizes.embedding, sizes.answers)
+
+    def forward(self, batch: Batch) -> Out:
+        seen = self.see(batch.v).sum(1, keepdim=True)
+        changed, change = self.other(self.one(self.words(batch) + seen)[0])
+        return Out(self.head((changed + change).sum(1)))
+
+
+@of_torch
+@needs_compiler
+def test_a_network_of_blocks_has_them_compiled(sizes: Sizes, batch: Batch) -> None:
+    compiler = Compiler()
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        lesson = lesson_of(Stacked(sizes), "lff", batch)  # which has a network of its own
+        loss = compiler.differentiate(lesson, ROWS, None)
+        compiled = [weight.grad.clone() for weight in learned(lesson)]
+
+        assert not any("forward" in vars(module) for module in lesson.modules())
+        torch.manual_seed(seed)
+        torch.testing.assert_close(loss, differentiate(lesson_of(Stacked(sizes), "lff", batch), ROWS))
+        differentiate(lesson, ROWS)
+        for weight, gradient in zip(learned(lesson), compiled, strict=True):
+            torch.testing.assert_close(weight.grad, gradient)
+    assert compiler._ways == {None: differentiate_by_blocks}
+
+
+@of_torch
+@needs_compiler
+def test_steps_that_differentiate_blocks_twice_are_traced(sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    compiler, lesson = Compiler(), lesson_of(Stacked(sizes), "plain@1,hint", batch)
+    for epoch in (0, 1):
+        lesson.debias.begin_epoch(epoch)
+        loss = compiler.differentiate(lesson, ROWS, lesson.debias.begin_step())
+
+        torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+    by_blocks, traced = compiler._ways.values()
+    assert by_blocks is differentiate_by_blocks
+    assert isinstance(traced, Traced)
+
+
+@of_torch
+@pytest.mark.parametrize("model", ["mcan", "ban", "mac"])
+def test_blocks_of_networks_are_compiled_whole(
+    model: str, sizes: Sizes, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def captured(kind: type[Block]) -> object:
+        kinds.append(kind)
+        return torch.compile(kind.forward, backend="eager", fullgraph=True)  # which fails where it is cut
+
+    kinds: list[type[Block]] = []
+    monkeypatch.setattr(compiling, compiled_forward.__name__, captured)
+    torch.manual_seed(0)
+    lesson = lesson_of(make_network(model, sizes), "plain", batch)
+    torch.manual_seed(1)
+    loss = differentiate_by_blocks(lesson, ROWS)
+    torch.manual_seed(1)
+
+    assert torch.equal(loss, differentiate(lesson, ROWS))
+    assert kinds
+
+
+@pytest.mark.parametrize("method", [*METHODS.names(), "lmh+css", "lmh+rmfe", "rmfe+css", "plain@1,hint"])
+def test_methods_say_whether_they_differentiate_twice(
+    method: str, sizes: Sizes, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def watched(*given: object, create_graph: bool = False, **named: object) -> object:
+        seen.append(create_graph)
+        return original(*given, create_graph=create_graph, **named)
+
+    seen: list[bool] = []
+    original = torch.autograd.grad
+    monkeypatch.setattr(torch.autograd, "grad", watched)
+    torch.manual_seed(0)
+    lesson = lesson_of(Toy(sizes), method, batch)
+    for epoch in (0, 1):
+        seen.clear()
+        lesson.debias.begin_epoch(epoch)
+        lesson.debias.begin_step()
+        differentiate(lesson, ROWS)
+
+        assert lesson.debias.twice == any(seen)
 
 
 def test_a_step_that_cannot_be_compiled_is_taken_as_it_is(

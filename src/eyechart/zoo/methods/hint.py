@@ -21,6 +21,7 @@ class HINT(Decorator):
 
     needs = ("hints",)
     rate = 2e-5
+    twice = True
     weight: ClassVar[float] = 2.0
 
     def forward(self, model: Network, batch: Batch) -> Tensor:

@@ -25,6 +25,7 @@ FLOOR = 1e-18  # the square of its inverse is still a number
 class RMFE(Decorator):
     """Add the term with lambda 1e-10."""
 
+    twice = True
     weight: ClassVar[float] = 1e-10
 
     def forward(self, model: Network, batch: Batch) -> Tensor:

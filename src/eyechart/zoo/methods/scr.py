@@ -26,6 +26,7 @@ class SCR(Decorator):
 
     needs = ("hints",)
     rate = 1e-5
+    twice = True
     weight: ClassVar[float] = 3.0
     compare_weight: ClassVar[float] = 1000.0
 

@@ -25,6 +25,7 @@ class VisFIS(Decorator):
 
     needs = ("hints",)
     trained_on_the_metric = ("grounding",)
+    twice = True
     threshold: ClassVar[float] = THRESHOLD
 
     def __init__(self, model: Network, base: Debias | None = None) -> None:

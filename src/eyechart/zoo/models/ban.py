@@ -13,13 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.layers import NormLinear, Reader, classifier, hide, masked_softmax, relu_map
+from eyechart.zoo.layers import Block, NormLinear, Reader, classifier, hide, masked_softmax, relu_map
 from eyechart.zoo.network import Network, Recipe, Sizes
 
 GLIMPSES, RANK = 4, 3
 
 
-class Glimpse(nn.Module):
+class Glimpse(Block):
     """Pool the pairs of one attention map into a vector."""
 
     def __init__(self, features: int, hidden: int) -> None:

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.layers import TwoWayReader, hide, masked_softmax, weigh
+from eyechart.zoo.layers import Block, TwoWayReader, hide, masked_softmax, weigh
 from eyechart.zoo.network import Network, Recipe, Sizes
 
 STEPS, DROPOUT = 4, 0.15
 
 
-class Look(nn.Module):
+class Look(Block):
     """Read from the regions what the step asks for."""
 
     def __init__(self, hidden: int) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.layers import Reader, hide, masked_softmax
+from eyechart.zoo.layers import Block, Reader, hide, masked_softmax
 from eyechart.zoo.network import Network, Recipe, Sizes
 
 LAYERS, HEAD_WIDTH, DROPOUT = 6, 64, 0.1
@@ -52,7 +52,7 @@ class Forward(nn.Module):
         return normed
 
 
-class Alone(nn.Module):
+class Alone(Block):
     """Let words attend to words."""
 
     def __init__(self, hidden: int) -> None:
@@ -65,7 +65,7 @@ class Alone(nn.Module):
         return again
 
 
-class Guided(nn.Module):
+class Guided(Block):
     """Let regions attend to regions, then to words."""
 
     def __init__(self, hidden: int) -> None:
