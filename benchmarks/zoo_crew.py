@@ -32,9 +32,9 @@ class Shift(NamedTuple):
     device: str
     compiled: bool
 
-    def part(self, row: Row, until: float) -> Part:
+    def part_of(self, row: Row) -> Path:
         """Say where a row is kept that is not finished."""
-        return Part(self.file.parent / "part" / f"{row.name}.pt", until)
+        return self.file.parent / "part" / f"{row.name}.pt"
 
 
 def work(shift: Shift, tasks: "Queue[list[Row]]", done: "Queue[Done]", until: float) -> None:
@@ -51,9 +51,9 @@ def work(shift: Shift, tasks: "Queue[list[Row]]", done: "Queue[Done]", until: fl
         for row in rows:
             if time.time() > until:
                 return
-            course = row.course(shift.device, shift.epochs)
+            course, part = row.course(shift.device, shift.epochs), Part(shift.part_of(row), until)
             try:
-                done.put((row, train_row(row, bundle, course, shift.part(row, until), compiler), None))
+                done.put((row, train_row(row, bundle, course, part, compiler), None))
             except Exception as error:  # noqa: BLE001 - one row must not end the others
                 done.put((row, None, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
                 if isinstance(error, torch.AcceleratorError):  # every other row would fail as well, in a moment
@@ -61,9 +61,12 @@ def work(shift: Shift, tasks: "Queue[list[Row]]", done: "Queue[Done]", until: fl
 
 
 def together(rows: list[Row], shift: Shift) -> list[list[Row]]:
-    """Give each row to whoever is free, or all seeds of a pair to one process, which compiles for all of them."""
+    """Give each row to whoever is free, or all seeds of a pair to one process, which compiles for all of them.
+
+    Rows that were begun come first: what is kept of them may not outlast the machine.
+    """
     tasks: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: not shift.part_of(row).is_file()):
         tasks.setdefault(row.pair if shift.compiled else row.name, []).append(row)
     return list(tasks.values())
 

@@ -30,3 +30,18 @@ def test_a_row_in_parts_gives_what_a_whole_one_gives(
     assert not part.file.exists()
     assert in_parts.keys() == whole.keys()
     assert all(np.array_equal(in_parts[name], whole[name]) for name in whole if name != "log")
+
+
+def test_rows_that_were_begun_come_first(scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    from zoo_crew import Shift, together
+    from zoo_rows import Row
+
+    rows = [Row(model, "plain", seed) for model in ("updn", "san") for seed in (0, 1)]
+    shift = Shift(tmp_path / "bundle.npz", tmp_path / "out.npz", 1, 1, None, "cpu", compiled=False)
+    begun = shift.part_of(rows[3])
+    begun.parent.mkdir()
+    begun.touch()
+
+    assert together(rows, shift) == [[rows[3]], [rows[0]], [rows[1]], [rows[2]]]
+    assert together(rows, shift._replace(compiled=True)) == [[rows[3], rows[2]], [rows[0], rows[1]]]

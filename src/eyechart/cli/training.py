@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _DEBIAS_HELP = "A method, as `lmh`; `lmh+css` lays one over another, `plain@8,hint` gives the first 8 epochs."
 _INIT_HELP = "Start from a trained model, as zoo:FOLDER, and use its vocabulary."
 _KEEP_HELP = "Keep the answers of every epoch to all other splits, for the study of selection."
-_COMPILE_HELP = "Compile the steps, which takes minutes: for long trainings of deep networks on a GPU."
+_COMPILE_HELP = "Compile the steps, which takes up to minutes: for long trainings of deep networks on a GPU."
 _OUT_HELP = "The folder of the model; one that was stopped goes on."
 
 Network = Annotated[str, typer.Argument(metavar="MODEL", help="A network: updn, mcan, ... (docs/zoo.md).")]
