@@ -35,7 +35,8 @@ class Compiler:
     def differentiate(self, lesson: Lesson, rows: Tensor, kind: Hashable) -> Tensor:
         """Put the gradients of a loss where optimizers look for them and give the loss; all of a kind run the same."""
         if kind not in self._ways:
-            self._ways[kind] = _choose(lesson, rows, kind)
+            with torch.random.fork_rng([rows.device] if rows.is_cuda else []):  # training that goes on compiles later
+                self._ways[kind] = _choose(lesson, rows, kind)
         return self._ways[kind](lesson, rows)
 
 
