@@ -17,7 +17,7 @@ from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.prepare import divide, make_arrays
-from eyechart.zoo.training import Course, Epoch, Training, answer_numbers, seed_all
+from eyechart.zoo.training import Course, Epoch, Training, seed_all
 from eyechart.zoo.vocabulary import ANSWERS, Vocabulary
 from eyechart.zoo.word_vectors import WordVectors, put_in, read_word_vectors
 
@@ -152,7 +152,7 @@ def _predictions(parts: Mapping[str, Dataset], vocabulary: Vocabulary, now: Trai
     """Answer every split but the training one, as a file of predictions."""
     tables = []
     for name in now.arrays.watched:
-        numbers = pl.Series(answer_numbers(now, name))
+        numbers = pl.Series(now.answer(now.decks[name]).cpu().numpy())
         examples = parts[name].examples
         if now.options:
             at = examples.select("choices").with_columns(at=numbers)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from eyechart.errors import DataError, ModelError, SettingError
-from eyechart.zoo.arrays import Array, TrainingArrays
+from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.bias import PRIOR, Bias, FrozenBias, PriorBias
 from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.debias import Debias, Then
@@ -291,9 +291,3 @@ def answer_all(model: Network, debias: Debias, deck: Deck) -> list[Tensor]:
             logits = logits.masked_fill((batch.cand == 0).all(-1), -torch.inf)
         found.append(logits.float())
     return found
-
-
-def answer_numbers(training: Training, split: str) -> Array:
-    """Say the answers to a split as an array of numbers."""
-    deck = training.decks.get(split) or training.deck(split)
-    return training.answer(deck).cpu().numpy()
