@@ -37,38 +37,32 @@ class Shift(NamedTuple):
         return self.file.parent / "part" / f"{row.name}.pt"
 
 
-def work(shift: Shift, tasks: "Queue[list[Row]]", done: "Queue[Done]", until: float) -> None:
+def work(shift: Shift, tasks: "Queue[Row]", done: "Queue[Done]", until: float) -> None:
     """Train rows until none is left or the time is up; a row that fails says why, and the next one goes on."""
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("high")  # TensorFloat-32 where there is a GPU
     bundle = Bundle(shift.file)
     while time.time() < until:
         try:
-            rows = tasks.get(timeout=1)
+            row = tasks.get(timeout=1)
         except queue.Empty:
             return
-        compiler = Compiler() if shift.compiled else None
-        for row in rows:
-            if time.time() > until:
+        course, part = row.course(shift.device, shift.epochs), Part(shift.part_of(row), until)
+        try:
+            found = train_row(row, bundle, course, part, Compiler() if shift.compiled else None)
+            done.put((row, found, None))
+        except Exception as error:  # noqa: BLE001 - one row must not end the others
+            done.put((row, None, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
+            if isinstance(error, torch.AcceleratorError):  # every other row would fail as well, in a moment
                 return
-            course, part = row.course(shift.device, shift.epochs), Part(shift.part_of(row), until)
-            try:
-                done.put((row, train_row(row, bundle, course, part, compiler), None))
-            except Exception as error:  # noqa: BLE001 - one row must not end the others
-                done.put((row, None, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
-                if isinstance(error, torch.AcceleratorError):  # every other row would fail as well, in a moment
-                    return
 
 
-def together(rows: list[Row], shift: Shift) -> list[list[Row]]:
-    """Give each row to whoever is free, or all seeds of a pair to one process, which compiles for all of them.
+def in_turn(rows: list[Row], shift: Shift) -> list[Row]:
+    """Put rows that were begun first: what is kept of them may not outlast the machine.
 
-    Rows that were begun come first: what is kept of them may not outlast the machine.
+    Compiled ones follow seed by seed, so that later seeds find the kernels of the first in torch's own cache.
     """
-    tasks: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: not shift.part_of(row).is_file()):
-        tasks.setdefault(row.pair if shift.compiled else row.name, []).append(row)
-    return list(tasks.values())
+    return sorted(rows, key=lambda row: (not shift.part_of(row).is_file(), row.seed if shift.compiled else 0))
 
 
 def train_all(rows: list[Row], shift: Shift) -> None:
@@ -76,8 +70,8 @@ def train_all(rows: list[Row], shift: Shift) -> None:
     began, packed_at = time.time(), time.time()
     context = mp.get_context("spawn")
     tasks, done = context.Queue(), context.Queue()
-    for task in together(rows, shift):
-        tasks.put(task)
+    for row in in_turn(rows, shift):
+        tasks.put(row)
     work_on = (shift, tasks, done, began + 60 * shift.minutes - ENDING)
     crew = [context.Process(target=work, args=work_on, daemon=True) for _ in range(shift.workers)]
     for each in crew:

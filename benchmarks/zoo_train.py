@@ -66,8 +66,10 @@ def train_row(
     def keep(epoch: Epoch, now: Training) -> None:
         if epoch.best:
             best.update(model=_copied(now.model), debias=_copied(now.debias))
-        if epoch.number + 1 < course.epochs and time.time() + epoch.seconds > part.until:
-            _keep({"training": now.state(), "best": best}, part.file)
+        if epoch.number + 1 == course.epochs or time.time() + epoch.seconds < part.until:
+            return
+        _keep({"training": now.state(), "best": best}, part.file)
+        if time.time() > part.until:  # the first epoch is longer than others: there may be time for many more
             raise TimeoutError(f"{epoch.number + 1} epochs are kept for another time")
 
     training.run(keep)

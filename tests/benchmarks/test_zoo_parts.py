@@ -34,7 +34,7 @@ def test_a_row_in_parts_gives_what_a_whole_one_gives(
 
 def test_rows_that_were_begun_come_first(scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(scripts))
-    from zoo_crew import Shift, together
+    from zoo_crew import Shift, in_turn
     from zoo_rows import Row
 
     rows = [Row(model, "plain", seed) for model in ("updn", "san") for seed in (0, 1)]
@@ -43,5 +43,5 @@ def test_rows_that_were_begun_come_first(scripts: Path, tmp_path: Path, monkeypa
     begun.parent.mkdir()
     begun.touch()
 
-    assert together(rows, shift) == [[rows[3]], [rows[0]], [rows[1]], [rows[2]]]
-    assert together(rows, shift._replace(compiled=True)) == [[rows[3], rows[2]], [rows[0], rows[1]]]
+    assert in_turn(rows, shift) == [rows[3], rows[0], rows[1], rows[2]]
+    assert in_turn(rows, shift._replace(compiled=True)) == [rows[3], rows[0], rows[2], rows[1]]

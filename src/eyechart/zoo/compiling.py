@@ -45,9 +45,7 @@ def _choose(lesson: Lesson, rows: Tensor, kind: Hashable) -> Way:
     try:
         if lesson.debias.twice or not _blocks_of(lesson):
             return Traced(lesson, rows)
-        differentiate_by_blocks(
-            lesson.twin(), rows
-        )  # compiled for a copy, it serves the lesson, which is left as it is
+        differentiate_by_blocks(lesson.twin(), rows)  # what is compiled for a copy serves the lesson as well
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - as said above
