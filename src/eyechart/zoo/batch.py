@@ -43,6 +43,11 @@ class Batch:
             raise DataError(f"a batch with {name!r}", "none", "fill it in, or choose a model or method without it")
         return value
 
+    def shows_the_same(self, other: "Batch") -> bool:
+        """Tell whether a network is shown the very same tensors; the right answers are not shown."""
+        shown = (field.name for field in fields(self) if field.name != "a")
+        return all(getattr(self, name) is getattr(other, name) for name in shown)
+
     def visible(self) -> Tensor:
         """Tell for each region whether it is in sight, [B, N] bool."""
         return torch.ones_like(self.v[..., 0], dtype=torch.bool) if self.v_mask is None else self.v_mask

@@ -12,6 +12,7 @@ from functools import cache, partial
 
 import torch
 from torch import Tensor, nn
+from torch._functorch import config as functorch
 from torch.func import functional_call
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -70,7 +71,8 @@ def _compiled(blocks: list[Block]) -> Iterator[None]:
     for block in blocks:
         block.forward = partial(compiled_forward(type(block)), block)  # type: ignore[arg-type]  # classes have hashes
     try:
-        yield
+        with functorch.patch(donated_buffer=False):  # CSS goes back through a pass twice: nothing of it is given away
+            yield
     finally:
         for block in blocks:
             del block.forward

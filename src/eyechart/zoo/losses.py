@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.network import Network
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.network import Answered, Network
 
 
 def bce(s: Tensor, a: Tensor) -> Tensor:
@@ -29,24 +29,42 @@ def chance_of_answer(s: Tensor, a: Tensor) -> Tensor:
     return s.softmax(1).gather(1, a.argmax(1, keepdim=True)).squeeze(1)
 
 
-def gradient(score: Tensor, at: Tensor, *, keep: bool) -> Tensor:
-    """Differentiate a score, with zeros where it does not depend; `keep` lets the gradient be differentiated again."""
-    return gradients(score, (at,), keep=keep)[0]
+def gradient(score: Tensor, at: Tensor, *, keep: bool, weight: Tensor | None = None) -> Tensor:
+    """Differentiate a score, with zeros where it does not depend; `keep` lets the gradient be differentiated again.
 
-
-def gradients(score: Tensor, at: Sequence[Tensor], *, keep: bool) -> tuple[Tensor, ...]:
-    """Differentiate a score by several things at once, which spares what their gradients share."""
-    return torch.autograd.grad(score, at, create_graph=keep, allow_unused=True, materialize_grads=True)
-
-
-def region_saliency(model: Network, batch: Batch) -> tuple[Out, Tensor, Tensor]:
-    """Give the answer, the regions it was given for, and g_n = sum_d d(sum of logits with a_k > 0) / d v_nd, [B, N].
-
-    Dropout is on while training, as in the originals; the gradient can be differentiated again.
+    Several scores are added up by a `weight`, which is held while `at` moves.
     """
-    v = batch.v.detach().requires_grad_()
-    out = model(batch.to(v=v))
-    return out, v, gradient(wanted(out.logits, batch), v, keep=True).sum(-1)
+    return gradients(score, (at,), keep=keep, weight=weight)[0]
+
+
+def gradients(score: Tensor, at: Sequence[Tensor], *, keep: bool, weight: Tensor | None = None) -> tuple[Tensor, ...]:
+    """Differentiate a score by several things at once, which spares what their gradients share."""
+    return torch.autograd.grad(
+        score, at, weight, retain_graph=True, create_graph=keep, allow_unused=True, materialize_grads=True
+    )
+
+
+def ask_of_regions(model: Network, batch: Batch) -> tuple[Network, Batch]:
+    """Show a network a batch by whose regions its answer can be differentiated; give both, with the answer in hand."""
+    batch = batch.to(v=batch.v.detach().requires_grad_())
+    return Answered(model, batch), batch
+
+
+def ask_of_words(model: Network, batch: Batch) -> tuple[Network, Batch]:
+    """Do so with words."""
+    w = model.words(batch)
+    batch = batch.to(w=w if w.requires_grad else w.detach().requires_grad_())  # looked up, or given and not learned
+    return Answered(model, batch), batch
+
+
+def region_saliency(model: Network, batch: Batch, *, keep: bool = True) -> Tensor:
+    """Give g_n = sum_d d(sum of logits with a_k > 0) / d v_nd, [B, N], of what `ask_of_regions` gave."""
+    return gradient(wanted(model(batch).logits, batch), batch.v, keep=keep).sum(-1)
+
+
+def word_saliency(model: Network, batch: Batch) -> Tensor:
+    """Give the same for words, [B, T], of what `ask_of_words` gave; it cannot be differentiated again."""
+    return gradient(wanted(model(batch).logits, batch), batch.need("w"), keep=False).sum(-1)
 
 
 def wanted(logits: Tensor, batch: Batch) -> Tensor:

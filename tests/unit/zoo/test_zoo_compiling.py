@@ -165,10 +165,10 @@ class Twofold(Block):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.map, self.norm = nn.Linear(size, size), nn.LayerNorm(size)
+        self.widen, self.narrow, self.norm = nn.Linear(size, 2 * size), nn.Linear(2 * size, size), nn.LayerNorm(size)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        change = self.map(x).relu()
+        change = self.narrow(self.widen(x).relu())
         return self.norm(x + change), change
 
 
@@ -188,17 +188,18 @@ class Stacked(Network):
 
 @of_torch
 @needs_compiler
-def test_a_network_of_blocks_has_them_compiled(sizes: Sizes, batch: Batch) -> None:
+@pytest.mark.parametrize("method", ["lff", "css"])  # the one has a network of its own, the other goes back twice
+def test_a_network_of_blocks_has_them_compiled(method: str, sizes: Sizes, batch: Batch) -> None:
     compiler = Compiler()
     for seed in (0, 1):
         torch.manual_seed(seed)
-        lesson = lesson_of(Stacked(sizes), "lff", batch)  # which has a network of its own
+        lesson = lesson_of(Stacked(sizes), method, batch)
         loss = compiler.differentiate(lesson, ROWS, None)
         compiled = [weight.grad.clone() for weight in learned(lesson)]
 
         assert not any("forward" in vars(module) for module in lesson.modules())
         torch.manual_seed(seed)
-        torch.testing.assert_close(loss, differentiate(lesson_of(Stacked(sizes), "lff", batch), ROWS))
+        torch.testing.assert_close(loss, differentiate(lesson_of(Stacked(sizes), method, batch), ROWS))
         differentiate(lesson, ROWS)
         for weight, gradient in zip(learned(lesson), compiled, strict=True):
             torch.testing.assert_close(weight.grad, gradient)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from eyechart.errors import SettingError
 from eyechart.zoo.batch import Batch
@@ -13,6 +14,7 @@ from eyechart.zoo.debias import Debias
 from eyechart.zoo.editing import sample_answers, swap_pictures
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.methods.css import CSS, critical_regions, hide_words
+from eyechart.zoo.methods.hint import violations
 from eyechart.zoo.network import Sizes
 from unit.zoo.toy import Known, Toy, known
 
@@ -260,7 +262,7 @@ def test_critical_regions_may_be_several(case: Case) -> None:
 
 
 def test_a_question_of_type_words_alone_has_no_critical_word(case: Case) -> None:
-    pair = hide_words(case.toy, case.batch.to(qmask=torch.zeros_like(case.batch.qmask)))
+    pair = hide_words(torch.ones(4, 6), case.batch.to(qmask=torch.zeros_like(case.batch.qmask)))
 
     assert torch.equal(pair.critical.q, case.batch.q)
     assert torch.equal(pair.without.q, case.batch.q)
@@ -299,6 +301,46 @@ def test_scr(case: Case) -> None:
     expected = bce(at.s, at.a) + 3 * np.mean(wrong) + 1000 * np.mean(compared)
 
     assert case.loss("scr")[0] == pytest.approx(expected)
+
+
+def test_scr_is_differentiated_as_if_each_rival_had_its_own_gradient(case: Case) -> None:
+    def one_by_one() -> torch.Tensor:
+        v, a = case.batch.v.detach().requires_grad_(), case.batch.a
+        s = case.toy(case.batch.to(v=v)).logits
+        of_right = slope((s * (a > 0)).sum(), v)
+        ordered = violations(of_right, case.batch.hints, case.batch.v_mask).sum(2)
+        order = np.argsort(-np.where(at.seen, at.hints, -1))  # of equal ones the first is the least
+        least = np.where(at.seen, ordered.detach().numpy(), np.inf)[np.arange(4)[:, None], order].argmin(1)
+        best = order[range(4), least]
+        p = s.sigmoid()
+        p_right = p[range(4), at.y]
+        terms = []
+        for rival in s.topk(4, 1).indices.T:
+            more = (p[range(4), rival] - p_right).relu()
+            terms.append(more * (slope(s[range(4), rival].sum(), v) - of_right)[range(4), best])
+        loss = nn.functional.binary_cross_entropy_with_logits(s, a, reduction="sum") / 4
+        return loss + 3 * ordered[range(4), best].mean() + 1000 * torch.stack(terms).mean()
+
+    def slope(score: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad(score, v, create_graph=True)[0].sum(-1)
+
+    at, weights = case.arrays, (case.toy.of_regions, case.toy.of_words)
+    method = make_method("scr", case.toy).double()
+    found = torch.autograd.grad(method(case.toy, case.batch), weights)
+    for gradient, expected in zip(found, torch.autograd.grad(one_by_one(), weights), strict=True):
+        torch.testing.assert_close(gradient, expected)
+
+
+PASSES = {"hint": 1, "scr": 1, "visfis": 3, "css": 3, "css-labels": 2, "rmfe": 2, "lmh+css": 3, "lmh+rmfe": 2}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_method_and_its_base_share_passes(case: Case, name: str) -> None:
+    shown: list[None] = []
+    case.toy.register_forward_hook(lambda *_: shown.append(None))
+    case.loss(name)
+
+    assert len(shown) == PASSES[name]
 
 
 def test_visfis(case: Case) -> None:

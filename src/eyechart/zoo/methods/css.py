@@ -18,7 +18,7 @@ from torch import Tensor
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Debias, Decorator
 from eyechart.zoo.editing import drop
-from eyechart.zoo.losses import gradient, wanted
+from eyechart.zoo.losses import ask_of_regions, ask_of_words, region_saliency, word_saliency
 from eyechart.zoo.network import Network
 
 WORDS_SHARE = 0.5
@@ -51,18 +51,17 @@ class CSS(Decorator):
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Give L = base(batch) + base(batch without its critical part, and its labels)."""
-        loss: Tensor = self.base(model, batch)
-        pair = hide_words(model, batch) if self.hides_words else self._hide_regions(model, batch)
+        if self.hides_words:
+            model, shown = ask_of_words(model, batch)
+            pair = hide_words(word_saliency(model, shown), batch)
+        else:
+            model, shown = ask_of_regions(model, batch)
+            g = region_saliency(model, shown, keep=False)
+            pair = hide_regions(g, batch, as_in_code=self.as_in_code)
         labels = take_answers(model, pair.critical)
-        edited = pair.without if self.edit_inputs else batch
-        added: Tensor = self.base(model, edited.to(a=labels))
-        return loss + added
-
-    def _hide_regions(self, model: Network, batch: Batch) -> Pair:
-        v = batch.v.detach().requires_grad_()
-        g = gradient(wanted(model(batch.to(v=v)).logits, batch), v, keep=False).sum(-1)
-        critical = critical_regions(g, batch, as_in_code=self.as_in_code)
-        return Pair(drop(batch, critical), drop(batch, ~critical))
+        edited = pair.without if self.edit_inputs else shown
+        loss: Tensor = self.base(model, shown) + self.base(model, edited.to(a=labels))
+        return loss
 
 
 class CSSLabels(CSS):
@@ -71,15 +70,19 @@ class CSSLabels(CSS):
     edit_inputs: ClassVar[bool] = False
 
 
-def hide_words(model: Network, batch: Batch) -> Pair:
+def hide_words(g: Tensor, batch: Batch) -> Pair:
     """Keep of the words that may be critical only the one of highest gradient, or all but it."""
-    w = model.words(batch).detach().requires_grad_()
-    g = gradient(wanted(model(batch.to(w=w)).logits, batch), w, keep=False).sum(-1)  # [B, T]
-    may_be = batch.need("qmask")
+    may_be = batch.need("qmask")  # [B, T]
     highest = g.masked_fill(~may_be, -torch.inf).argmax(1, keepdim=True)
     critical = may_be & (torch.arange(may_be.shape[1], device=g.device) == highest)
     hidden = (batch.q.masked_fill(may_be & ~critical, 0), batch.q.masked_fill(critical, 0))
     return Pair(*(batch.to(q=q) for q in hidden))
+
+
+def hide_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Pair:
+    """Keep only the critical regions in sight, or all but them."""
+    critical = critical_regions(g, batch, as_in_code=as_in_code)
+    return Pair(drop(batch, critical), drop(batch, ~critical))
 
 
 def critical_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Decorator
-from eyechart.zoo.losses import region_saliency
+from eyechart.zoo.losses import ask_of_regions, region_saliency
 from eyechart.zoo.network import Network
 
 
@@ -26,9 +26,9 @@ class HINT(Decorator):
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Give L."""
+        model, batch = ask_of_regions(model, batch)
         loss: Tensor = self.base(model, batch)
-        g = region_saliency(model, batch)[2]
-        wrong = violations(g, self.importance(batch), batch.visible())
+        wrong = violations(region_saliency(model, batch), self.importance(batch), batch.visible())
         return loss + self.weight * wrong.sum(1).mean()
 
     def importance(self, batch: Batch) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Decorator
 from eyechart.zoo.losses import gradients
-from eyechart.zoo.network import Network
+from eyechart.zoo.network import Answered, Network
 
 DRAWS = 3
 FLOOR = 1e-18  # the square of its inverse is still a number
@@ -30,6 +30,7 @@ class RMFE(Decorator):
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Give L."""
+        model = Answered(model, batch)
         loss: Tensor = self.base(model, batch)
         return loss + self.weight * self.scale(self._norm(model, batch))
 

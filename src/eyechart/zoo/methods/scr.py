@@ -14,7 +14,7 @@ from torch import Tensor
 
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Decorator
-from eyechart.zoo.losses import gradient, region_saliency
+from eyechart.zoo.losses import ask_of_regions, gradient, region_saliency
 from eyechart.zoo.methods.hint import violations
 from eyechart.zoo.network import Network
 
@@ -32,11 +32,12 @@ class SCR(Decorator):
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Give L."""
+        model, batch = ask_of_regions(model, batch)
         loss: Tensor = self.base(model, batch)
-        out, v, g = region_saliency(model, batch)
+        g = region_saliency(model, batch)
         wrong = violations(g, batch.need("hints"), batch.visible()).sum(2)  # [B, N]
         chosen = self._choose(wrong.detach(), batch)  # [B, 1]
-        compared = self._compare(out.logits, v, g.gather(1, chosen), chosen, batch.need("a"))
+        compared = self._compare(model, batch, g.gather(1, chosen), chosen)
         return loss + self.weight * wrong.gather(1, chosen).mean() + self.compare_weight * compared
 
     @staticmethod
@@ -48,13 +49,14 @@ class SCR(Decorator):
         return proposals.gather(1, least)
 
     @staticmethod
-    def _compare(logits: Tensor, v: Tensor, of_right: Tensor, chosen: Tensor, a: Tensor) -> Tensor:
-        """Compare the right answer's gradient at n* with that of each rival."""
-        rivals = logits.topk(min(RIVALS, a.shape[1]), 1).indices  # [B, 4]
-        p_right = logits.gather(1, a.argmax(1, keepdim=True)).sigmoid()  # [B, 1]
-        terms = []
-        for rival in rivals.T.unsqueeze(2):  # [B, 1] each
-            score = logits.gather(1, rival)  # [B, 1]
-            of_rival = gradient(score.sum(), v, keep=True).sum(-1).gather(1, chosen)
-            terms.append((score.sigmoid() - p_right).relu() * (of_rival - of_right))
-        return torch.cat(terms, 1).mean()
+    def _compare(model: Network, batch: Batch, of_right: Tensor, chosen: Tensor) -> Tensor:
+        """Compare the right answer's gradient at n* with those of its rivals, weighted by how far these are ahead."""
+        logits: Tensor = model(batch).logits
+        a = batch.need("a")
+        rivals = logits.topk(min(RIVALS, a.shape[1]), 1)  # [B, 4]
+        ahead = (rivals.values.sigmoid() - logits.gather(1, a.argmax(1, keepdim=True)).sigmoid()).relu()
+        weight = torch.zeros_like(logits).scatter(1, rivals.indices, ahead)  # [B, A]
+        # Gradients add up, so that all rivals take one: sum_t ahead_t g_n*(t) = g_n* of sum_t ahead_t s_t.
+        of_rivals = gradient(logits, batch.v, keep=True, weight=weight).sum(-1).gather(1, chosen)
+        compared: Tensor = (of_rivals - ahead.sum(1, keepdim=True) * of_right).mean() / ahead.shape[1]
+        return compared

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Debias, Decorator, PlainCE
 from eyechart.zoo.editing import drop
-from eyechart.zoo.losses import ce_each, region_saliency
+from eyechart.zoo.losses import ask_of_regions, ce_each, region_saliency
 from eyechart.zoo.network import Network
 
 THRESHOLD = 0.3
@@ -33,13 +33,14 @@ class VisFIS(Decorator):
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Give L."""
-        loss: Tensor = self.base(model, batch)
+        model, shown = ask_of_regions(model, batch)
+        loss: Tensor = self.base(model, shown)
         hints, seen = batch.need("hints"), batch.visible()
         important = seen & (hints > self.threshold)
         told = important.any(1).to(loss.dtype)  # [B]
         right = ce_each(model(drop(batch, important, "value")).logits, batch.need("a"))
         unsure = divergence_from_uniform(model(drop(batch, ~important, "value")).logits)
-        g = region_saliency(model, batch)[2]
+        g = region_saliency(model, shown)
         stray = (nn.functional.normalize(g, dim=1).abs() * (seen & ~important)).mean(1)
         apart = 1 - nn.functional.cosine_similarity(g, hints * seen, dim=1)
         return loss + (told * (right + unsure + stray + apart)).mean()
