@@ -4,15 +4,21 @@
     python benchmarks/zoo.py train runs/zoo --out shard-1.npz      # where the GPU is; torch and NumPy are enough
     python benchmarks/zoo.py judge runs/zoo shard-1.npz ...        # here: by the audits, writes runs/zoo/rows.json
     python benchmarks/zoo.py table runs/zoo                        # adds them to zoo.json, writes docs/zoo_table.md
+    python benchmarks/zoo.py time runs/zoo --only "mcan plain;mac hint"  # where the GPU is: what an epoch takes
 
 `train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz` or stand in zoo.json, so that the
 study goes on where it stopped, on the same machine or another; rows it did not finish wait in `runs/zoo/part`.
+`time` lets `--workers` processes train the same pair side by side, then the next one; with `--compile` both ways.
 `--quick` prepares a small world and trains few rows for few epochs; it is not for `table`.
 """
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zoo_crew import Shift
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -22,9 +28,9 @@ QUICK_EPOCHS = 12
 
 
 def main() -> None:
-    """Do one of the four."""
+    """Do one of the five."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=("prepare", "train", "judge", "table"))
+    parser.add_argument("verb", choices=("prepare", "train", "judge", "table", "time"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("shards", type=Path, nargs="*")
     parser.add_argument("--out", type=Path, default=Path("shard.npz"))
@@ -37,7 +43,7 @@ def main() -> None:
     parser.add_argument("--compile", action="store_true", help="compile the steps: for deep networks and RMFE")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    {"prepare": _prepare, "train": _train, "judge": _judge, "table": _table}[given.verb](given)
+    {"prepare": _prepare, "train": _train, "judge": _judge, "table": _table, "time": _time}[given.verb](given)
 
 
 def _prepare(given: argparse.Namespace) -> None:
@@ -48,7 +54,7 @@ def _prepare(given: argparse.Namespace) -> None:
 
 def _train(given: argparse.Namespace) -> None:
     from eyechart.zoo.arrays import read_arrays
-    from zoo_crew import Shift, train_all
+    from zoo_crew import train_all
     from zoo_rows import all_rows
     from zoo_table import load
 
@@ -61,8 +67,19 @@ def _train(given: argparse.Namespace) -> None:
     print(f"{len(rows)} rows, {len(rows) - len(todo)} done before", flush=True)
     epochs = given.epochs or (QUICK_EPOCHS if given.quick else None)
     workers = given.workers or (1 if given.quick else 12)
-    shift = Shift(given.folder / "bundle.npz", given.out, given.minutes, workers, epochs, given.device, given.compile)
-    train_all(todo, shift)
+    train_all(todo, _shift(given, workers, epochs))
+
+
+def _time(given: argparse.Namespace) -> None:
+    from zoo_time import time_pairs
+
+    time_pairs((given.only or "updn plain").split(";"), _shift(given, given.workers or 12, given.epochs))
+
+
+def _shift(given: argparse.Namespace, workers: int, epochs: int | None) -> "Shift":
+    from zoo_crew import Shift
+
+    return Shift(given.folder / "bundle.npz", given.out, given.minutes, workers, epochs, given.device, given.compile)
 
 
 def _judge(given: argparse.Namespace) -> None:

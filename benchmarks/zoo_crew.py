@@ -37,10 +37,15 @@ class Shift(NamedTuple):
         return self.file.parent / "part" / f"{row.name}.pt"
 
 
-def work(shift: Shift, tasks: "Queue[Row]", done: "Queue[Done]", until: float) -> None:
-    """Train rows until none is left or the time is up; a row that fails says why, and the next one goes on."""
+def settle() -> None:
+    """Let a process be one of many on a device."""
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("high")  # TensorFloat-32 where there is a GPU
+
+
+def work(shift: Shift, tasks: "Queue[Row]", done: "Queue[Done]", until: float) -> None:
+    """Train rows until none is left or the time is up; a row that fails says why, and the next one goes on."""
+    settle()
     bundle = Bundle(shift.file)
     while time.time() < until:
         try:

@@ -77,6 +77,7 @@ SMALL = {
         {
             "prepare {place} --images 40": "'ask plain'",
             'train {place} --out {place}/done/1.npz --only "prior plain" --epochs 1 --workers 1': "^3 of 3",
+            'time {place} --only "image-only plain" --epochs 1 --workers 2': rf"^\| `image-only plain` .* \| 2 \|{N}\|",
             "judge {place}": "^prior plain 2 .*'fpvg'",
             "table {place}": "",
         },
