@@ -1,8 +1,9 @@
 """A training step as few kernels, compiled by torch: its network block by block, or the whole step at once.
 
-A network that is made of equal blocks has one of each compiled, in seconds. Torch's compiler cannot differentiate
-twice, though, as HINT, SCR, VisFIS and RMFE must. Their steps, and those of networks without blocks, are traced down to
-the operations of their derivatives first, so that what is compiled has nothing left to differentiate; it takes minutes.
+A network that is made of equal blocks has one of each compiled, in tens of seconds. Torch's compiler cannot
+differentiate twice, though, as HINT, SCR, VisFIS and RMFE must. Their steps, and those of networks without blocks, are
+traced down to the operations of their derivatives first, so that what is compiled has nothing left to differentiate; it
+takes minutes.
 """
 
 import logging
