@@ -38,7 +38,10 @@ def gradient(score: Tensor, at: Tensor, *, keep: bool, weight: Tensor | None = N
 
 
 def gradients(score: Tensor, at: Sequence[Tensor], *, keep: bool, weight: Tensor | None = None) -> tuple[Tensor, ...]:
-    """Differentiate a score by several things at once, which spares what their gradients share."""
+    """Differentiate a score by several things at once, which spares what their gradients share.
+
+    The way back stays open: the loss below a method goes through the same pass.
+    """
     return torch.autograd.grad(
         score, at, weight, retain_graph=True, create_graph=keep, allow_unused=True, materialize_grads=True
     )
