@@ -3,7 +3,7 @@
     python benchmarks/zoo.py prepare runs/zoo                      # here: worlds, studies, probes, bundle.npz
     python benchmarks/zoo.py train runs/zoo --out shard-1.npz      # where the GPU is; torch and NumPy are enough
     python benchmarks/zoo.py judge runs/zoo shard-1.npz ...        # here: by the audits, writes runs/zoo/rows.json
-    python benchmarks/zoo.py table runs/zoo                        # adds them to zoo.json, writes docs/zoo_table.md
+    python benchmarks/zoo.py table runs/zoo                        # adds them to zoo.json; writes its page and figure
     python benchmarks/zoo.py time runs/zoo --only "mcan plain;mac hint"  # where the GPU is: what an epoch takes
 
 `train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz` or stand in zoo.json, so that the
@@ -89,9 +89,11 @@ def _judge(given: argparse.Namespace) -> None:
 
 
 def _table(given: argparse.Namespace) -> None:
-    from zoo_table import keep
+    from zoo_figure import draw
+    from zoo_table import keep, load
 
     keep(given.folder)
+    draw(load())
 
 
 if __name__ == "__main__":

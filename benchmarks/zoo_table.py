@@ -94,11 +94,15 @@ def _table(title: str, rows: Iterator[tuple[str, list[str]]]) -> list[str]:
     return [f"## {title}\n", f"| | {' | '.join(COLUMNS.values())} |", "|---|" + "---|" * len(COLUMNS), *lines, ""]
 
 
-def _cells(measured: Measured, pair: str) -> list[str]:
+def seeds_of(measured: Measured, pair: str) -> list[dict[str, float]]:
+    """List what was measured of a pair, or nothing where a seed is missing."""
     found = [measured[name] for name in (f"{pair} {seed}" for seed in SEEDS) if name in measured]
-    if len(found) < len(SEEDS):
-        return []
-    return [_cell([100 * each[key] for each in found if key in each]) for key in COLUMNS]
+    return found if len(found) == len(SEEDS) else []
+
+
+def _cells(measured: Measured, pair: str) -> list[str]:
+    found = seeds_of(measured, pair)
+    return [_cell([100 * each[key] for each in found if key in each]) for key in COLUMNS] if found else []
 
 
 def _cell(values: list[float]) -> str:

@@ -1,4 +1,4 @@
-"""A row of the zoo's study that is cut short goes on where it was."""
+"""Parts of the zoo's study: rows that are cut short go on where they were, and gains are told with their doubt."""
 
 from pathlib import Path
 
@@ -45,3 +45,28 @@ def test_rows_that_were_begun_come_first(scripts: Path, tmp_path: Path, monkeypa
 
     assert in_turn(rows, shift) == [rows[3], rows[0], rows[1], rows[2]]
     assert in_turn(rows, shift._replace(compiled=True)) == [rows[3], rows[0], rows[2], rows[1]]
+
+
+def test_the_figure_compares_with_plain_training_of_the_same_loss_and_brackets_what_seeds_could_do(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    from zoo_figure import gains
+
+    scores = {
+        "san plain": (0.50, 0.51, 0.52),
+        "san plain-ce": (0.70, 0.70, 0.70),
+        "san lmh": (0.60, 0.61, 0.62),
+        "san plain@15,hint": (0.40, 0.53, 0.66),  # 2 points more, with a standard error of 8
+        "san lpf": (0.70, 0.71, 0.69),
+        "san css": (0.90, 0.90),  # lacks a seed
+    }
+    panels = ("iid", "shifted", "image", "fpvg")
+    measured = {
+        f"{pair} {seed}": dict.fromkeys(panels, score)
+        for pair, found in scores.items()
+        for seed, score in enumerate(found)
+    }
+
+    said = {(row["method"], row["said"]) for row in gains(measured)}
+    assert said == {("lmh", "+10"), ("hint", "(+2)"), ("lpf", "0")}
