@@ -3,6 +3,7 @@
 import json
 import queue
 import time
+from collections import defaultdict
 from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import NamedTuple
@@ -47,14 +48,16 @@ def work(shift: Shift, tasks: "Queue[Row]", done: "Queue[Done]", until: float) -
     """Train rows until none is left or the time is up; a row that fails says why, and the next one goes on."""
     settle()
     bundle = Bundle(shift.file)
+    compilers: dict[str, Compiler] = defaultdict(Compiler)
     while time.time() < until:
         try:
             row = tasks.get(timeout=1)
         except queue.Empty:
             return
         course, part = row.course(shift.device, shift.epochs), Part(shift.part_of(row), until)
+        compiler = compilers[row.pair] if shift.compiled else None  # whole steps take minutes: one for all seeds
         try:
-            found = train_row(row, bundle, course, part, Compiler() if shift.compiled else None)
+            found = train_row(row, bundle, course, part, compiler)
             done.put((row, found, None))
         except Exception as error:  # noqa: BLE001 - one row must not end the others
             done.put((row, None, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))

@@ -1,6 +1,8 @@
 """Parts of the zoo's study: rows that are cut short go on where they were, and gains are told with their doubt."""
 
 from pathlib import Path
+from queue import Queue
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +47,28 @@ def test_rows_that_were_begun_come_first(scripts: Path, tmp_path: Path, monkeypa
 
     assert in_turn(rows, shift) == [rows[3], rows[0], rows[1], rows[2]]
     assert in_turn(rows, shift._replace(compiled=True)) == [rows[3], rows[0], rows[2], rows[1]]
+
+
+def test_seeds_of_a_pair_share_what_a_process_compiled(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    import zoo_crew
+    from zoo_rows import Row
+
+    used: list[object] = []
+    monkeypatch.setattr(zoo_crew, "Bundle", lambda file: file)
+    monkeypatch.setattr(zoo_crew, "settle", lambda: None)
+    monkeypatch.setattr(zoo_crew, "train_row", lambda *given: used.append(given[-1]))
+    for compiled in (True, False):
+        tasks: Queue[Any] = Queue()
+        for row in (Row("updn", "visfis", 0), Row("san", "plain", 0), Row("updn", "visfis", 1)):
+            tasks.put(row)
+        shift = zoo_crew.Shift(tmp_path / "bundle.npz", tmp_path / "out.npz", 1, 1, None, "cpu", compiled)
+        zoo_crew.work(shift, tasks, Queue(), float("inf"))
+
+    assert used[0] is used[2] is not used[1]
+    assert used[3:] == [None, None, None]
 
 
 def test_the_figure_compares_with_plain_training_of_the_same_loss_and_brackets_what_seeds_could_do(
