@@ -14,9 +14,12 @@ from functools import cache, partial
 import torch
 from torch import Tensor, nn
 from torch._functorch import config as functorch
+from torch._guards import TracingContext, tracing
+from torch._subclasses import FakeTensorMode
 from torch.func import functional_call
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from eyechart.zoo.layers import Block
 from eyechart.zoo.lesson import Lesson, differentiate, learned
@@ -43,17 +46,17 @@ class Compiler:
 
 
 def _choose(lesson: Lesson, rows: Tensor, kind: Hashable) -> Way:
-    """Compile a step, or go on without: tracing and compiling fail in many ways."""
+    """Compile a step and try it on a copy, or go on without: tracing, compiling and running fail in many ways."""
     try:
-        if lesson.debias.twice or not _blocks_of(lesson):
-            return Traced(lesson, rows)
-        differentiate_by_blocks(lesson.twin(), rows)  # what is compiled for a copy serves the lesson as well
+        whole = lesson.debias.twice or not _blocks_of(lesson)
+        way: Way = Traced(lesson, rows) if whole else differentiate_by_blocks
+        way(lesson.twin(), rows)  # which compiles blocks; those of the lesson take what serves the copy
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - as said above
         _log.warning("steps of kind %s are not compiled, which is slower: %s", kind, error)
         return differentiate
-    return differentiate_by_blocks
+    return way
 
 
 def differentiate_by_blocks(lesson: Lesson, rows: Tensor) -> Tensor:
@@ -92,13 +95,16 @@ class Traced:
         from torch import _inductor  # the compiler takes seconds to import
 
         traced = trace(lesson, rows)
-        with torch.no_grad():
-            self._gradients: Gradients = _inductor.compile(traced, [rows, *held_tensors(lesson)])
+        self._examples = take_out_constants(traced)
+        # Torch keeps compiled kernels on disk, for other processes to find, only where there is a record of shapes.
+        shapes = FakeTensorMode(shape_env=ShapeEnv(assume_static_by_default=True))
+        with torch.no_grad(), tracing(TracingContext(shapes)):
+            self._gradients: Gradients = _inductor.compile(traced, [rows, *held_tensors(lesson), *self._examples])
 
     def __call__(self, lesson: Lesson, rows: Tensor) -> Tensor:
         """Put the gradients of a loss where optimizers look for them and give the loss."""
         with torch.no_grad():
-            loss, *found = self._gradients(rows, *held_tensors(lesson))
+            loss, *found = self._gradients(rows, *held_tensors(lesson), *self._examples)
         _put(found, learned(lesson))
         return loss
 
@@ -107,17 +113,46 @@ def trace(lesson: Lesson, rows: Tensor) -> GraphModule:
     """List the operations that give the loss of a lesson and the gradients of what it learns, as a function of both."""
     twin = lesson.twin()  # tracing takes the step, and puts other tensors in the place of weights
     names = [name for name, _ in (*twin.named_parameters(), *twin.named_buffers())]
-    learns = {name for name, weight in twin.named_parameters() if weight.requires_grad}
+    learns = [name for name, weight in twin.named_parameters() if weight.requires_grad]  # in the same order every time
 
     def gradients(rows: Tensor, *tensors: Tensor) -> Found:
         given = dict(zip(names, tensors, strict=True))
         given |= {name: given[name].detach().requires_grad_() for name in learns}
         loss = functional_call(twin, given, (rows,))
-        wanted = [given[name] for name in names if name in learns]
-        return loss.detach(), *torch.autograd.grad(loss, wanted, allow_unused=True)
+        return loss.detach(), *torch.autograd.grad(loss, [given[name] for name in learns], allow_unused=True)
 
-    with torch.backends.cudnn.flags(enabled=False):  # its recurrent layers move weights, which cannot be traced
+    with plain_recurrence():
         return make_fx(gradients)(rows, *held_tensors(twin))
+
+
+@contextmanager
+def plain_recurrence() -> Iterator[None]:
+    """Keep libraries out of recurrent layers: cuDNN moves weights, which cannot be traced, oneDNN is not compiled."""
+    was = torch.backends.mkldnn.enabled
+    # Its own context manager also sets what only some machines have, with a warning.
+    torch.backends.mkldnn.enabled = False  # type: ignore[assignment]  # a property that takes a bool
+    try:
+        with torch.backends.cudnn.flags(enabled=False):
+            yield
+    finally:
+        torch.backends.mkldnn.enabled = was
+
+
+def take_out_constants(traced: GraphModule) -> list[Tensor]:
+    """Let a trace take the tensors it found around it, as features of images, behind its other inputs; list them.
+
+    Torch would look at every number of a constant to tell whether it has compiled the like before.
+    """
+    last = [node for node in traced.graph.nodes if node.op == "placeholder"][-1]
+    taken: dict[str, Node] = {}
+    for node in [node for node in traced.graph.nodes if node.op == "get_attr"]:
+        if node.target not in taken:
+            with traced.graph.inserting_after(last):
+                last = taken[node.target] = traced.graph.placeholder(node.target)
+        node.replace_all_uses_with(taken[node.target])
+        traced.graph.erase_node(node)
+    traced.recompile()
+    return [getattr(traced, name) for name in taken]
 
 
 def held_tensors(lesson: Lesson) -> list[Tensor]:

@@ -17,6 +17,8 @@ from eyechart.zoo.compiling import (
     compiled_forward,
     differentiate_by_blocks,
     held_tensors,
+    plain_recurrence,
+    take_out_constants,
     trace,
 )
 from eyechart.zoo.layers import Block
@@ -60,7 +62,8 @@ def assert_traced_as_taken(lesson: Lesson) -> None:
     loss, *gradients = traced(ROWS, *copies)
     torch.manual_seed(3)
 
-    assert torch.equal(loss, differentiate(lesson, ROWS))
+    with plain_recurrence():
+        assert torch.equal(loss, differentiate(lesson, ROWS))
     for weight, gradient in zip(learned(lesson), gradients, strict=True):
         assert (weight.grad is None) == (gradient is None)
         assert gradient is None or torch.equal(weight.grad, gradient)
@@ -115,6 +118,55 @@ def test_compiled_gradients_are_those_of_the_step_and_serve_other_weights(sizes:
         for weight, gradient in zip(learned(lesson), compiled, strict=True):
             torch.testing.assert_close(weight.grad, gradient)
     assert [type(way) for way in compiler._ways.values()] == [Traced]
+
+
+def test_a_trace_holds_no_features(sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    lesson = lesson_of(Toy(sizes), "hint", batch)
+    traced = trace(lesson, ROWS)
+    constants = take_out_constants(traced)
+
+    assert any(each is batch.v for each in constants)
+    assert all(node.op != "get_attr" for node in traced.graph.nodes)
+    loss, *_ = traced(ROWS, *held_tensors(lesson), *constants)
+    assert torch.equal(loss, differentiate(lesson, ROWS))
+
+
+@of_torch
+@needs_compiler
+def test_a_step_that_was_compiled_before_is_found_again(sizes: Sizes, batch: Batch) -> None:
+    from torch._dynamo.utils import counters
+
+    for seed in (0, 1):
+        counters.clear()
+        torch.manual_seed(seed)
+        lesson = lesson_of(Toy(sizes), "hint", batch)
+        loss = Compiler().differentiate(lesson, ROWS, None)
+    assert counters["inductor"]["fxgraph_cache_hit"] == 1
+    assert not counters["inductor"]["fxgraph_cache_bypass"]
+    torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+
+
+class Recurrent(Network):
+    """Read the first two words one after the other."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
+        self.read, self.head = nn.LSTM(sizes.embedding, 3, batch_first=True), nn.Linear(3, sizes.answers)
+
+    def forward(self, batch: Batch) -> Out:
+        return Out(self.head(self.read(self.words(batch)[:, :2])[0][:, -1]))
+
+
+@of_torch
+@needs_compiler
+def test_recurrent_layers_are_compiled_in_whole_steps(sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    compiler, lesson = Compiler(), lesson_of(Recurrent(sizes), "plain", batch)
+    loss = compiler.differentiate(lesson, ROWS, None)
+
+    torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+    assert isinstance(compiler._ways[None], Traced)
 
 
 @of_torch
@@ -264,8 +316,11 @@ def test_methods_say_whether_they_differentiate_twice(
         assert lesson.debias.twice == any(seen)
 
 
+@pytest.mark.parametrize("place", ["trace", "_put"])  # it fails to be traced, or to run once it is compiled
+@of_torch
+@needs_compiler
 def test_a_step_that_cannot_be_compiled_is_taken_as_it_is(
-    sizes: Sizes, batch: Batch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    place: str, sizes: Sizes, batch: Batch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("no such operation")
@@ -273,7 +328,7 @@ def test_a_step_that_cannot_be_compiled_is_taken_as_it_is(
     torch.manual_seed(0)
     lesson = lesson_of(Toy(sizes), "plain", batch)
     wanted = differentiate(lesson, ROWS)
-    monkeypatch.setattr(compiling, "trace", fail)
+    monkeypatch.setattr(compiling, place, fail)
     compiler = Compiler()
     with caplog.at_level(logging.WARNING, "eyechart.zoo"):
         losses = [compiler.differentiate(lesson, ROWS, None) for _ in range(2)]
