@@ -70,7 +70,8 @@ def picture(rows: list[dict[str, Any]]) -> str:
         .properties(width=CELL * (1 + len(NETWORKS)), height=LINE * (len(METHODS) - 2))
         .facet(facet=alt.Facet("panel:N", sort=[COLUMNS[each] for each in PANELS], title=None), columns=2)
         .resolve_axis(x="independent")
-        .configure(aria=False)  # a text for each of a thousand cells would double the file
+        # A text for each of a thousand cells would double the file; fonts of browsers are wider than the ones here.
+        .configure(aria=False, padding={"left": 25, "top": 5, "bottom": 5, "right": 5})
         .configure_view(stroke=None)
         .configure_axis(ticks=False, domain=False)
     )
