@@ -164,8 +164,11 @@ def test_recurrent_layers_are_compiled_in_whole_steps(sizes: Sizes, batch: Batch
     torch.manual_seed(0)
     compiler, lesson = Compiler(), lesson_of(Recurrent(sizes), "plain", batch)
     loss = compiler.differentiate(lesson, ROWS, None)
+    compiled = [weight.grad.clone() for weight in learned(lesson)]
 
     torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+    for weight, gradient in zip(learned(lesson), compiled, strict=True):
+        torch.testing.assert_close(weight.grad, gradient)
     assert isinstance(compiler._ways[None], Traced)
 
 
