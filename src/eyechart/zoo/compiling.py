@@ -21,6 +21,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from eyechart.zoo.cells import AS_KNOWN
 from eyechart.zoo.layers import Block
 from eyechart.zoo.lesson import Lesson, differentiate, learned
 
@@ -122,7 +123,7 @@ def trace(lesson: Lesson, rows: Tensor) -> GraphModule:
         return loss.detach(), *torch.autograd.grad(loss, [given[name] for name in learns], allow_unused=True)
 
     with plain_recurrence():
-        return make_fx(gradients)(rows, *held_tensors(twin))
+        return make_fx(gradients, AS_KNOWN)(rows, *held_tensors(twin))
 
 
 @contextmanager

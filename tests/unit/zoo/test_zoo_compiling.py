@@ -172,6 +172,29 @@ def test_recurrent_layers_are_compiled_in_whole_steps(sizes: Sizes, batch: Batch
     assert isinstance(compiler._ways[None], Traced)
 
 
+class Gated(Network):
+    """Read a word by the kernel of a GRU that only GPUs have: run as it is, it fails here."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
+        self.read, self.head = nn.Linear(sizes.embedding, 9), nn.Linear(3, sizes.answers)
+
+    def forward(self, batch: Batch) -> Out:
+        gates = self.read(self.words(batch)[:, 0])
+        return Out(self.head(torch.ops.aten._thnn_fused_gru_cell(gates, gates, batch.v.sum(1)[:, :3])[0]))
+
+
+@pytest.mark.parametrize("method", ["plain", "rmfe"])
+def test_kernels_that_the_compiler_does_not_know_are_traced_as_plain_operations(
+    method: str, sizes: Sizes, batch: Batch
+) -> None:
+    torch.manual_seed(0)
+    lesson = lesson_of(Gated(sizes), method, batch)
+    lesson.debias.begin_step()
+
+    assert not any("gru" in str(node.target) for node in trace(lesson, ROWS).graph.nodes)
+
+
 @of_torch
 @needs_compiler
 def test_steps_that_swap_pictures_are_compiled(sizes: Sizes, batch: Batch) -> None:
