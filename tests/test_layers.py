@@ -1,6 +1,7 @@
 """Imports go down: a room knows only rooms of lower levels, and itself; hidden imports count too."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,13 @@ def climbing(text: str, room: str) -> list[str]:
 def test_imports_go_down(path: Path) -> None:
     assert room_of(path) in LEVEL, "a new room needs a place among the levels"
     assert climbing(path.read_text(encoding="utf-8"), room_of(path)) == []
+
+
+def test_the_docs_have_every_room_on_its_level() -> None:
+    page = (SOURCE.parent.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d+ \| (.*) \|$", page, re.MULTILINE)
+
+    assert [set(re.findall(r"`(\w+)`", row)) for row in rows] == [set(rooms) for rooms in LEVELS]
 
 
 def test_nothing_imports_the_front_door() -> None:
