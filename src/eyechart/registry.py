@@ -64,6 +64,14 @@ def import_object(reference: str) -> object:
         raise SettingError(f"an object at {reference!r}", found, "check the name after the colon") from None
 
 
+def class_over(base: type[Entry], found: object, name: str) -> type[Entry]:
+    """Give what a name led to if it is a class derived from another, or say that it is not."""
+    if isinstance(found, type) and issubclass(found, base):
+        return found
+    expected = f"a class over {base.__module__}.{base.__name__} at {name!r}"
+    raise SettingError(expected, repr(found), "derive it from that, or check the name")
+
+
 def reference_to(kind: type) -> str:
     """Write the reference by which `import_object` finds a class again, in another process too."""
     module = kind.__module__

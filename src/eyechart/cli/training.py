@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from eyechart.zoo.folder import Trained
     from eyechart.zoo.training import Epoch
 
-_DEBIAS_HELP = "A method, as `lmh`; `lmh+css` lays one over another, `plain@8,hint` gives the first 8 epochs."
+_DEBIAS_HELP = (
+    "A method, as `lmh`, or file.py:Class; `lmh+css` lays one over another, `plain@8,hint` gives the first 8 epochs."
+)
+_MODEL_HELP = "A network: updn, mcan, ... (docs/zoo.md), or file.py:Class."
 _INIT_HELP = "Start from a trained model, as zoo:FOLDER, and use its vocabulary."
 _KEEP_HELP = "Keep the answers of every epoch to all other splits, for the study of selection."
 _COMPILE_HELP = "Compile the steps, which takes up to minutes: for long trainings of deep networks on a GPU."
 _OUT_HELP = "The folder of the model; one that was stopped goes on."
 
-Network = Annotated[str, typer.Argument(metavar="MODEL", help="A network: updn, mcan, ... (docs/zoo.md).")]
+Network = Annotated[str, typer.Argument(metavar="MODEL", help=_MODEL_HELP)]
 Debias = Annotated[str, typer.Option("--debias", metavar="METHOD", help=_DEBIAS_HELP)]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help=_OUT_HELP, show_default=False)]
 Epochs = Annotated[
@@ -106,7 +109,7 @@ def require_torch() -> None:
 
 def _print(out: Path, record: "Trained", epochs: "list[Epoch]", *, as_json: bool) -> None:
     told = {
-        "model": f"zoo:{out}",
+        "model": f"zoo:{out},trust=yes" if record.code else f"zoo:{out}",
         "pretrained_on": list(record.pretrained_on),
         "trained_on_the_metric": list(record.trained_on_the_metric),
     }
@@ -123,4 +126,4 @@ def _print(out: Path, record: "Trained", epochs: "list[Epoch]", *, as_json: bool
         typer.echo(f"pretrained on: {', '.join(record.pretrained_on)}")
     if record.trained_on_the_metric:
         typer.echo(f"trained on what these audits measure: {', '.join(record.trained_on_the_metric)}")
-    typer.echo(f"model: zoo:{out}")
+    typer.echo(f"model: {told['model']}")

@@ -1,6 +1,5 @@
 """Let a trained network answer what probes show."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -38,12 +37,12 @@ class Likely(NamedTuple):
 class Answerer:
     """A network and its method with trained weights."""
 
-    def __init__(self, folder: Path, weights: str, device: str) -> None:
+    def __init__(self, folder: Folder, weights: str, device: str) -> None:
         self.device = Course(device=device).place()
-        self.network, self.debias = Folder(folder).open(weights)
+        self.network, self.debias = folder.open(weights)
         self.network.to(self.device).eval()
         self.debias.to(self.device).eval()
-        self.vocabulary = Folder(folder).vocabulary
+        self.vocabulary = folder.vocabulary
         self.options = "cand" in self.network.needs
 
     def answer(self, shown: pl.DataFrame, images: Images, features: Features) -> Said:

@@ -18,8 +18,8 @@ import torch
 from eyechart.errors import FileFormatError, ModelError
 from eyechart.files import damaged, missing, read_record, replacing, write_record
 from eyechart.zoo.debias import Debias
-from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import MODELS, make_network
+from eyechart.zoo.methods import code_in, make_method
+from eyechart.zoo.models import make_network, network_kind
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.training import Epoch, State
 from eyechart.zoo.vocabulary import Vocabulary
@@ -39,12 +39,18 @@ class Trained:
     pretrained_on: tuple[str, ...]
     trained_on_the_metric: tuple[str, ...]
 
+    @property
+    def code(self) -> list[str]:
+        """List the code that is run where the model is opened, beside our own and that of installed packages."""
+        return [*code_in(self.model), *code_in(self.method)]
+
 
 @dataclass(frozen=True)
 class Folder:
-    """The places in the folder of a trained model."""
+    """The places in the folder of a trained model; `trust` lets it run the code that it names."""
 
     path: Path
+    trust: bool = False
 
     @property
     def record(self) -> Trained:
@@ -53,6 +59,16 @@ class Folder:
             advice = "make one with `eyechart train`"
             raise FileFormatError(f"a trained model in {self.path}", "no zoo.json there", advice)
         return read_record(self.path / "zoo.json", Trained)
+
+    @property
+    def vouched(self) -> Trained:
+        """Read what the model says of itself, if the code that it names, where it names any, is trusted."""
+        record = self.record
+        if record.code and not self.trust:
+            expected = f"leave to run {', '.join(record.code)}, which the model in {self.path} is made of"
+            advice = f"look at that code, and write zoo:{self.path},trust=yes if you trust it"
+            raise ModelError(expected, "none", advice)
+        return record
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -86,11 +102,11 @@ class Folder:
 
     def open(self, name: str = "best") -> tuple[Network, Debias]:
         """Build the network and its method with their trained weights."""
-        record, vocabulary, state = self.record, self.vocabulary, self.state(name)
+        record, vocabulary, state = self.vouched, self.vocabulary, self.state(name)
         if state is None:
             raise missing(self.path / f"{name}.pt")
         sizes = Sizes(**record.sizes)
-        by_option = "cand" in MODELS.get(record.model).needs
+        by_option = "cand" in network_kind(record.model).needs
         wanted = {"words": sizes.words, "types": sizes.types} | ({} if by_option else {"answers": sizes.answers})
         found = {name: len(getattr(vocabulary, name)) for name in wanted}
         if found != wanted:

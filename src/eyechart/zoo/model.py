@@ -29,11 +29,12 @@ LIKELIEST = 10
 
 @dataclass
 class ZooModel:
-    """A trained network; `weights` are the best on validation or the last."""
+    """A trained network; `weights` are the best on validation or the last, `trust` lets it bring code of its own."""
 
     folder: Path
     weights: str = "best"
     device: str = "auto"
+    trust: bool = False
     name: str = ""
     _known: dict[int, Any] = field(default_factory=dict, repr=False)
 
@@ -44,8 +45,9 @@ class ZooModel:
     def opened(self) -> "Answerer":
         """Open the weights, at the first question."""
         from eyechart.zoo.answering import Answerer
+        from eyechart.zoo.folder import Folder
 
-        return Answerer(self.folder, self.weights, self.device)
+        return Answerer(Folder(self.folder, self.trust), self.weights, self.device)
 
     @property
     def place(self) -> Where:
@@ -57,7 +59,7 @@ class ZooModel:
         """Say which network and method it is, what it learned from, and which audits it was trained on."""
         from eyechart.zoo.folder import Folder
 
-        record = Folder(self.folder).record
+        record = Folder(self.folder, self.trust).vouched
         told = {name: getattr(record, name) for name in ("model", "method", "data", "init", "sizes")}
         flags = {name: list(getattr(record, name)) for name in ("pretrained_on", "trained_on_the_metric")}
         return json.dumps({"kind": "zoo", "weights": self.weights, "seed": record.course["seed"], **told, **flags})
@@ -103,9 +105,9 @@ def open_zoo(spec: str) -> ZooModel:
     if find_spec("torch") is None:
         raise MissingExtraError("the package torch", "none", "pip install 'eyechart[torch]'")
     what, given = divide_spec(spec)
-    found = fit_settings("zoo", {"weights": str, "device": str}, given)
-    model = ZooModel(Path(what), **found)  # type: ignore[arg-type]  # both are texts
+    found = fit_settings("zoo", {"weights": str, "device": str, "trust": bool}, given)
+    model = ZooModel(Path(what), **found)  # type: ignore[arg-type]  # each is of the kind that was asked for
     if model.weights not in {"best", "last"}:
         raise ModelError("weights=best or weights=last", repr(model.weights), "choose one")
-    json.loads(model.identity)  # so that a wrong folder is refused at once
+    json.loads(model.identity)  # so that a wrong folder, or code nobody trusts, is refused at once
     return model

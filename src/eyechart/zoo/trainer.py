@@ -1,7 +1,7 @@
 """Train on a dataset into a folder: make or take up vocabulary, arrays and network, and write every epoch down."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -9,12 +9,14 @@ import polars as pl
 from eyechart.dataset import Dataset
 from eyechart.errors import ModelError, SettingError
 from eyechart.files import write_table
+from eyechart.models.specs import divide_spec
+from eyechart.settings import fit_settings
 from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder, Trained, describe
-from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import MODELS, make_network
+from eyechart.zoo.methods import make_method, with_whole_paths
+from eyechart.zoo.models import make_network, network_kind
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.prepare import divide, make_arrays
 from eyechart.zoo.training import Course, Epoch, Training, seed_all
@@ -45,7 +47,7 @@ class Wanted:
 
     def course(self) -> Course:
         """Fill the recipe in."""
-        recipe = MODELS.get(self.model).recipe
+        recipe = network_kind(self.model).recipe
         return Course(
             recipe.optimizer,
             recipe.rate if self.rate is None else self.rate,
@@ -62,8 +64,9 @@ class Wanted:
 def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Epoch], None]) -> Trained:
     """Train, or go on with the same training where it stopped; the folder is up to date after every epoch."""
     folder = Folder(path)
+    wanted = replace(wanted, model=with_whole_paths(wanted.model), method=with_whole_paths(wanted.method))
     parts = divide(data, wanted.seed)
-    start = None if wanted.init is None else Folder(Path(wanted.init.removeprefix(ZOO)))
+    start = None if wanted.init is None else _folder_of(wanted.init)
     vocabulary = Vocabulary.of(parts["train"], wanted.answers) if start is None else start.vocabulary
     features = open_features(data.images)
     arrays = make_arrays(parts, vocabulary, features)
@@ -84,10 +87,16 @@ def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Ep
     return record
 
 
+def _folder_of(init: str) -> Folder:
+    """Find the trained model to start from: `zoo:FOLDER`, or `zoo:FOLDER,trust=yes` where it brings code of its own."""
+    what, given = divide_spec(init.removeprefix(ZOO))
+    return Folder(Path(what), **fit_settings("zoo", {"trust": bool}, given))  # type: ignore[arg-type]  # a bool
+
+
 def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors: WordVectors | None) -> Network:
     """Make a network with fresh weights, or with those of a trained one."""
     seed_all(wanted.seed)
-    kind, train = MODELS.get(wanted.model), arrays.splits["train"]
+    kind, train = network_kind(wanted.model), arrays.splits["train"]
     options = 0 if train.cand is None else train.cand.shape[1]
     answers = options if "cand" in kind.needs else arrays.answers
     width = arrays.regions.values.shape[1]

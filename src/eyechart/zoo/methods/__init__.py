@@ -1,11 +1,14 @@
 """The methods of bias reduction by name, each imported when it is asked for.
 
 A name may be put together: `lmh+css` lays decorators over a base (`css` alone lies over `plain`), and `plain@8,hint`
-gives eight epochs to the first method and the rest to the second.
+gives eight epochs to the first method and the rest to the second. Where a name stands `file.py:Class` may stand too.
 """
 
+import re
+from pathlib import Path
+
 from eyechart.errors import SettingError
-from eyechart.registry import Registry
+from eyechart.registry import Registry, class_over
 from eyechart.zoo.debias import Debias, Decorator, Then
 from eyechart.zoo.network import Network
 
@@ -57,10 +60,20 @@ def make_method(name: str, model: Network) -> Debias:
 def _layers(name: str, model: Network) -> Debias:
     """Build `base+decorator+decorator` from the inside out."""
     lowest, *others = name.split("+")
-    method = METHODS.get(lowest)(model)
+    method = class_over(Debias, METHODS.get(lowest), lowest)(model)
     for other in others:
-        kind = METHODS.get(other)
+        kind = class_over(Debias, METHODS.get(other), other)
         if not issubclass(kind, Decorator):
             raise SettingError("a method that lies over another after '+'", repr(other), "put it first")
         method = kind(model, method)
     return method
+
+
+def with_whole_paths(name: str) -> str:
+    """Write a name, of networks too, so that the files in it are found from any folder."""
+    return re.sub(r"[^+,]+\.py(?=:)", lambda place: str(Path(place[0]).resolve()), name)
+
+
+def code_in(name: str) -> list[str]:
+    """List what in a name is neither ours nor offered by an installed package, but code that is named by its place."""
+    return [part for part in re.split(r"[+,]|@\d+", name) if ":" in part]

@@ -1,6 +1,6 @@
 """The networks by name, each imported when it is asked for."""
 
-from eyechart.registry import Registry
+from eyechart.registry import Registry, class_over
 from eyechart.zoo.network import Network, Sizes
 
 _HERE = "eyechart.zoo.models"
@@ -33,4 +33,9 @@ MODELS: Registry[type[Network]] = Registry(
 
 def make_network(name: str, sizes: Sizes) -> Network:
     """Build a network with fresh weights, drawn from torch's own seed."""
-    return MODELS.get(name)(sizes)
+    return network_kind(name)(sizes)
+
+
+def network_kind(name: str) -> type[Network]:
+    """Find the class of a network, which may be one in a file of the user's."""
+    return class_over(Network, MODELS.get(name), name)
