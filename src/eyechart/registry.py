@@ -7,13 +7,13 @@ direct reference: `package.module:object` or `path/to/file.py:object`.
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Generic, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from eyechart.errors import SettingError, UnknownNameError
 
@@ -21,11 +21,28 @@ Entry = TypeVar("Entry")
 FILE_MODULE = "eyechart file "  # no importable module has a space in its name
 
 
+class Shape(NamedTuple):
+    """What a name must lead to: in words, and how to tell."""
+
+    told: str
+    fits: Callable[[object], bool]
+
+
+ANYTHING = Shape("anything", lambda _: True)
+
+
+def class_over(base: type) -> Shape:
+    """Ask for a class that is derived from another."""
+    told = f"a class over {base.__module__}.{base.__name__}"
+    return Shape(told, lambda found: isinstance(found, type) and issubclass(found, base))
+
+
 class Registry(Generic[Entry]):
     """Map the names of one kind of thing to objects, importing each only when it is asked for."""
 
-    def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, entries: Mapping[str, str], shape: Shape = ANYTHING) -> None:
         self.kind = kind
+        self.shape = shape
         self.group = f"eyechart.{kind.replace(' ', '_')}s"
         self._targets = dict(entries)
 
@@ -40,7 +57,11 @@ class Registry(Generic[Entry]):
             target = name
         if target is None:
             raise unknown_name(self.kind, name, self.names())
-        return cast("Entry", import_object(target))
+        found = import_object(target)
+        if not self.shape.fits(found):
+            told = f"the {type(found).__name__} {getattr(found, '__name__', found)}"
+            raise SettingError(f"{self.shape.told} at {name!r}", told, "see docs/extending.md")
+        return cast("Entry", found)
 
     def _offered(self) -> dict[str, str]:
         return {point.name: point.value for point in entry_points(group=self.group)}
@@ -62,14 +83,6 @@ def import_object(reference: str) -> object:
     except AttributeError:
         found = f"a module without {name!r}"
         raise SettingError(f"an object at {reference!r}", found, "check the name after the colon") from None
-
-
-def class_over(base: type[Entry], found: object, name: str) -> type[Entry]:
-    """Give what a name led to if it is a class derived from another, or say that it is not."""
-    if isinstance(found, type) and issubclass(found, base):
-        return found
-    expected = f"a class over {base.__module__}.{base.__name__} at {name!r}"
-    raise SettingError(expected, repr(found), "derive it from that, or check the name")
 
 
 def reference_to(kind: type) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import SettingError, UnknownNameError
-from eyechart.registry import Registry, import_object, reference_to
+from eyechart.registry import Registry, class_over, import_object, reference_to
 
 SHAPES: Registry[type] = Registry("shape", {"path": "pathlib:Path", "fraction": "fractions:Fraction"})
 
@@ -23,6 +23,19 @@ def test_a_near_name_is_suggested() -> None:
 
 def test_a_module_reference_works_as_a_name() -> None:
     assert SHAPES.get("pathlib:PurePath").__name__ == "PurePath"
+
+
+def test_what_a_name_leads_to_must_have_the_shape() -> None:
+    paths: Registry[type[Path]] = Registry("path", {"path": "pathlib:Path"}, class_over(Path))
+
+    assert paths.get("path") is Path
+    for reference, found in (
+        ("pathlib:PurePath", "the type PurePath"),
+        ("math:sqrt", "sqrt"),
+        ("math:pi", "the float"),
+    ):
+        with pytest.raises(SettingError, match=f"a class over pathlib.Path at '{reference}'; found .*{found}"):
+            paths.get(reference)
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,22 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
 from eyechart.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.probes import OWN
 from eyechart.protocols import Announcing, Audit, Model, Stocked
-from eyechart.registry import Registry
+from eyechart.registry import Registry, Shape
 from eyechart.settings import fit_settings
+
+_PARTS = ("name", "needs", "study", "probe", "judge")
+
+
+def _is_audit(found: object) -> bool:
+    return isinstance(found, type) and is_dataclass(found) and all(hasattr(found, part) for part in _PARTS)
+
 
 AUDITS: Registry[type[Audit]] = Registry(
     "audit",
@@ -22,6 +29,7 @@ AUDITS: Registry[type[Audit]] = Registry(
         "rules": "eyechart.audits.rules:RulesAudit",
         "splits": "eyechart.audits.splits:SplitsAudit",
     },
+    Shape(f"a dataclass with {', '.join(_PARTS)}", _is_audit),
 )
 
 _log = logging.getLogger("eyechart.audits")

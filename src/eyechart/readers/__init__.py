@@ -14,8 +14,8 @@ from eyechart.errors import EyechartError, FileFormatError, SettingError, Unknow
 from eyechart.files import missing
 from eyechart.readers.description import Description, describe
 from eyechart.readers.guessing import guess_format
-from eyechart.readers.settings import check_settings, needs_path, settings_of
-from eyechart.registry import Registry
+from eyechart.readers.settings import check_settings, needs_path, settings_of, takes_path
+from eyechart.registry import Registry, Shape
 
 Reader: TypeAlias = Callable[..., Dataset]
 
@@ -37,6 +37,7 @@ FORMATS: Registry[Reader] = Registry(
         "world": "eyechart.world:read_world",
         "resplit": "eyechart.resplit:read_resplit",
     },
+    Shape("a function of a path", takes_path),
 )
 
 
@@ -52,9 +53,14 @@ def read(source: str | Path, path: str | Path | None = None, /, **settings: obje
         reader = FORMATS.get(name)
         if place is None and needs_path(reader):
             raise SettingError(f"a path to read as {name!r}", "none", f"give one: read({name!r}, path)")
-        return reader(place, **check_settings(reader, name, settings))
+        found: object = reader(place, **check_settings(reader, name, settings))
     except (FileFormatError, UnknownNameError) as error:
         raise _with_guess(error, name, place) from None
+    if not isinstance(found, Dataset):
+        raise SettingError(
+            f"a Dataset from the reader {name!r}", type(found).__name__, "return one; see docs/extending.md"
+        )
+    return found
 
 
 def descriptions() -> dict[str, Description]:

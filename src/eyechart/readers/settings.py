@@ -15,6 +15,15 @@ def settings_of(reader: Callable[..., object]) -> dict[str, inspect.Parameter]:
     return {name: setting for name, setting in parameters.items() if setting.kind is setting.KEYWORD_ONLY}
 
 
+def takes_path(reader: object) -> bool:
+    """Say whether something can be a reader: it is called with a path, and with settings by name."""
+    try:
+        parameters = inspect.signature(reader, eval_str=True).parameters.values()  # type: ignore[arg-type]  # or TypeError
+    except (TypeError, ValueError):
+        return False
+    return any(one.kind is not one.KEYWORD_ONLY for one in parameters)
+
+
 def needs_path(reader: Callable[..., object]) -> bool:
     """Say whether a reader reads files: its first parameter has no default and does not take None."""
     parameters = inspect.signature(reader, eval_str=True).parameters.values()

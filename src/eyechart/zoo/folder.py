@@ -19,7 +19,7 @@ from eyechart.errors import FileFormatError, ModelError
 from eyechart.files import damaged, missing, read_record, replacing, write_record
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.methods import code_in, make_method
-from eyechart.zoo.models import make_network, network_kind
+from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.training import Epoch, State
 from eyechart.zoo.vocabulary import Vocabulary
@@ -106,7 +106,7 @@ class Folder:
         if state is None:
             raise missing(self.path / f"{name}.pt")
         sizes = Sizes(**record.sizes)
-        by_option = "cand" in network_kind(record.model).needs
+        by_option = "cand" in MODELS.get(record.model).needs
         wanted = {"words": sizes.words, "types": sizes.types} | ({} if by_option else {"answers": sizes.answers})
         found = {name: len(getattr(vocabulary, name)) for name in wanted}
         if found != wanted:

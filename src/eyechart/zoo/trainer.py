@@ -16,7 +16,7 @@ from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder, Trained, describe
 from eyechart.zoo.methods import make_method, with_whole_paths
-from eyechart.zoo.models import make_network, network_kind
+from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.prepare import divide, make_arrays
 from eyechart.zoo.training import Course, Epoch, Training, seed_all
@@ -47,7 +47,7 @@ class Wanted:
 
     def course(self) -> Course:
         """Fill the recipe in."""
-        recipe = network_kind(self.model).recipe
+        recipe = MODELS.get(self.model).recipe
         return Course(
             recipe.optimizer,
             recipe.rate if self.rate is None else self.rate,
@@ -96,7 +96,7 @@ def _folder_of(init: str) -> Folder:
 def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors: WordVectors | None) -> Network:
     """Make a network with fresh weights, or with those of a trained one."""
     seed_all(wanted.seed)
-    kind, train = network_kind(wanted.model), arrays.splits["train"]
+    kind, train = MODELS.get(wanted.model), arrays.splits["train"]
     options = 0 if train.cand is None else train.cand.shape[1]
     answers = options if "cand" in kind.needs else arrays.answers
     width = arrays.regions.values.shape[1]

@@ -43,6 +43,7 @@ METHODS: Registry[type[Debias]] = Registry(
         "rmfe-log": f"{_HERE}.rmfe:RMFELog",
         "esr": f"{_HERE}.esr:ESR",
     },
+    class_over(Debias),
 )
 
 
@@ -60,9 +61,9 @@ def make_method(name: str, model: Network) -> Debias:
 def _layers(name: str, model: Network) -> Debias:
     """Build `base+decorator+decorator` from the inside out."""
     lowest, *others = name.split("+")
-    method = class_over(Debias, METHODS.get(lowest), lowest)(model)
+    method = METHODS.get(lowest)(model)
     for other in others:
-        kind = class_over(Debias, METHODS.get(other), other)
+        kind = METHODS.get(other)
         if not issubclass(kind, Decorator):
             raise SettingError("a method that lies over another after '+'", repr(other), "put it first")
         method = kind(model, method)

@@ -28,14 +28,10 @@ MODELS: Registry[type[Network]] = Registry(
         "lxmert": f"{_HERE}.lxmert:LXMERT",
         "visualbert": f"{_HERE}.visualbert:VisualBERT",
     },
+    class_over(Network),
 )
 
 
 def make_network(name: str, sizes: Sizes) -> Network:
     """Build a network with fresh weights, drawn from torch's own seed."""
-    return network_kind(name)(sizes)
-
-
-def network_kind(name: str) -> type[Network]:
-    """Find the class of a network, which may be one in a file of the user's."""
-    return class_over(Network, MODELS.get(name), name)
+    return MODELS.get(name)(sizes)
