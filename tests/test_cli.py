@@ -86,7 +86,7 @@ def test_demo_goes_the_whole_way(eyechart: Eyechart, tmp_path: Path) -> None:
     assert {row["subject"] for row in told["summary"]} >= {"seer", "cheater"}
 
 
-@pytest.mark.parametrize("what", ["audits", "formats", "models", "scores", "exports"])
+@pytest.mark.parametrize("what", ["audits", "formats", "models", "scores", "exports", "networks", "methods"])
 def test_ls_lists_for_people_and_for_programs(eyechart: Eyechart, what: str) -> None:
     rows = json.loads(eyechart("ls", what, "--json")[1])
     code, out, _ = eyechart("ls", what)

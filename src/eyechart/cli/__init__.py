@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from eyechart.cli import beginning, caching, comparing, running, training, viewing
+from eyechart.cli import beginning, caching, comparing, listing, running, training, viewing
 from eyechart.errors import EyechartError
 from eyechart.files import our_version
 
@@ -17,7 +17,7 @@ Find the shortcuts in a visual question answering dataset, measure how much a mo
 
 EXAMPLES: dict[Callable[..., None], str] = {
     beginning.demo: "eyechart demo -o demo",
-    beginning.ls: "eyechart ls audits --for DATA",
+    listing.ls: "eyechart ls audits --for DATA",
     beginning.read: "eyechart read table answers.jsonl -o DATA --map question=prompt answer=label",
     running.study: "eyechart study DATA -a accuracy -o runs/mine",
     running.probe: "eyechart probe runs/mine",

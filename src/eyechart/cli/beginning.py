@@ -1,15 +1,14 @@
-"""The verbs to begin with: demo, ls and read."""
+"""The verbs to begin with: demo and read."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
-from eyechart.audits import AUDITS, lacking, make_audit, runnable, setting_names
+from eyechart.audits import make_audit, runnable
 from eyechart.cli import options, show
 from eyechart.cli.running import command
 from eyechart.dataset import Dataset
@@ -17,13 +16,11 @@ from eyechart.encode.heat import with_heat_evidence
 from eyechart.errors import SettingError, UnknownNameError
 from eyechart.files import replacing_folder
 from eyechart.layout import Layout
-from eyechart.models import MODELS, load
-from eyechart.readers import descriptions, reader_settings
+from eyechart.models import load
 from eyechart.readers import read as read_data
+from eyechart.readers import reader_settings
 from eyechart.reporting import report
 from eyechart.run import Run
-from eyechart.scoring import SCORES
-from eyechart.writers import EXPORTS
 
 DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
@@ -34,23 +31,12 @@ _WORDS_HELP = "The file, folder or archive to read; none for a format that makes
 
 DemoOut = Annotated[Path, typer.Option("-o", "--out", help="The folder for the world, the run and the report.")]
 Pictures = Annotated[int, typer.Option(help="How many pictures to make.", min=20)]
-For = Annotated[Path | None, typer.Option("--for", metavar="DATA", help="Say which audits these data allow.")]
 Format = Annotated[str, typer.Argument(metavar="FORMAT", help="See `eyechart ls formats`.", show_default=False)]
 Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS_HELP, show_default=False)]
 ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help="The folder to write.", show_default=False)]
 ReadSettings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
 HeatMaps = Annotated[Path | None, typer.Option("--heat-maps", metavar="FOLDER", help=_HEAT_HELP)]
 Map = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN...", help=_MAP_HELP)]
-
-
-class What(StrEnum):
-    """What can be listed."""
-
-    AUDITS = "audits"
-    FORMATS = "formats"
-    MODELS = "models"
-    SCORES = "scores"
-    EXPORTS = "exports"
 
 
 def demo(
@@ -81,21 +67,6 @@ def demo(
     show.print_summary(run.at, as_json=json)
     if not json:
         typer.echo(f"report: {page}")
-
-
-def ls(
-    what: Annotated[What, typer.Argument(help="What to list.", show_default=False)],
-    *,
-    data: For = None,
-    json: options.Json = False,
-    _config: options.Config = None,
-) -> None:
-    """List audits, formats, models, scores or exports."""
-    columns, rows = LISTINGS[what](None if data is None else read_data(data))
-    if json:
-        show.print_json([dict(zip(columns, row, strict=True)) for row in rows])
-    else:
-        show.print_table(what.value, columns, rows)
 
 
 def read(
@@ -143,53 +114,3 @@ def _path_and_map(words: Sequence[str]) -> tuple[Path | None, list[str]]:
         advice = "name the folder or archive that holds the files"
         raise SettingError("one path to read", " ".join(paths), advice)
     return Path(paths[0]) if paths else None, [word for word in words if word not in paths]
-
-
-class Listing(NamedTuple):
-    """A table to print."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
-
-
-def _list_audits(data: Dataset | None) -> Listing:
-    kinds = {name: AUDITS.get(name) for name in AUDITS.names()}
-    rows = [(name, _about(kind), ", ".join(kind.needs), ", ".join(setting_names(kind))) for name, kind in kinds.items()]
-    if data is None:
-        return Listing(("audit", "about", "needs", "settings"), rows)
-    lost = (lacking(kind, data) for kind in kinds.values())
-    judged = [
-        (*row, f"no: without {', '.join(names)}" if names else "yes") for row, names in zip(rows, lost, strict=True)
-    ]
-    return Listing(("audit", "about", "needs", "settings", "can run"), judged)
-
-
-def _list_formats(_: Dataset | None) -> Listing:
-    rows = [(name, told.needs, told.sample, ", ".join(reader_settings(name))) for name, told in descriptions().items()]
-    return Listing(("format", "needs", "looks like", "settings"), rows)
-
-
-def _list_models(_: Dataset | None) -> Listing:
-    return Listing(("model", "about"), [(f"{name}:", _about(MODELS.get(name))) for name in MODELS.names()])
-
-
-def _list_scores(_: Dataset | None) -> Listing:
-    rows = [(name, score.about, ", ".join(score.needs)) for name, score in SCORES.items()]
-    return Listing(("score", "about", "needs"), rows)
-
-
-def _list_exports(_: Dataset | None) -> Listing:
-    return Listing(("export", "about"), [(name, _about(EXPORTS.get(name))) for name in EXPORTS.names()])
-
-
-LISTINGS: dict[What, Callable[[Dataset | None], Listing]] = {
-    What.AUDITS: _list_audits,
-    What.FORMATS: _list_formats,
-    What.MODELS: _list_models,
-    What.SCORES: _list_scores,
-    What.EXPORTS: _list_exports,
-}
-
-
-def _about(thing: object) -> str:
-    return str(thing.__doc__ or "").partition("\n")[0]

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from eyechart.zoo.training import Epoch
 
 _DEBIAS_HELP = (
-    "A method, as `lmh`, or file.py:Class; `lmh+css` lays one over another, `plain@8,hint` gives the first 8 epochs."
+    "One of `eyechart ls methods` or file.py:Class; `lmh+css` lays one over another, `plain@8,hint` has two stages."
 )
-_MODEL_HELP = "A network: updn, mcan, ... (docs/zoo.md), or file.py:Class."
+_MODEL_HELP = "A network of `eyechart ls networks`, as updn, or file.py:Class."
 _INIT_HELP = "Start from a trained model, as zoo:FOLDER, and use its vocabulary."
 _KEEP_HELP = "Keep the answers of every epoch to all other splits, for the study of selection."
 _COMPILE_HELP = "Compile the steps, which takes up to minutes: for long trainings of deep networks on a GPU."
