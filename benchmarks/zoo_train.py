@@ -59,9 +59,10 @@ def train_row(
     row: Row, bundle: Bundle, course: Course, part: Part, compiler: Compiler | None = None
 ) -> dict[str, Array]:
     """Train a row and give the answers of its last epoch to everything asked, and those of its best one to some."""
+    begun = time.time()
     training = Training(*make_pair(row, bundle.arrays), bundle.arrays, course, compiler)
     best = _take_up(training, part.file)
-    began = time.perf_counter() - sum(each.seconds for each in training.epochs)
+    before = sum(each.seconds for each in training.epochs)
 
     def keep(epoch: Epoch, now: Training) -> None:
         if epoch.best:
@@ -78,7 +79,7 @@ def train_row(
     training.debias.load_state_dict(best["debias"])
     found |= {f"best {name}": _ask(training, bundle, name) for name in OF_BEST}
     log = [(each.number, each.loss, dict(each.accuracy), each.seconds, each.best) for each in training.epochs]
-    told = {"epochs": log, "seconds": time.perf_counter() - began}
+    told = {"epochs": log, "seconds": before + time.time() - begun, "begun": begun}
     packed = {name: each.astype(np.uint8) for name, each in found.items()}
     part.file.unlink(missing_ok=True)
     return {**packed, "log": np.frombuffer(json.dumps(told).encode(), np.uint8)}

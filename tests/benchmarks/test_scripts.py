@@ -78,6 +78,7 @@ SMALL = {
             "prepare {place} --images 40": "'ask plain'",
             'train {place} --out {place}/done/1.npz --only "prior plain" --epochs 1 --workers 1': "^3 of 3",
             'time {place} --only "image-only plain" --epochs 1 --workers 2': rf"^\| `image-only plain` .* \| 2 \|{N}\|",
+            'forecast {place} --out {place}/f.npz --only "prior plain" --workers 1': r"^\| all \| 3 \|.*\n\n.*: 1\.$",
             "judge {place}": "^prior plain 2 .*'fpvg'",
             "table {place}": "",
         },

@@ -71,6 +71,41 @@ def test_seeds_of_a_pair_share_what_a_process_compiled(
     assert used[3:] == [None, None, None]
 
 
+def test_a_forecast_adds_the_epochs_and_the_teacher_that_few_epochs_left_out(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    from zoo_forecast import read_cost, tell
+
+    costs = {
+        "updn lmh-v": read_cost(30.0, [5.0, 2.0, 6.0, 4.0]),  # two of these begin a stage
+        "image-only plain": read_cost(9.0, [2.0, 1.0, 1.0, 1.0]),
+        "prior plain": read_cost(1.0, [0.5]),  # has one epoch in the study too
+    }
+    taught, teacher, counted = 30 + 26 * (3 + 1), 9 + 26 * 1, 1
+    per_device = [seconds * 3 / 2 / 60 for seconds in (taught, teacher, counted)]  # three seeds, two processes
+    said = tell(costs, workers=2, start=10.0)
+
+    for name, minutes in zip(("`updn`", "`image-only`", "`prior`"), per_device, strict=True):
+        assert f"| {name} | 3 | {minutes:.1f} |" in said
+    assert f"| all | 9 | {sum(per_device):.1f} |" in said
+    assert "trains for 451: 10 to start, 2 to begin a row again, 2 of an epoch that is lost, 15 to end" in said
+    assert said.endswith("Shards in all: 1.")
+
+
+def test_a_forecast_wants_the_teachers_of_its_rows(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    from zoo_crew import Shift
+    from zoo_forecast import forecast
+    from zoo_rows import Row
+
+    shift = Shift(tmp_path / "bundle.npz", tmp_path / "out.npz", 1, 1, None, "cpu", compiled=False)
+    with pytest.raises(SystemExit, match=r"add question-only plain$"):
+        forecast([Row("updn", "lmh-l", 3)], shift)
+
+
 def test_the_figure_compares_with_plain_training_of_the_same_loss_and_brackets_what_seeds_could_do(
     scripts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
