@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--compile", action="store_true", help="compile the steps: for deep networks and RMFE")
+    parser.add_argument("--again", action="store_true", help="train rows that stand in zoo.json as well")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     VERBS[given.verb](given)
@@ -62,7 +63,7 @@ def _train(given: argparse.Namespace) -> None:
     from zoo_table import load
 
     done = {key.partition("/")[0] for file in given.folder.glob("done/*.npz") for key in read_arrays(file)}
-    done |= set() if given.quick else set(load())
+    done |= set() if given.quick or given.again else set(load())
     rows = _wanted(all_rows((0,)) if given.quick else all_rows(), given)
     todo = [row for row in rows if row.name not in done]
     print(f"{len(rows)} rows, {len(rows) - len(todo)} done before", flush=True)

@@ -34,6 +34,24 @@ def test_a_row_in_parts_gives_what_a_whole_one_gives(
     assert all(np.array_equal(in_parts[name], whole[name]) for name in whole if name != "log")
 
 
+def test_rows_that_stand_in_the_results_are_trained_only_if_that_is_said(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    import zoo
+    import zoo_crew
+    import zoo_table
+
+    asked: list[list[str]] = []
+    monkeypatch.setattr(zoo_table, "load", lambda: {"prior plain 0": {}, "prior plain 2": {}})
+    monkeypatch.setattr(zoo_crew, "train_all", lambda rows, _: asked.append([row.name for row in rows]))
+    for more in ([], ["--again"]):
+        monkeypatch.setattr("sys.argv", ["zoo.py", "train", str(tmp_path), "--only", "prior plain", *more])
+        zoo.main()
+
+    assert asked == [["prior plain 1"], ["prior plain 0", "prior plain 1", "prior plain 2"]]
+
+
 def test_rows_that_were_begun_come_first(scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(scripts))
     from zoo_crew import Shift, in_turn
