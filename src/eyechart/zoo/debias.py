@@ -5,6 +5,7 @@ from collections.abc import Hashable
 import torch
 from torch import Tensor, nn
 
+from eyechart.errors import SettingError
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.losses import bce, ce
 from eyechart.zoo.network import Network
@@ -82,6 +83,7 @@ class Decorator(Debias):
     def begin_epoch(self, epoch: int) -> None:
         """Pass the news on."""
         self.base.begin_epoch(epoch)
+        self.rate = self.base.rate if type(self).rate is None else type(self).rate
 
     def begin_step(self) -> Hashable:
         """Take steps of the kinds of the method below."""
@@ -95,6 +97,9 @@ class Then(Debias):
         super().__init__(model)
         self.first, self.second, self.n_epochs = first, second, n_epochs
         self.needs = tuple(dict.fromkeys((*first.needs, *second.needs)))
+        if first.bias_from and second.bias_from and first.bias_from != second.bias_from:
+            found = f"{first.bias_from} in the first and {second.bias_from} in the second"
+            raise SettingError("stages that take the same bias", found, "train one, and tune it with --init")
         self.bias_from = first.bias_from or second.bias_from
         audits = (*first.trained_on_the_metric, *second.trained_on_the_metric)
         self.trained_on_the_metric = tuple(dict.fromkeys(audits))

@@ -1,4 +1,7 @@
-"""Losses and attributions that the methods share; `y` is the answer with the highest score."""
+"""Losses and attributions that the methods share; `y` is the answer with the highest score.
+
+An example whose answers all have a score of 0 has no y: CSS makes such ones, and answers may be too rare to be learned.
+"""
 
 from collections.abc import Sequence
 
@@ -15,8 +18,8 @@ def bce(s: Tensor, a: Tensor) -> Tensor:
 
 
 def ce_each(s: Tensor, a: Tensor) -> Tensor:
-    """Take the cross-entropy of softmax(s) against y for each example, [B]."""
-    return nn.functional.cross_entropy(s, a.argmax(1), reduction="none")
+    """Take the cross-entropy of softmax(s) against y for each example, 0 where there is none, [B]."""
+    return nn.functional.cross_entropy(s, a.argmax(1), reduction="none") * has_answer(a)
 
 
 def ce(s: Tensor, a: Tensor) -> Tensor:
@@ -25,8 +28,13 @@ def ce(s: Tensor, a: Tensor) -> Tensor:
 
 
 def chance_of_answer(s: Tensor, a: Tensor) -> Tensor:
-    """Give softmax(s)_y for each example, [B]."""
-    return s.softmax(1).gather(1, a.argmax(1, keepdim=True)).squeeze(1)
+    """Give softmax(s)_y for each example, 0 where there is none, [B]."""
+    return s.softmax(1).gather(1, a.argmax(1, keepdim=True)).squeeze(1) * has_answer(a)
+
+
+def has_answer(a: Tensor) -> Tensor:
+    """Tell which examples have an answer with a score, [B]."""
+    return (a > 0).any(1)
 
 
 def gradient(score: Tensor, at: Tensor, *, keep: bool, weight: Tensor | None = None) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from eyechart.errors import SettingError
-from eyechart.zoo.batch import Batch
+from eyechart.zoo.batch import Batch, Out
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.editing import sample_answers, swap_pictures
 from eyechart.zoo.methods import make_method
@@ -151,22 +151,49 @@ def test_lff_over_several_steps(case: Case) -> None:
     memory = {"twin": np.zeros(8), "model": np.zeros(8)}
     classes, visited = np.zeros(8, dtype=int), set()
     biased = twin.s(at.v, at.seen, twin.vectors[at.q])
-    for step in range(3):
-        index = np.roll([5, 0, 3, 7], step)
+    for index in ([5, 0, 3, 7], [7, 5, 1, 3], [3, 7, 5, 2]):  # so that some are there for the first time and others not
         losses = {"twin": ce_each(biased, at.y), "model": ce_each(at.s, at.y)}
         ratios = {}
         classes[index] = at.y
-        visited |= set(index)
         for who, remembered in memory.items():
-            remembered[index] = 0.7 * remembered[index] + 0.3 * losses[who]
-            largest = [max(remembered[i] for i in visited if classes[i] == y) for y in at.y]
+            again = np.array([i in visited for i in index])
+            remembered[index] = np.where(again, 0.7 * remembered[index] + 0.3 * losses[who], losses[who])
+            largest = [max(remembered[i] for i in {*visited, *index} if classes[i] == y) for y in at.y]
             ratios[who] = remembered[index] / largest
+        visited |= set(index)
         weight = ratios["twin"] / (ratios["twin"] + ratios["model"])
         p = softmax(biased)[np.arange(4), at.y]
         expected = (0.7 * p**0.7 * losses["twin"] + weight * losses["model"]).mean()
         loss = method(case.toy, case.batch.to(index=torch.tensor(index)))
 
         assert float(loss.detach()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["plain-ce", "rubi", "lpf", "lff", "cf-vqa", "scr", "plain-ce+css-labels"])
+def test_an_example_without_an_answer_teaches_no_answer(case: Case, name: str) -> None:
+    def weight_of(a: torch.Tensor, answer: int) -> float:
+        """Say how much the loss asks for an answer to the first example, by the slope of a network's own logits."""
+        free = torch.zeros(len(a), a.shape[1], dtype=a.dtype, requires_grad=True)
+
+        class Said(Toy):
+            def forward(self, batch: Batch) -> Out:
+                out = super().forward(batch)
+                return out._replace(logits=out.logits + free)
+
+        torch.manual_seed(1)
+        toy = Said(case.toy.sizes).double()
+        method = make_method(name, toy).double()
+        method.begin_step()
+        method(toy, case.batch.to(a=a)).backward()
+        assert free.grad is not None
+        return -float(free.grad[0, answer])
+
+    nothing, first = case.batch.a.clone(), case.batch.a.clone()
+    nothing[0], first[0] = 0, 0
+    first[0, 0] = 1  # answer 0, the most frequent one
+
+    assert weight_of(first, 0) > 0
+    assert weight_of(nothing, 0) <= 0
 
 
 def test_lff_asks_how_many_examples_there_are(sizes: Sizes) -> None:
@@ -286,11 +313,25 @@ def test_hint(case: Case, name: str) -> None:
     assert case.loss(name)[0] == pytest.approx(bce(at.s, at.a) + 2 * np.mean(columns))
 
 
-def test_scr(case: Case) -> None:
+@pytest.mark.parametrize("marked", ["all", "few"])
+def test_scr(case: Case, marked: str) -> None:
+    if marked == "few":  # in one example nobody marked any region, in another one alone
+        hints = case.batch.hints.clone()
+        hints[0], hints[1, 1:] = 0, 0
+        case.batch.v_mask[1, 0] = 1
+        case = Case(case.toy, case.batch.to(hints=hints), case.known, case.arrays)
+        case.arrays.hints, case.arrays.seen = hints.numpy(), case.batch.v_mask.numpy().astype(float)
+        case.arrays.s = case.known.s(case.arrays.v, case.arrays.seen, case.arrays.w)
+        slopes = case.known.slopes(case.arrays.v, case.arrays.seen)
+        case.arrays.g = (slopes * (case.arrays.a > 0)[:, None]).sum(2)
     at, slopes = case.arrays, case.known.slopes(case.arrays.v, case.arrays.seen)
     wrong, compared = [], []
     for row in range(4):
-        ranked = [n for n in np.argsort(-at.hints[row]) if at.seen[row, n]]
+        ranked = [n for n in np.argsort(-at.hints[row]) if at.seen[row, n] and at.hints[row, n] > 0]
+        if not ranked:
+            wrong.append(0.0)
+            compared += [0.0] * 4
+            continue
         sums = {n: sum(violation(case, row, n, j, at.hints) for j in range(5)) for n in ranked}
         best = min(sums, key=sums.__getitem__)
         wrong.append(sums[best])

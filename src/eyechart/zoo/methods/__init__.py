@@ -53,7 +53,7 @@ def make_method(name: str, model: Network) -> Debias:
     if not comma:
         return _layers(stage, model)
     first, _, epochs = stage.partition("@")
-    if not epochs.isdigit():
+    if not epochs.isdecimal():
         raise SettingError("epochs after the first method, as in 'plain@8,hint'", repr(name), "write how many")
     return Then(model, _layers(first, model), int(epochs), make_method(rest, model))
 

@@ -1,7 +1,8 @@
 """LfF, learning from failure (Nam et al. 2020): a twin that is trained to be biased shows which examples are hard.
 
 L = mean q p_B^q l_B + mean W l_D, with p_B and W detached, q = 0.7, l the cross-entropies of twin B and network D;
-W = l_B / (l_B + l_D), each l an average over visits (0.7 of the old, 0.3 of the new) over the largest of its class.
+W = l_B / (l_B + l_D), each l an average over visits (the first loss, then 0.7 of the old and 0.3 of the new) over the
+largest of its class.
 """
 
 import torch
@@ -50,6 +51,7 @@ class LfF(Debias):
     @torch.no_grad()
     def _remembered(self, memory: Tensor, index: Tensor, losses: Tensor) -> Tensor:
         """Renew the averages of a batch and give them over the largest of their class."""
-        memory[index] = MEMORY * memory[index] + (1 - MEMORY) * losses.to(memory.dtype)
+        before, now = memory[index], losses.to(memory.dtype)
+        memory[index] = torch.where(before > 0, MEMORY * before + (1 - MEMORY) * now, now)
         largest = memory.new_zeros(self.answers).scatter_reduce(0, self.classes, memory, "amax")
         return memory[index] / largest[self.classes[index]].clamp(min=TINY)

@@ -1,7 +1,8 @@
 """SCR, self-critical reasoning (Wu and Mooney 2019): a wrong answer should not lean on the region of the right one.
 
-n* = of the 5 regions of highest hint, the one with the least ordering violation (as in HINT);
-L = base + w violation(n*) + w_c mean_t relu(p_t - p_y) (g_n*(t) - g_n*(y)), t the 4 highest answers.
+n* = of the 5 regions of highest hint, those of hint 0 left out, the one with the least ordering violation (as in HINT);
+L = base + w violation(n*) + w_c mean_t relu(p_t - p_y) (g_n*(t) - g_n*(y)), t the 4 highest answers. Examples without
+such a region, or without a right answer, have 0 in both terms.
 
 The paper's form: released code confuses the rank of n* among the five with its place among the regions. The last term
 has no lower bound; its authors stay safe by a rate of 1e-5 and few epochs after two other stages.
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Decorator
-from eyechart.zoo.losses import ask_of_regions, gradient, region_saliency
+from eyechart.zoo.losses import ask_of_regions, gradient, has_answer, region_saliency
 from eyechart.zoo.methods.hint import violations
 from eyechart.zoo.network import Network
 
@@ -36,21 +37,23 @@ class SCR(Decorator):
         loss: Tensor = self.base(model, batch)
         g = region_saliency(model, batch)
         wrong = violations(g, batch.need("hints"), batch.visible()).sum(2)  # [B, N]
-        chosen = self._choose(wrong.detach(), batch)  # [B, 1]
-        compared = self._compare(model, batch, g.gather(1, chosen), chosen)
-        return loss + self.weight * wrong.gather(1, chosen).mean() + self.compare_weight * compared
+        chosen, known = self._choose(wrong.detach(), batch)  # [B, 1]
+        compared = self._compare(model, batch, g.gather(1, chosen), chosen)  # [B, 1]
+        terms = self.weight * wrong.gather(1, chosen) + self.compare_weight * compared
+        return loss + (terms * known).mean()
 
     @staticmethod
-    def _choose(wrong: Tensor, batch: Batch) -> Tensor:
-        """Find n* among the proposals in sight, as a place among the regions, [B, 1]."""
-        seen = batch.visible()
-        proposals = batch.need("hints").masked_fill(~seen, -1).topk(min(PROPOSALS, wrong.shape[1]), 1).indices
-        least = wrong.masked_fill(~seen, torch.inf).gather(1, proposals).argmin(1, keepdim=True)
-        return proposals.gather(1, least)
+    def _choose(wrong: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Find n* among the proposals, as a place among the regions, and tell where there is one, both [B, 1]."""
+        h = batch.need("hints")
+        marked = batch.visible() & (h > 0)
+        proposals = h.masked_fill(~marked, -1).topk(min(PROPOSALS, h.shape[1]), 1).indices
+        least = wrong.masked_fill(~marked, torch.inf).gather(1, proposals).argmin(1, keepdim=True)
+        return proposals.gather(1, least), marked.any(1, keepdim=True) & has_answer(batch.need("a")).unsqueeze(1)
 
     @staticmethod
     def _compare(model: Network, batch: Batch, of_right: Tensor, chosen: Tensor) -> Tensor:
-        """Compare the right answer's gradient at n* with those of its rivals, weighted by how far these are ahead."""
+        """Compare the right answer's gradient at n* with those of its rivals, weighted by how far they are ahead."""
         logits: Tensor = model(batch).logits
         a = batch.need("a")
         rivals = logits.topk(min(RIVALS, a.shape[1]), 1)  # [B, 4]
@@ -58,5 +61,5 @@ class SCR(Decorator):
         weight = torch.zeros_like(logits).scatter(1, rivals.indices, ahead)  # [B, A]
         # Gradients add up, so that all rivals take one: sum_t ahead_t g_n*(t) = g_n* of sum_t ahead_t s_t.
         of_rivals = gradient(logits, batch.v, keep=True, weight=weight).sum(-1).gather(1, chosen)
-        compared: Tensor = (of_rivals - ahead.sum(1, keepdim=True) * of_right).mean() / ahead.shape[1]
+        compared: Tensor = (of_rivals - ahead.sum(1, keepdim=True) * of_right) / ahead.shape[1]
         return compared

@@ -38,7 +38,7 @@ class Glimpse(Block):
 class BAN(Network):
     """Attend to region-word pairs in four glimpses."""
 
-    recipe: ClassVar[Recipe] = Recipe("adamax", 1e-3, 256, 13, 1024, 4)
+    recipe: ClassVar[Recipe] = Recipe("adamax", 2e-3, 256, 13, 1024, 3)
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes)
