@@ -74,7 +74,7 @@ class Answerer:
             answers = np.array(self.vocabulary.answers)
             texts: list[list[str]] = answers[likely].tolist()
             return texts
-        options = shown["choices"].to_list()
+        options = shown["choices"].fill_null([]).to_list()
         return [
             [choices[at] for at, score in zip(places, chances, strict=True) if at < len(choices) and score > 0]
             for choices, places, chances in zip(options, likely.tolist(), scores.tolist(), strict=True)

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from eyechart.errors import FileFormatError, MissingExtraError, SettingError
+from eyechart.errors import EyechartError, FileFormatError, MissingExtraError, SettingError
 from eyechart.zoo.arrays import Array, read_arrays
 
 FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
@@ -87,7 +87,9 @@ def read_npz(folder: Path) -> Iterator[Block]:
         if values is None:
             raise FileFormatError(f"`features` or `x` in {file}", ", ".join(found), "rename the array")
         boxes = found.get("boxes", found.get("bbox"))
-        if boxes is not None and "image_w" in found:
+        if boxes is not None and values.shape[::-1][:1] == boxes.shape[:1] != values.shape[:1]:
+            values = values.T  # openvqa writes one column a region
+        if boxes is not None and {"image_w", "image_h"} <= found.keys():
             boxes = shares(boxes, float(found["image_w"]), float(found["image_h"]))
         yield Block(file.stem, values, boxes)
 
@@ -125,11 +127,19 @@ def convert(kind: str, source: Path, folder: Path, name: str = "{}") -> None:
         raise SettingError(f"features of {', '.join(READERS)}", repr(kind), "choose one of these")
     if not source.exists():
         raise FileFormatError(f"features at {source}", "nothing", "check the path")
-    write_features((block._replace(image=_named(block.image, name)) for block in READERS[kind](source)), folder)
+    blocks = (block._replace(image=_named(block.image, name)) for block in READERS[kind](source))
+    try:
+        write_features(blocks, folder)
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, json.JSONDecodeError, KeyError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise FileFormatError(f"{kind} features in {source}", told, "check that its files are whole") from None
 
 
 def _named(image: str, name: str) -> str:
-    return name.format(int(image)) if name != "{}" and image.isdecimal() else image
+    try:
+        return name.format(int(image)) if name != "{}" and image.isdecimal() else image
+    except (ValueError, LookupError) as error:
+        raise SettingError("a format of one number in --name, as '{:012}.jpg'", str(error), "write another") from None
 
 
 def _open_text(file: Path) -> IO[str]:
@@ -157,7 +167,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", default="{}")
     given = parser.parse_args(sys.argv[1:])
-    convert(given.kind, given.source, given.folder, given.name)
+    try:
+        convert(given.kind, given.source, given.folder, given.name)
+    except EyechartError as error:
+        raise SystemExit(f"error: {error}") from None
 
 
 if __name__ == "__main__":

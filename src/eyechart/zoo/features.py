@@ -47,7 +47,7 @@ def open_features(images: Images, noise: float = NOISE) -> Features:
         return read_features(images.features)
     if all(name in images.table.columns for name in ATTRIBUTES):
         return world_features(images.table, noise)
-    advice = "convert some with `eyechart.zoo.converters`, or choose a model that sees no image"
+    advice = "convert some with `eyechart.zoo.converters`; networks that see no image want them too"
     raise DataError("images with region features", "none in these data", advice)
 
 
@@ -56,21 +56,27 @@ def read_features(folder: Path) -> Features:
     found = {name: _map(folder / f"{name}.npy") for name in ("features", "starts", "images")}
     boxes = _map(folder / "boxes.npy") if (folder / "boxes.npy").is_file() else None
     values, starts = found["features"], np.asarray(found["starts"], np.int64)
-    if len(starts) != len(found["images"]) + 1 or starts[-1] != len(values) or values.ndim != 2:
+    fit = len(starts) == len(found["images"]) + 1 and starts[-1] == len(values) and values.ndim == 2
+    if not fit or (np.diff(starts) < 0).any() or (boxes is not None and boxes.shape != (len(values), 4)):
         told = f"{len(values)} regions, {len(starts)} starts and {len(found['images'])} images"
+        told += "" if boxes is None else f", boxes {boxes.shape}"
         raise FileFormatError(f"features in {folder} that fit together", told, "convert them anew")
     names = pl.Series("image", np.asarray(found["images"]).astype(str))
+    if (twice := names.filter(names.is_duplicated()).unique()).len():
+        told = f"{twice.len()} there more than once, as {twice.sort()[0]!r}"
+        raise FileFormatError(f"every image once in {folder}", told, "convert them anew")
     return Features(Regions(values, starts, boxes), _numbered(names))
 
 
 def write_features(blocks: Iterable[tuple[str, Array, Array | None]], folder: Path) -> None:
     """Write (image, features, boxes) one after another, without ever holding all of them."""
-    names, sizes, boxes = [], [0], []
+    names, sizes, boxes, width = [], [0], [], 0
     with replacing_folder(folder, MARK) as draft:
         with (draft / "raw").open("wb") as file:
             for name, values, box in blocks:
+                width = width or values.shape[1]
+                _check(name, values, box, width)
                 np.ascontiguousarray(values, np.float16).tofile(file)
-                width = values.shape[1]
                 names.append(name)
                 sizes.append(len(values))
                 boxes.append(box)
@@ -82,6 +88,16 @@ def write_features(blocks: Iterable[tuple[str, Array, Array | None]], folder: Pa
         known = [each for each in boxes if each is not None]
         if len(known) == len(boxes):
             np.save(draft / "boxes.npy", np.concatenate(known).astype(np.float32))
+
+
+def _check(name: str, values: Array, boxes: Array | None, width: int) -> None:
+    """Refuse regions that are not like those of other images, or that half precision cannot hold."""
+    advice = "check the file they come from"
+    if values.shape[1] != width or (boxes is not None and boxes.shape != (len(values), 4)):
+        found = f"{values.shape} and boxes {None if boxes is None else boxes.shape}"
+        raise DataError(f"{width} numbers and a box for each region of image {name!r}", found, advice)
+    if not (np.abs(values) <= np.finfo(np.float16).max).all():
+        raise DataError(f"numbers up to {np.finfo(np.float16).max} in image {name!r}", "others, or none", advice)
 
 
 def _wrap(raw: Path, file: Path, shape: tuple[int, int]) -> None:

@@ -8,6 +8,7 @@ import polars as pl
 
 from eyechart.boxes import Lists, gather, overlaps
 from eyechart.dataset import Dataset
+from eyechart.errors import DataError
 from eyechart.zoo.arrays import Array, Questions, TrainingArrays
 from eyechart.zoo.features import Features
 from eyechart.zoo.models.symbolic import OPERATIONS
@@ -27,6 +28,11 @@ def divide(data: Dataset, seed: int) -> dict[str, Dataset]:
     else:
         parts = {name: data.take(pl.col("split") == name) for name in names}
     parts = {name: part.take(pl.col("answer").is_not_null()) for name, part in parts.items()}
+    if parts["train"].clusters().n_unique() < 1 + (HELD_OUT not in names):
+        found = f"{parts['train'].examples.height} with an answer"
+        raise DataError(
+            "training examples with answers, and others to validate on", found, "choose other data, or more"
+        )
     if HELD_OUT not in parts or not parts[HELD_OUT].examples.height:
         held = _hold_out(parts["train"], seed)
         parts |= {"train": parts["train"].take(~held), HELD_OUT: parts["train"].take(held)}
@@ -56,7 +62,7 @@ def encode(data: Dataset, vocabulary: Vocabulary, features: Features) -> Questio
         image=images,
         answers=answers,
         scores=scores,
-        qtype=vocabulary.number_types(examples["question"]),
+        qtype=vocabulary.number_types(examples["question"], examples.get_column("question_type", default=None)),
         qmask=open_words(examples, vocabulary),
         program=programs_of(examples["question"], vocabulary.word_numbers, OPERATIONS),
     )
@@ -69,15 +75,14 @@ def encode(data: Dataset, vocabulary: Vocabulary, features: Features) -> Questio
 
 
 def soft_targets(examples: pl.DataFrame, vocabulary: Vocabulary) -> tuple[Array, Array]:
-    """Score answers by how many people gave them, min(1, 0.3 n), or the one answer by 1; both [M, S]."""
-    people = "answers" in examples.columns
-    said = examples["answers"] if people else examples.select(pl.concat_list("answer")).to_series()
-    numbers = pl.DataFrame({"answer": vocabulary.answers, "number": np.arange(len(vocabulary.answers))})
-    long = pl.DataFrame({"row": np.arange(examples.height), "answer": said}).explode(
-        "answer", empty_as_null=False, keep_nulls=False
-    )
-    counted = long.join(numbers, on="answer", validate="m:1").group_by("row", "number").agg(n=pl.len())
-    score = pl.min_horizontal(pl.lit(1.0), PER_PERSON * pl.col("n")) if people else pl.lit(1.0)
+    """Score answers by how many people gave them, min(1, 0.3 n), or where nobody is known the one by 1; both [M, S]."""
+    one, numbers = pl.concat_list("answer"), pl.DataFrame({"answer": vocabulary.answers}).with_row_index("number")
+    people = pl.col("answers") if "answers" in examples.columns else pl.lit(None, pl.List(pl.String))
+    asked = people.list.len().fill_null(0) > 0
+    said = examples.select(asked=asked, answer=pl.when(asked).then(people).otherwise(one)).with_row_index("row")
+    long = said.explode("answer", empty_as_null=False, keep_nulls=False)
+    counted = long.join(numbers, on="answer", validate="m:1").group_by("row", "asked", "number").agg(n=pl.len())
+    score = pl.when("asked").then(pl.min_horizontal(pl.lit(1.0), PER_PERSON * pl.col("n"))).otherwise(1.0)
     known = counted.with_columns(score=score).sort("row", "score", "number", descending=[False, True, False])
     place = known.select(pl.int_range(pl.len()).over("row")).to_series().to_numpy()
     shape = (examples.height, int(place.max(initial=0)) + 1)
@@ -104,17 +109,17 @@ def open_words(examples: pl.DataFrame, vocabulary: Vocabulary) -> Array:
     q = vocabulary.read(examples["question"])
     of_type = np.zeros(examples.height, np.int64)
     if "question_type" in examples.columns:
-        kind, text = examples["question_type"].fill_null(""), examples["question"].fill_null("")
+        kind, text = (examples[name].fill_null("").str.to_lowercase() for name in ("question_type", "question"))
         begins = pl.DataFrame({"kind": kind, "text": text}).select(pl.col("text").str.starts_with(pl.col("kind")))
         of_type = np.where(begins.to_series().to_numpy(), count_words(kind), 0)
     return np.asarray((q != 0) & (np.arange(q.shape[1]) >= of_type[:, None]))
 
 
-def hints(data: Dataset, features: Features, images: Array) -> Array:
+def hints(data: Dataset, features: Features, images: Array) -> Array | None:
     """Say how well each region covers a piece of evidence: its largest intersection over union, [M, N]."""
     regions, found = features.regions, np.zeros((len(images), features.regions.most), np.float16)
     if regions.boxes is None:
-        return found
+        return None
     evidence = data.examples.select(row=pl.int_range(pl.len()), box=pl.col("evidence"), image="image")
     frames = data.images.table.select("image", "width", "height")
     long = evidence.explode("box", empty_as_null=False, keep_nulls=False).join(

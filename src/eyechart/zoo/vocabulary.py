@@ -62,13 +62,19 @@ class Vocabulary:
         found[np.arange(found.shape[1]) < sizes[:, None]] = self.read(texts, LONGEST_OPTION)
         return found
 
-    def number_types(self, questions: pl.Series) -> Array:
-        """Find the number of the longest type each question begins with; 0: none that was there in training."""
+    def number_types(self, questions: pl.Series, known: pl.Series | None = None) -> Array:
+        """Find the numbers of question types: those that are known, else the longest that a question begins with.
+
+        0 is a type that was not there in training.
+        """
         longest_first = sorted(range(1, len(self.types)), key=lambda at: -len(self.types[at]))
         text = pl.col("text").str.to_lowercase()
-        kinds = [pl.when(text.str.starts_with(self.types[at])).then(pl.lit(at)) for at in longest_first]
-        found = questions.cast(pl.String).to_frame("text").select(pl.coalesce(*kinds, pl.lit(0)).cast(pl.Int32))
-        return found.to_series().to_numpy()
+        begun = [pl.when(text.str.starts_with(self.types[at].lower())).then(pl.lit(at)) for at in longest_first]
+        numbers = {kind: at for at, kind in enumerate(self.types)}
+        told = pl.col("known").replace_strict(numbers, default=None, return_dtype=pl.Int32)
+        asked = pl.DataFrame({"text": questions, "known": known}, {"text": pl.String, "known": pl.String})
+        found = asked.with_columns(at=pl.coalesce(told, *begun, pl.lit(0)).cast(pl.Int32))
+        return found["at"].to_numpy()
 
 
 def _types(examples: pl.DataFrame) -> list[str]:

@@ -149,6 +149,74 @@ def test_one_answer_alone_scores_one() -> None:
     assert answers[:2].tolist() == [[1], [0]]
 
 
+def test_where_no_people_are_known_the_one_answer_scores_one() -> None:
+    examples = pl.DataFrame({"answer": ["yes", "no", "yes"], "answers": [["yes"] * 2 + ["no"], None, []]})
+    answers, scores = soft_targets(examples, Vocabulary(("",), ("yes", "no"), ("",)))
+
+    assert answers[:, 0].tolist() == [0, 1, 0]
+    assert scores == pytest.approx(np.array([[0.6, 0.3], [1, 0], [1, 0]]))
+
+
+def test_types_are_those_of_the_data_or_what_a_question_begins_with() -> None:
+    vocabulary = Vocabulary(("",), ("yes",), ("", "what", "What color", "verify"))
+    questions = pl.Series(["What color is it?", "what is it?", "Is it red?", "Why?"])
+    known = pl.Series([None, "What color", "verify", "unheard of"])
+
+    assert vocabulary.number_types(questions).tolist() == [2, 1, 0, 0]
+    assert vocabulary.number_types(questions, known).tolist() == [2, 2, 3, 0]
+    assert Vocabulary(("",), ("yes",), ("",)).number_types(questions).tolist() == [0] * 4
+
+
+def test_words_of_a_type_are_found_whatever_their_case(vocabulary: Vocabulary) -> None:
+    examples = pl.DataFrame({"question": ["What color is the dog?"], "question_type": ["what color is the"]})
+
+    assert open_words(examples, vocabulary)[0, :6].tolist() == [False] * 4 + [True, False]
+
+
+@pytest.mark.parametrize("lacking", ["answers", "others to validate on"])
+def test_data_that_leave_nothing_to_learn_from_or_to_validate_on_are_refused(world: Dataset, lacking: str) -> None:
+    few = world.take(pl.col("split") == "train").examples.head(60 if lacking == "answers" else 1)
+    if lacking == "answers":
+        few = few.with_columns(answer=pl.lit(None, pl.String))
+
+    with pytest.raises(DataError, match="training examples with answers"):
+        divide(replace(world, examples=few), 0)
+
+
+def test_without_boxes_there_are_no_hints(world: Dataset, features: Features) -> None:
+    bare = features._replace(regions=replace(features.regions, boxes=None))
+
+    assert hints(world, bare, bare.number(world.examples["image"])) is None
+
+
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [
+        ([("a", (2, 3), (2, 4)), ("b", (2, 5), (2, 4))], "3 numbers and a box"),
+        ([("a", (2, 3), (3, 4))], "3 numbers and a box"),
+    ],
+)
+def test_features_of_several_widths_or_without_their_boxes_are_not_written(
+    blocks: list[tuple[str, tuple[int, int], tuple[int, int]]], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=told):
+        write_features([(name, np.ones(v), np.ones(box)) for name, v, box in blocks], tmp_path / "out")
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_features_that_half_precision_cannot_hold_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="65504"):
+        write_features([("a", np.full((1, 2), 1e5), None)], tmp_path / "out")
+
+
+def test_features_with_an_image_twice_are_refused(tmp_path: Path) -> None:
+    write_features([("a", np.ones((1, 2)), None)] * 2, tmp_path / "out")
+
+    with pytest.raises(FileFormatError, match="every image once"):
+        read_features(tmp_path / "out")
+
+
 def test_hints_are_one_exactly_on_the_evidence(world: Dataset, features: Features) -> None:
     found = hints(world, features, features.number(world.examples["image"]))
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from eyechart.errors import FileFormatError, MissingExtraError, SettingError
-from eyechart.zoo.converters import convert
+from eyechart.zoo.converters import convert, main
 from eyechart.zoo.features import read_features
 
 RNG = np.random.default_rng(0)
@@ -65,6 +65,39 @@ def test_one_file_an_image_is_read(tmp_path: Path) -> None:
     convert("npz", tmp_path / "npz", tmp_path / "out")
 
     check(tmp_path / "out", {name: name for name in MADE})
+
+
+def test_one_column_a_region_is_read_as_openvqa_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "npz").mkdir()
+    for image, (values, boxes) in MADE.items():
+        np.savez(tmp_path / "npz" / image, x=values.T, bbox=boxes, image_w=SIZE[0], image_h=SIZE[1])
+
+    convert("npz", tmp_path / "npz", tmp_path / "out")
+
+    check(tmp_path / "out", {image: image for image in MADE})
+
+
+@pytest.mark.parametrize(
+    ("words", "content"),
+    [
+        ("bottom-up a.tsv", "é".encode("latin-1")),
+        ("bottom-up a.tsv.gz", b"not packed"),
+        ("bottom-up a.tsv --name {:q}.jpg", tsv_line("9").encode()),
+        ("gqa .", b"{"),
+    ],
+)
+def test_a_wrong_file_is_one_line_on_the_command_line(
+    words: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kind, source, *more = words.split()
+    Path("gqa_objects_info.json" if kind == "gqa" else source).write_bytes(content)
+    monkeypatch.setattr(sys, "argv", ["converters", kind, source, "out", *more])
+
+    with pytest.raises(SystemExit, match=r"^error: expected .*; found .*; "):
+        main()
+
+    assert not Path("out").exists()
 
 
 def padded(part: np.ndarray, n: int) -> np.ndarray:

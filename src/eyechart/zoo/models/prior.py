@@ -12,7 +12,10 @@ SMALLEST = 1e-6  # stands for a mean of 0, whose logarithm does not exist
 
 
 class Prior(Network):
-    """Say s = log of the mean target by question type; in training mode each batch is counted after it is answered."""
+    """Say s = log of the mean target by question type; in training mode each batch is counted after it is answered.
+
+    A type that was not there in training has the mean over all.
+    """
 
     recipe: ClassVar[Recipe] = Recipe(epochs=1)
     needs: ClassVar[tuple[str, ...]] = ("qtype",)
@@ -33,8 +36,7 @@ class Prior(Network):
     def forward(self, batch: Batch) -> Out:
         """Look the type up."""
         kinds = self.kinds(batch)
-        mean = self.totals / self.counts.clamp(min=1)  # [types, A]
-        logits = mean.clamp(min=SMALLEST).log()[kinds] + 0 * self.still
+        logits = self._mean().clamp(min=SMALLEST).log()[kinds] + 0 * self.still
         if self.training and batch.a is not None:
             self._count(kinds, batch.a)
         known = nn.functional.one_hot(kinds, self.sizes.types).to(logits.dtype)
@@ -43,7 +45,12 @@ class Prior(Network):
     @torch.no_grad()
     def chances(self, batch: Batch) -> Tensor:
         """Give the mean target itself, [B, A]."""
-        return (self.totals / self.counts.clamp(min=1))[self.kinds(batch)]
+        return self._mean()[self.kinds(batch)]
+
+    def _mean(self) -> Tensor:
+        """Give the mean target of every type, [types, A]."""
+        over_all = self.totals.sum(0) / self.counts.sum().clamp(min=1)
+        return torch.where(self.counts > 0, self.totals / self.counts.clamp(min=1), over_all)
 
     @torch.no_grad()
     def _count(self, kinds: Tensor, a: Tensor) -> None:
