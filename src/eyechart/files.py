@@ -29,13 +29,20 @@ def our_version() -> str:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of `path` when the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     draft = path.with_name(f".{path.name}.draft")
     try:
         yield draft
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileFormatError(f"a folder to write to at {path}", str(error.strerror), "name another place") from None
 
 
 @contextmanager
@@ -46,7 +53,7 @@ def replacing_folder(folder: Path, mark: str = "manifest.json") -> Iterator[Path
     """
     if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileFormatError(f"{folder} to be free", "other files there", "name another place to write to")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder.parent)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     draft.chmod(0o755)  # mkdtemp keeps others out; a result is to be shared like any other folder
     old = draft.with_name(f"{draft.name}.old")

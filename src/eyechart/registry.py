@@ -116,6 +116,9 @@ def _import_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their own module up while it is being executed
     try:
         loader.exec_module(module)
+    except SyntaxError as error:
+        del sys.modules[name]
+        raise SettingError(f"Python in {path}", f"{error.msg} in line {error.lineno}", "mend the file") from None
     except BaseException:
         del sys.modules[name]
         raise

@@ -76,6 +76,13 @@ def test_a_file_in_the_place_of_a_folder_is_never_replaced(tmp_path: Path) -> No
         pass
 
 
+def test_a_place_below_a_file_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+
+    with pytest.raises(FileFormatError, match="a folder to write to"), replacing(tmp_path / "taken" / "a.json"):
+        pass
+
+
 def test_a_record_comes_back_equal(tmp_path: Path) -> None:
     write_record(Note(("ä", "b"), 3), tmp_path / "note.json")
 

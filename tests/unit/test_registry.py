@@ -59,6 +59,13 @@ def test_a_broken_module_shows_its_own_error(tmp_path: Path) -> None:
         import_object(f"{tmp_path / 'broken.py'}:Thing")
 
 
+def test_a_file_that_is_no_python_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text("class A:\n    def\n")
+
+    with pytest.raises(SettingError, match=r"Python in .*wrong\.py; found .* in line 2"):
+        import_object(f"{tmp_path / 'wrong.py'}:A")
+
+
 def test_a_broken_package_shows_its_own_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken_package.py").write_text("import no_such_dependency")
     monkeypatch.syspath_prepend(str(tmp_path))

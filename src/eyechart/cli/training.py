@@ -29,7 +29,7 @@ Epochs = Annotated[
 ]
 Size = Annotated[int | None, typer.Option("--batch-size", help="Examples a step. Default: the recipe.", min=1)]
 Rate = Annotated[float | None, typer.Option(help="The learning rate. Default: the recipe.", min=0)]
-Hidden = Annotated[int | None, typer.Option(help="The width of the network. Default: the recipe.", min=1)]
+Hidden = Annotated[int | None, typer.Option(help="The width of the network. Default: the recipe.", min=2)]
 Patience = Annotated[int, typer.Option(help="Stop after so many epochs without a better validation score.", min=1)]
 Answers = Annotated[int, typer.Option(help="Learn so many of the most frequent answers.", min=1)]
 Init = Annotated[str | None, typer.Option("--init", metavar="zoo:DIR", help=_INIT_HELP)]

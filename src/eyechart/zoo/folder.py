@@ -7,6 +7,7 @@ epochs.json       loss, accuracy by split and seconds of every epoch
 predictions/      the answers of every epoch, where they are kept
 """
 
+import hashlib
 import json
 import pickle
 from dataclasses import asdict, dataclass
@@ -75,6 +76,14 @@ class Folder:
         """Read the lists the network is made for."""
         return read_record(self.path / "vocabulary.json", Vocabulary)
 
+    def digest(self, name: str) -> str:
+        """Tell the weights of the best or last epoch from all others."""
+        file = self.path / f"{name}.pt"
+        if not file.is_file():
+            raise missing(file)
+        with file.open("rb") as weights:
+            return hashlib.file_digest(weights, "sha256").hexdigest()[:16]
+
     def start(self, record: Trained, vocabulary: Vocabulary) -> None:
         """Write what a training is of."""
         write_record(vocabulary, self.path / "vocabulary.json")
@@ -126,7 +135,7 @@ def fill_weights(model: str, method: str, sizes: Sizes, state: State) -> tuple[N
     for part, name in ((network, "model"), (debias, "debias")):
         try:
             part.load_state_dict(state[name])
-        except (RuntimeError, KeyError) as error:
+        except (RuntimeError, KeyError, TypeError) as error:
             told = " ".join(str(error).split())[:200]
             raise ModelError(f"weights that fit {model} with {sizes}", told, "train it anew") from None
     return network, debias

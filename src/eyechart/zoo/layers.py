@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch
 
+HEAD_WIDTH = 64
+
 
 class Block(nn.Module):
     """A part that a network runs several times, from tensors to tensors alone, so that it can be compiled by itself."""
@@ -70,6 +72,11 @@ def weigh(att: Tensor, v: Tensor) -> Tensor:
 def hide(v: Tensor, seen: Tensor, value: float = 0) -> Tensor:
     """Put a value in place of masked regions, so that what stands there (even NaN) can reach nothing."""
     return v.masked_fill(~seen.unsqueeze(-1), value)
+
+
+def count_heads(hidden: int) -> int:
+    """Divide a width into as many heads of about 64 numbers as it can be divided into equally."""
+    return next(heads for heads in range(max(1, hidden // HEAD_WIDTH), 0, -1) if hidden % heads == 0)
 
 
 class Read(NamedTuple):

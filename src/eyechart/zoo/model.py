@@ -59,10 +59,12 @@ class ZooModel:
         """Say which network and method it is, what it learned from, and which audits it was trained on."""
         from eyechart.zoo.folder import Folder
 
-        record = Folder(self.folder, self.trust).vouched
+        folder = Folder(self.folder, self.trust)
+        record = folder.vouched
         told = {name: getattr(record, name) for name in ("model", "method", "data", "init", "sizes")}
         flags = {name: list(getattr(record, name)) for name in ("pretrained_on", "trained_on_the_metric")}
-        return json.dumps({"kind": "zoo", "weights": self.weights, "seed": record.course["seed"], **told, **flags})
+        which = {"weights": self.weights, "digest": folder.digest(self.weights), "seed": record.course.get("seed")}
+        return json.dumps({"kind": "zoo", **which, **told, **flags})
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Answer filled probes, with scores and attention."""

@@ -35,7 +35,7 @@ class Network(nn.Module):
     """Answer batches; `q_size` is None where there is no vector of the question alone."""
 
     recipe: ClassVar[Recipe] = Recipe()
-    pretrained_on: ClassVar[tuple[str, ...]] = ()
+    pretrained_on: tuple[str, ...] = ()
     needs: ClassVar[tuple[str, ...]] = ()  # fields of the batch beyond q and v
     q_size: int | None
     h_size: int

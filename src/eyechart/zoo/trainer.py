@@ -8,7 +8,7 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import ModelError, SettingError
-from eyechart.files import write_table
+from eyechart.files import damaged, write_table
 from eyechart.models.specs import divide_spec
 from eyechart.settings import fit_settings
 from eyechart.zoo.arrays import TrainingArrays
@@ -19,7 +19,7 @@ from eyechart.zoo.methods import make_method, with_whole_paths
 from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.prepare import divide, make_arrays
-from eyechart.zoo.training import Course, Epoch, Training, seed_all
+from eyechart.zoo.training import Course, Epoch, Training, advising_on_memory, last_stage, seed_all
 from eyechart.zoo.vocabulary import ANSWERS, Vocabulary
 from eyechart.zoo.word_vectors import WordVectors, put_in, read_word_vectors
 
@@ -57,7 +57,7 @@ class Wanted:
             self.seed,
             self.patience,
             self.device,
-            tuned=self.init is not None,
+            tuned=self.init is not None and self.rate is None,
         )
 
 
@@ -71,9 +71,7 @@ def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Ep
     features = open_features(data.images)
     arrays = make_arrays(parts, vocabulary, features)
     vectors = None if wanted.words is None else read_word_vectors(wanted.words, vocabulary.words)
-    network = _start(wanted, arrays, start, vectors)
-    compiler = Compiler() if wanted.compiled else None
-    training = Training(network, make_method(wanted.method, network), arrays, wanted.course(), compiler)
+    training = _begin(wanted, arrays, start, vectors)
     record = _record(wanted, data, training, start)
     _take_up(folder, record, vocabulary, training)
 
@@ -91,6 +89,18 @@ def _folder_of(init: str) -> Folder:
     """Find the trained model to start from: `zoo:FOLDER`, or `zoo:FOLDER,trust=yes` where it brings code of its own."""
     what, given = divide_spec(init.removeprefix(ZOO))
     return Folder(Path(what), **fit_settings("zoo", {"trust": bool}, given))  # type: ignore[arg-type]  # a bool
+
+
+def _begin(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors: WordVectors | None) -> Training:
+    """Make everything that is trained."""
+    course, compiler = wanted.course(), Compiler() if wanted.compiled else None
+    with advising_on_memory(course):
+        network = _start(wanted, arrays, start, vectors)
+        training = Training(network, make_method(wanted.method, network), arrays, course, compiler)
+    if (first := last_stage(training.debias)) >= course.epochs:
+        expected = f"more than {first} epochs, which {wanted.method} gives to its first stages"
+        raise SettingError(expected, str(course.epochs), "give it more --epochs")
+    return training
 
 
 def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors: WordVectors | None) -> Network:
@@ -111,6 +121,9 @@ def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors
         return network
     network, _ = start.open()
     was = start.record
+    if wanted.words is not None or wanted.hidden not in {None, network.sizes.hidden}:
+        advice = "the trained model has its own; leave them out"
+        raise SettingError(f"no --words and no --hidden but {network.sizes.hidden} beside --init", "others", advice)
     if was.model != wanted.model or network.sizes.features != width:
         found = f"{was.model} for {network.sizes.features} numbers a region"
         expected = f"a trained {wanted.model} for {width} numbers a region to start from"
@@ -122,6 +135,7 @@ def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors
 def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | None) -> Trained:
     network, debias = training.model, training.debias
     before = () if start is None else (*start.record.pretrained_on, start.record.data)
+    audits = () if start is None else start.record.trained_on_the_metric
     return Trained(
         "zoo",
         wanted.model,
@@ -131,7 +145,7 @@ def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | N
         data.name,
         wanted.init,
         tuple(dict.fromkeys((*network.pretrained_on, *before))),
-        debias.trained_on_the_metric,
+        tuple(dict.fromkeys((*audits, *debias.trained_on_the_metric))),
     )
 
 
@@ -148,9 +162,12 @@ def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: 
     if other:
         found = f"another {', '.join(other)} there"
         raise SettingError(f"the training in {folder.path} to be this one", found, "name another folder, or remove it")
-    state = folder.state()
-    if state is not None:
-        training.go_on(state)
+    if (state := folder.state()) is not None:
+        try:
+            training.go_on(state)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise damaged(folder.path / "last.pt", str(error)) from None
+    folder.start(record, vocabulary)  # it may be trained for longer than was said before
 
 
 def _plain(value: object) -> object:

@@ -7,8 +7,8 @@ that training that stops after an epoch and goes on gives the same as training t
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -53,15 +53,22 @@ class Course:
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
             raise SettingError(f"an optimizer of {', '.join(OPTIMIZERS)}", repr(self.optimizer), "choose one")
+        if self.seed < 0:
+            raise SettingError("a seed of 0 or more", str(self.seed), "choose another seed")
         for name in ("rate", "batch", "epochs"):
             if getattr(self, name) <= 0:
                 raise SettingError(f"{name} above 0", str(getattr(self, name)), f"choose another {name}")
 
     def place(self) -> torch.device:
         """Choose the device: a GPU where there is one."""
-        if self.device != "auto":
-            return torch.device(self.device)
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if self.device == "auto":
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            return torch.zeros((), device=self.device).device
+        except (RuntimeError, AssertionError, NotImplementedError) as error:  # as torch says that it is not there
+            found = str(error).partition("\n")[0]
+            expected = f"a device that torch can use here, not {self.device!r}"
+            raise SettingError(expected, found, "name another, as cpu") from None
 
 
 class Epoch(NamedTuple):
@@ -129,14 +136,15 @@ class Training:
 
     def run(self, on_epoch: OnEpoch = ignore) -> list[Epoch]:
         """Train until the epochs are over or patience is; `on_epoch` hears of each, with everything in place."""
-        take = self._taker(self._bias())
-        while len(self.epochs) < self.course.epochs and not self._is_over():
-            number, began = len(self.epochs), time.perf_counter()
-            loss = self._epoch(number, take)
-            accuracy = {name: self.score(name) for name in self.arrays.watched}
-            best = self._is_best(number, accuracy["val"])
-            self.epochs.append(Epoch(number, loss, accuracy, time.perf_counter() - began, best))
-            on_epoch(self.epochs[-1], self)
+        with advising_on_memory(self.course):
+            take = self._taker(self._bias())
+            while len(self.epochs) < self.course.epochs and not self._is_over():
+                number, began = len(self.epochs), time.perf_counter()
+                loss = self._epoch(number, take)
+                accuracy = {name: self.score(name) for name in self.arrays.watched}
+                best = self._is_best(number, accuracy["val"])
+                self.epochs.append(Epoch(number, loss, accuracy, time.perf_counter() - began, best))
+                on_epoch(self.epochs[-1], self)
         return self.epochs
 
     def score(self, split: str) -> float:
@@ -185,14 +193,11 @@ class Training:
             np.random.default_rng([self.course.seed, number]).permutation(len(self.decks["train"]))
         )
         total, steps = torch.zeros((), device=self.device), 0
-        try:
-            for rows in torch.split(order.to(self.device), self.course.batch):
-                total += take(rows, Kind(self.debias.begin_step(), self._rate))
-                steps += 1
-        except torch.OutOfMemoryError:
-            advice = "lower the batch size or the hidden size"
-            found = f"none left for {self.course.batch} examples at once"
-            raise ModelError(f"memory on {self.device}", found, advice) from None
+        for rows in torch.split(order.to(self.device), self.course.batch):
+            if steps and len(rows) == 1:  # UpDn2 normalises over the batch, which one example cannot be
+                continue
+            total += take(rows, Kind(self.debias.begin_step(), self._rate))
+            steps += 1
         self._check_finite(total, number)
         return float(total) / max(steps, 1)
 
@@ -250,18 +255,34 @@ class Training:
         sound = all(bool(each.isfinite().all()) for each in self.model.parameters())
         if not (bool(total.isfinite()) and sound):
             found = f"a loss of {float(total)} in epoch {number}"
-            advice = "lower the rate; the last good epoch is still there"
-            raise ModelError("a finite loss", found, advice)
+            advice = "lower the rate, or look for numbers that are none among the features and word vectors"
+            kept = "; the last good epoch is still there" if self.epochs else ""
+            raise ModelError("a finite loss", found, advice + kept)
 
     def _check_needs(self) -> None:
         train = self.arrays.splits["train"]
         fields = {"cand": "cand", "hints": "hints", "qmask": "qmask", "qtype": "qtype", "program": "program"}
         if self.debias.bias_from == PRIOR:
             fields["bias"] = "qtype"
+        if self.options and self.debias.bias_from is not None:
+            found, advice = "one that takes a bias, which scores answers", "choose another method or network"
+            raise SettingError("a method without a bias for a network that chooses among options", found, advice)
         for name in (*self.model.needs, *self.debias.needs):
             if name in fields and getattr(train, fields[name]) is None:
                 advice = "choose a model or method that does without"
                 raise DataError(f"data with what {name!r} is made from", "none", advice)
+
+
+@contextmanager
+def advising_on_memory(course: Course) -> Iterator[None]:
+    """Say what to lower where memory runs out, of a GPU or of the machine."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
+        found = f"none left for {course.batch} examples at once"
+        raise ModelError(f"memory on {course.place()}", found, "lower the batch size or the hidden size") from None
 
 
 def last_stage(debias: Debias) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from eyechart.errors import FileFormatError
-from eyechart.files import missing
+from eyechart.files import damaged, missing
 from eyechart.zoo.arrays import Array
 from eyechart.zoo.network import Network
 
@@ -26,11 +26,14 @@ def read_word_vectors(file: Path, words: tuple[str, ...]) -> WordVectors:
         raise missing(file)
     wanted = {word: at for at, word in enumerate(words)}
     found: dict[int, list[str]] = {}
-    with _open(file) as lines:
-        for line in lines:
-            word, _, numbers = line.rstrip().partition(" ")
-            if word in wanted and len(numbers.split()) > 1:
-                found[wanted[word]] = numbers.split()
+    try:
+        with _open(file) as lines:
+            for line in lines:
+                word, _, numbers = line.rstrip().partition(" ")
+                if word in wanted and len(numbers.split()) > 1:
+                    found[wanted[word]] = numbers.split()
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+        raise damaged(file, str(error)) from None
     if len({len(numbers) for numbers in found.values()}) != 1:
         told = "none of the words" if not found else "lines of different lengths"
         raise FileFormatError(f"a word and its numbers a line in {file}", told, "give vectors in the form of GloVe")
@@ -42,6 +45,10 @@ def read_word_vectors(file: Path, words: tuple[str, ...]) -> WordVectors:
 
 def put_in(network: Network, vectors: WordVectors) -> None:
     """Start the words that are known from their vectors; the others keep what was drawn."""
+    if network.embedding.weight.shape[1] != vectors.values.shape[1]:
+        found = f"{vectors.values.shape[1]} numbers a word"
+        expected = f"word vectors of {network.embedding.weight.shape[1]} numbers for this network"
+        raise FileFormatError(expected, found, "leave --words out, or give others")
     with torch.no_grad():
         network.embedding.weight[torch.from_numpy(vectors.places)] = torch.from_numpy(vectors.values)
 

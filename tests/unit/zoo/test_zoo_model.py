@@ -1,6 +1,7 @@
 """A trained network is a model like any other: it sees what a probe shows and nothing else, and audits run on it."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,6 +160,14 @@ def test_its_identity_says_what_it_learned_from(models: Path) -> None:
 
     assert (told["model"], told["method"], told["data"]) == ("updn", "plain", "world-0")
     assert told["pretrained_on"] == told["trained_on_the_metric"] == []
+
+
+def test_its_identity_changes_with_its_weights(models: Path, tmp_path: Path) -> None:
+    shutil.copytree(models / "updn", tmp_path / "m")
+    before = load(f"zoo:{tmp_path / 'm'}").identity  # type: ignore[attr-defined]  # of this kind of model
+    shutil.copy(tmp_path / "m" / "last.pt", tmp_path / "m" / "best.pt")
+
+    assert load(f"zoo:{tmp_path / 'm'}").identity != before  # type: ignore[attr-defined]  # as above
 
 
 def test_a_vocabulary_of_other_weights_is_refused(world: Dataset, models: Path, tmp_path: Path) -> None:

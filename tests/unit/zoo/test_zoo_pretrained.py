@@ -24,6 +24,8 @@ def test_loaded_weights_are_those_that_were_saved(name: str, sizes: Sizes, batch
     other.load(str(tmp_path))
 
     assert torch.equal(saved(batch).h, other(batch).h)
+    assert not saved.pretrained_on  # it started from nothing
+    assert other.pretrained_on
 
 
 def test_weights_of_other_sizes_are_refused(sizes: Sizes, tmp_path: Path) -> None:

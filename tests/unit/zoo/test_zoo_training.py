@@ -212,6 +212,11 @@ def test_memory_that_runs_out_says_what_to_lower(
         training.run()
 
 
+def test_a_network_too_large_for_the_machine_says_what_to_lower(world: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="lower the batch size or the hidden size"):
+        train_into(tmp_path / "m", world, small("updn", hidden=10_000_000), lambda _: None)
+
+
 def test_whole_batches_are_compiled_where_it_is_wanted(
     world: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,6 +306,77 @@ def test_a_folder_goes_on_with_more_epochs_and_refuses_another_training(world: D
         train_into(tmp_path / "m", world.sample(100), small(), heard.append)
 
 
+def test_a_folder_that_goes_on_says_how_long_it_was_trained(world: Dataset, tmp_path: Path) -> None:
+    for epochs in (1, 2):
+        train_into(tmp_path / "m", world, small(epochs=epochs), lambda _: None)
+
+    assert Folder(tmp_path / "m").record.course["epochs"] == 2
+
+
+@pytest.mark.parametrize("content", [{"model": {}}, [1]])
+def test_a_state_of_another_thing_is_refused(content: object, world: Dataset, tmp_path: Path) -> None:
+    train_into(tmp_path / "m", world, small(epochs=1), lambda _: None)
+    torch.save(content, tmp_path / "m" / "last.pt")
+
+    with pytest.raises(FileFormatError, match=r"last\.pt"):
+        train_into(tmp_path / "m", world, small(), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"method": "plain@2,hint"}, "more than 2 epochs"),
+        ({"method": "lmh@1,lmh-l"}, "the same bias"),
+        ({"device": "nowhere"}, "a device that torch can use"),
+        ({"seed": -1}, "a seed of 0 or more"),
+        ({"model": "mlp-qa", "method": "lmh"}, "a method without a bias"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_anything_is_written(
+    changes: dict[str, object], told: str, world: Dataset, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingError, match=told):
+        train_into(tmp_path / "m", world, small(**{"model": "updn", **changes}), lambda _: None)
+
+    assert not (tmp_path / "m").exists()
+
+
+def test_data_without_question_types_can_be_trained_on(world: Dataset, tmp_path: Path) -> None:
+    bare = replace(world, examples=world.examples.drop("question_type"))
+
+    for model, method in (("updn", "lmh"), ("prior", "plain")):
+        train_into(tmp_path / model, bare, small(model, method=method, epochs=1), lambda _: None)
+        assert Folder(tmp_path / model).state("best") is not None
+
+
+def test_a_last_batch_of_one_example_is_left_out(world: Dataset, tmp_path: Path) -> None:
+    examples = divide(world, 0)["train"].examples.height
+
+    train_into(tmp_path / "m", world, small("updn2", batch=examples - 1, epochs=1), lambda _: None)
+
+
+@pytest.mark.parametrize("name", ["mcan", "mac"])
+def test_a_width_that_heads_do_not_divide_can_be_trained(name: str, world: Dataset, tmp_path: Path) -> None:
+    train_into(tmp_path / "m", world.sample(60), small(name, hidden=201, epochs=1), lambda _: None)
+
+
+def test_a_given_rate_holds_where_a_trained_model_is_tuned(world: Dataset, tmp_path: Path) -> None:
+    train_into(tmp_path / "first", world, small("updn", epochs=1), lambda _: None)
+    tuned = small("updn", init=f"zoo:{tmp_path / 'first'}", method="hint+ssl", epochs=1)
+    for name, wanted, rate in (("own", tuned, 2e-5), ("given", replace(tuned, rate=0.01), 0.01)):
+        train_into(tmp_path / name, world, wanted, lambda _: None)
+        state = Folder(tmp_path / name).state()
+        assert state is not None
+        assert state["optimizer"]["param_groups"][0]["lr"] == rate
+
+
+def test_what_a_trained_model_brings_is_not_asked_for_again(world: Dataset, tmp_path: Path) -> None:
+    train_into(tmp_path / "first", world, small(epochs=1), lambda _: None)
+
+    with pytest.raises(SettingError, match="no --hidden but 16"):
+        train_into(tmp_path / "m", world, small(init=f"zoo:{tmp_path / 'first'}", hidden=32), lambda _: None)
+
+
 def test_answers_of_every_epoch_are_kept_where_asked_for(world: Dataset, tmp_path: Path) -> None:
     import polars as pl
 
@@ -330,6 +406,10 @@ def test_methods_that_train_on_an_audit_say_so(world: Dataset, tmp_path: Path) -
 
     assert told.trained_on_the_metric == ("perception",)
 
+    tuned = small("updn", method="visfis", epochs=1, init=f"zoo:{tmp_path / 'm'}")
+    told = train_into(tmp_path / "tuned", world, tuned, lambda _: None)
+    assert told.trained_on_the_metric == ("perception", "grounding")
+
 
 def test_words_start_from_their_vectors_where_a_file_knows_them(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("2 3\nis 1 2 3\nzebra 4 5 6\nthere 7 8 9\n")
@@ -348,6 +428,21 @@ def test_a_file_without_word_vectors_is_refused(world: Dataset, tmp_path: Path) 
 
     with pytest.raises(FileFormatError, match="different lengths"):
         train_into(tmp_path / "m", world, small(words=tmp_path / "glove.txt"), lambda _: None)
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.txt", "é 1 2".encode("latin-1")), ("a.txt.gz", b"is 1 2")])
+def test_a_damaged_file_of_word_vectors_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(FileFormatError, match=r"a\.txt"):
+        read_word_vectors(tmp_path / name, ("is",))
+
+
+def test_vectors_of_another_width_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("is 1 2\n")
+
+    with pytest.raises(FileFormatError, match="of 3 numbers"):
+        put_in(make_network("question-only", Sizes(2, 4, 3, 8, 3)), read_word_vectors(tmp_path / "a.txt", ("", "is")))
 
 
 def test_a_network_takes_the_width_of_the_word_vectors(world: Dataset, tmp_path: Path) -> None:

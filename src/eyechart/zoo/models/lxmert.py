@@ -18,7 +18,7 @@ class LXMERT(Pretrained):
     """Answer from the pooled vector of LxmertModel."""
 
     recipe: ClassVar[Recipe] = Recipe("adam", 5e-5, 32, 4, 768)
-    pretrained_on: ClassVar[tuple[str, ...]] = ("VQA v2 train and most of val, with answers", "GQA", "Visual Genome QA")
+    released_on: ClassVar[tuple[str, ...]] = ("VQA v2 train and most of val, with answers", "GQA", "Visual Genome QA")
     kind: ClassVar[str] = "lxmert"
     feature_option: ClassVar[str] = "visual_feat_dim"
 

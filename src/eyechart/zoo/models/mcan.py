@@ -9,10 +9,10 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.layers import Block, Reader, hide, masked_softmax
+from eyechart.zoo.layers import Block, Reader, count_heads, hide, masked_softmax
 from eyechart.zoo.network import Network, Recipe, Sizes
 
-LAYERS, HEAD_WIDTH, DROPOUT = 6, 64, 0.1
+LAYERS, DROPOUT = 6, 0.1
 
 
 class Attention(nn.Module):
@@ -20,7 +20,7 @@ class Attention(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.heads = max(1, hidden // HEAD_WIDTH)
+        self.heads = count_heads(hidden)
         self.query, self.key_value = nn.Linear(hidden, hidden), nn.Linear(hidden, 2 * hidden)
         self.out, self.norm, self.dropout = nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.Dropout(DROPOUT)
 

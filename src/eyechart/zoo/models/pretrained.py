@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 from torch import nn
 
 from eyechart.errors import MissingExtraError, ModelError
+from eyechart.zoo.layers import count_heads
 from eyechart.zoo.network import Network, Sizes
-
-HEAD_WIDTH = 64
 
 
 class Pretrained(Network):
@@ -17,6 +16,7 @@ class Pretrained(Network):
     """
 
     kind: ClassVar[str]
+    released_on: ClassVar[tuple[str, ...]]  # what weights that can be loaded have seen
     feature_option: ClassVar[str]  # how the body's settings call the size of region features
     body: nn.Module
 
@@ -29,7 +29,7 @@ class Pretrained(Network):
             vocab_size=sizes.words,
             hidden_size=sizes.hidden,
             intermediate_size=4 * sizes.hidden,
-            num_attention_heads=max(1, sizes.hidden // HEAD_WIDTH),
+            num_attention_heads=count_heads(sizes.hidden),
             **{self.feature_option: sizes.features},
         )
         # Fused attention has no second derivative.
@@ -45,6 +45,7 @@ class Pretrained(Network):
             expected = f"weights of {self.kind} with {self.sizes.words} words and {self.sizes.features} features"
             found = f"others in {place}"
             raise ModelError(expected, found, "make the network with the sizes of those weights") from None
+        self.pretrained_on = self.released_on
 
 
 def _transformers() -> Any:  # noqa: ANN401 - a module

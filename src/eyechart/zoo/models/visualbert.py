@@ -14,7 +14,7 @@ class VisualBERT(Pretrained):
     """Answer from the pooled vector of VisualBertModel."""
 
     recipe: ClassVar[Recipe] = Recipe("adam", 2e-5, 32, 10, 768)
-    pretrained_on: ClassVar[tuple[str, ...]] = ("COCO captions",)
+    released_on: ClassVar[tuple[str, ...]] = ("COCO captions",)
     kind: ClassVar[str] = "visual_bert"
     feature_option: ClassVar[str] = "visual_embedding_dim"
 
