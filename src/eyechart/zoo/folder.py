@@ -39,6 +39,7 @@ class Trained:
     init: str | None
     pretrained_on: tuple[str, ...]
     trained_on_the_metric: tuple[str, ...]
+    words: str | None = None  # the file of word vectors that it started from
 
     @property
     def code(self) -> list[str]:

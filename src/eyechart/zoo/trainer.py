@@ -146,6 +146,7 @@ def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | N
         wanted.init,
         tuple(dict.fromkeys((*network.pretrained_on, *before))),
         tuple(dict.fromkeys((*audits, *debias.trained_on_the_metric))),
+        None if wanted.words is None else wanted.words.name,
     )
 
 

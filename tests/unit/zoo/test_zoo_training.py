@@ -451,3 +451,5 @@ def test_a_network_takes_the_width_of_the_word_vectors(world: Dataset, tmp_path:
     told = train_into(tmp_path / "m", world, small(words=tmp_path / "glove.txt", epochs=1), lambda _: None)
 
     assert told.sizes["embedding"] == 2
+    with pytest.raises(SettingError, match="another sizes, words"):
+        train_into(tmp_path / "m", world, small(), lambda _: None)
