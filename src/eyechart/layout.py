@@ -28,6 +28,12 @@ class Manifest:
     seed: int
     limit: int | None
     inputs: dict[str, str]  # file -> SHA-256
+    later: tuple[str, ...] = ()  # commands that went on with it
+
+    @property
+    def commands(self) -> list[str]:
+        """List the commands that make the run again."""
+        return [command for command in (self.command, *self.later) if command]
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
 """The run: study, probe, predict and judge over one folder, so that work can stop and go on anywhere."""
 
 import logging
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Self
+from urllib.parse import unquote
 
 import polars as pl
 
 from eyechart.audits import lacking, make_audit
-from eyechart.audits.parsing import with_parsing
+from eyechart.audits.parsing import tell_unknown_options, with_parsing
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError
@@ -44,12 +46,19 @@ class Run:
             if not same:
                 advice = "name another folder for this run, or remove that one"
                 raise FileFormatError(f"the run in {self.at.folder} to be on {data.name!r}", "other data there", advice)
+            self._remember(command)
             return self
         with replacing_folder(self.at.folder) as draft:
             data.save(draft / "data")
             inputs = fingerprint(draft / "data")
             write_record(Manifest("run", command, seed, limit, inputs), draft / "manifest.json")
         return self
+
+    def _remember(self, command: str) -> None:
+        """Add a command to those that make the run again."""
+        told = self.at.manifest
+        if command and command not in told.commands:
+            write_record(replace(told, later=(*told.later, command)), self.at.folder / "manifest.json")
 
     def study(self, audits: Iterable[Audit], left_out: Mapping[str, str] | None = None) -> dict[str, Result]:
         """Let audits look at the data alone; a study made before with the same settings is kept.
@@ -65,6 +74,9 @@ class Run:
                 else:
                     unmade[audit.name] = why
                 advance(1)
+        if chosen and not made:
+            advice = "add what they need; `eyechart ls audits --for DATA` lists it"
+            raise DataError("data that an audit can study", "; ".join(unmade.values()), advice)
         if unmade:
             write_record(LeftOut("left out", self.at.left_out() | unmade), self.at.left_out_file)
         return {name: Result.load(self.at.study_folder(name)) for name in made}
@@ -115,7 +127,10 @@ class Run:
             batches = [pl.DataFrame({"audit": [name]}) for name in names]
             for _ in self.engine.map(Judging(self.at.folder.resolve(), self.at.web, model), batches):
                 pass
-        return {name: Result.load(self.at.result_folder(model, name)) for name in names}
+        found = {name: Result.load(self.at.result_folder(model, name)) for name in names}
+        if any(result.settings.get("score") in {"auto", "choice"} for result in found.values()):
+            tell_unknown_options(self.at.data, predictions)
+        return found
 
     def judge_by(self, name: str, predictions: Predictions) -> None:
         """Measure a model by one study of the run, and write what is found into the folder."""
@@ -158,7 +173,17 @@ class Run:
         if plan.is_file() and self._planned(plan) == audit:
             return
         audit.study(data, self.engine).save(self.at.study_folder(audit.name))
+        self._forget_results(audit.name)
         write_record(Plan(reference_to(type(audit)), asdict(audit)), plan)  # type: ignore[call-overload]  # a dataclass
+
+    def _forget_results(self, audit: str) -> None:
+        """Remove what models were found to be by a study that is another one now."""
+        old = [folder for folder in (self.at.folder / "results").glob(f"*/{audit}") if folder.is_dir()]
+        for folder in old:
+            shutil.rmtree(folder)
+        if old:
+            told = "results by audit %r of %s are removed: its settings changed; `eyechart judge` makes them anew"
+            _log.warning(told, audit, ", ".join(unquote(folder.parent.name) for folder in old))
 
     def _data_for(self, audit: Audit) -> Dataset:
         """Add the columns of other studies that the settings of an audit name."""

@@ -187,6 +187,13 @@ def _compare_option(table: pl.DataFrame, option: pl.Expr) -> pl.Series:
     return clean.select(pl.when(has_target).then(right.cast(pl.Float64))).to_series()
 
 
+def names_option(table: pl.DataFrame) -> pl.Series:
+    """Tell which answers name one of the options of their example, by its text or letter."""
+    given = clean_answer(pl.col("given"))
+    clean = table.select(given, pl.col("choices").list.eval(clean_answer(pl.element())))
+    return clean.select(_text_or_letter().is_not_null()).to_series()
+
+
 def _text() -> pl.Expr:
     return pl.when(pl.col("choices").list.contains(pl.col("given"))).then(pl.col("given"))
 

@@ -150,6 +150,55 @@ def test_failed_answers_are_counted_and_their_worst_case_is_shown(run: Run) -> N
     assert result.measure("accuracy, lost as wrong", "plain").value == 0.25
 
 
+def test_a_study_with_other_settings_forgets_what_models_were_found_to_be(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("one", "two"):
+        run.audit(Function(name, lambda rows: ["red"] * len(rows)))
+    run.study([make_audit("accuracy", {"score": "exact-normalized"})])
+
+    assert run.at.results() == {"one": {}, "two": {}}
+    assert "results by audit 'accuracy' of one, two are removed" in caplog.text
+
+
+def test_every_command_that_went_on_with_a_run_is_kept(tiny: Dataset, tmp_path: Path) -> None:
+    run = Run(Layout(tmp_path / "run"))
+    for command in ("eyechart audit -m one", "eyechart audit -m two", "eyechart audit -m one"):
+        run.start(tiny, command)
+
+    assert run.at.manifest.commands == ["eyechart audit -m one", "eyechart audit -m two"]
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_data_in_which_no_example_has_an_answer_are_refused(tiny: Dataset, tmp_path: Path, *, skip: bool) -> None:
+    bare = replace(tiny, examples=tiny.examples.with_columns(answer=pl.lit(None, pl.String)))
+    run = Run(Layout(tmp_path / "run"), asking=Asking(skip=skip)).start(bare)
+
+    with pytest.raises(DataError, match="no answer in"):
+        run.study([make_audit("accuracy")])
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (["B", "cat", "(a)", "Dog."], "1 of 4 answers of said name none of the options, as 'Dog.'"),
+        (["dog", "cat", "B", "a."], ""),
+    ],
+)
+def test_answers_that_name_no_option_are_told_of(
+    answers: list[str], told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{"id": str(at), "question": "what?", "answer": "cat", "choices": ["dog", "cat"]} for at in range(4)]
+    (tmp_path / "data.json").write_text(json.dumps(rows))
+    (tmp_path / "said.json").write_text(json.dumps(dict(zip("0123", answers, strict=True))))
+    run = Run(Layout(tmp_path / "run")).start(read(tmp_path / "data.json"))
+    run.study([make_audit("accuracy")])
+    run.audit(load(f"predictions:{tmp_path / 'said.json'}"))
+
+    assert told in caplog.text
+    assert bool(told) == ("name none of the options" in caplog.text)
+
+
 def test_a_study_that_is_no_longer_asked_for_leaves_no_probes_behind(run: Run) -> None:
     run.probe()
     run.at.probes("plain").write_parquet(run.at.probe_file("image#0"))
@@ -168,21 +217,21 @@ def test_conditions_that_mean_two_things_are_refused(tiny: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "damage"),
+    ("file", "damage", "told"),
     [
-        ("manifest.json", lambda text: text[:-10]),
-        ("manifest.json", lambda text: json.dumps(json.loads(text) | {"format": 99})),
-        ("studies/accuracy/settings.json", lambda text: "{}"),
-        ("studies/accuracy.json", lambda text: text.replace("settings", "sttings")),
-        ("data/manifest.json", lambda text: text.replace("dataset", "run")),
+        ("manifest.json", lambda text: text[:-10], "manifest"),
+        ("manifest.json", lambda text: json.dumps(json.loads(text) | {"format": 99}), "manifest"),
+        ("studies/accuracy/settings.json", lambda text: "{}", "settings"),
+        ("studies/accuracy.json", lambda text: text.replace("settings", "sttings"), "accuracy"),
+        ("data/manifest.json", lambda text: text.replace("dataset", "run"), "a dataset at .*data; found a run"),
     ],
 )
-def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage) -> None:  # noqa: ANN001
+def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage, told: str) -> None:  # noqa: ANN001
     path = run.at.folder / file
     path.write_text(damage(path.read_text()))
     fresh = Run(Layout(run.at.folder))
 
-    with pytest.raises(FileFormatError, match=path.name.partition(".")[0]):
+    with pytest.raises(FileFormatError, match=told):
         assert fresh.at.manifest
         fresh.probe()
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
+import polars as pl
+
 from eyechart.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.probes import OWN
@@ -13,6 +15,7 @@ from eyechart.registry import Registry, Shape
 from eyechart.settings import fit_settings
 
 _PARTS = ("name", "needs", "study", "probe", "judge")
+_FIRST = 1000  # rows
 
 
 def _is_audit(found: object) -> bool:
@@ -51,8 +54,14 @@ def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:
 
 
 def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:
-    """Name the columns an audit needs and the data do not have."""
-    return tuple(name for name in audit.needs if name not in data.columns)
+    """Name the columns an audit needs and the data do not have, or have without any value."""
+    return tuple(name for name in audit.needs if name not in data.columns or _is_empty(data, name))
+
+
+def _is_empty(data: Dataset, column: str) -> bool:
+    """Tell whether a column has no value; the first rows mostly say that it has."""
+    values = data.scan(column).select(pl.col(column).is_null())
+    return all(part.collect().to_series().all() for part in (values.head(_FIRST), values))
 
 
 def runnable(data: Dataset) -> list[str]:

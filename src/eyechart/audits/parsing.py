@@ -4,6 +4,7 @@ Answers that were not understood or not obtained are left out of every measure. 
 how many they are, and the accuracy with them left out, taken as wrong, and taken as right by chance (one option of k).
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,9 +13,13 @@ import polars as pl
 from eyechart.audits.measuring import score_rows
 from eyechart.dataset import Dataset
 from eyechart.predictions import Predictions
+from eyechart.probes import OWN
 from eyechart.result import Result, View
-from eyechart.scoring import chosen_score
+from eyechart.scoring import chosen_score, names_option
 
+_log = logging.getLogger("eyechart.run")
+
+FEW = 0.05
 LOST = ("unparsed", "failed", "missing")
 TAKEN = {"left_out": pl.Float64, "as_wrong": pl.Float64, "as_chance": pl.Float64}  # accuracies
 
@@ -40,6 +45,18 @@ def with_parsing(result: Result, data: Dataset, predictions: Predictions, probes
     table = rates.join(accuracies, on="condition", how="left", validate="1:1", maintain_order="left")
     views = (*result.views, VIEW) if taken else result.views
     return replace(result, tables={**result.tables, "parsing": table}, views=views)
+
+
+def tell_unknown_options(data: Dataset, predictions: Predictions) -> None:
+    """Warn where many answers name none of the options, which scores 0 and may be a matter of form alone."""
+    if chosen_score("auto", data.examples) != "choice":
+        return
+    rows = predictions.beside(data.examples.select("id", "choices").drop_nulls(), OWN).table
+    strange = rows.filter(~names_option(rows))
+    if strange.height > FEW * rows.height:
+        told = "%d of %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds options in "
+        told += "what was said, --score choice-index takes numbers"
+        _log.warning(told, strange.height, rows.height, predictions.model, strange["given"][0])
 
 
 def _rates(counts: pl.DataFrame) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Anything that answers probes, named by a model string: a kind, a colon, and what that kind needs to know."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -39,7 +40,12 @@ def load_all(specs: Sequence[str], settings: Mapping[str, object], *, fresh: boo
         spec: [f",{name}={value}" for name, value in given.items() if name in TAKES.get(kind, ())]
         for spec, kind in kinds.items()
     }
-    return [load(spec + "".join(chosen[spec])) for spec in specs]
+    models = [load(spec + "".join(chosen[spec])) for spec in specs]
+    for name, n in Counter(model.name for model in models).items():
+        if n > 1:  # one would take the place of the other
+            advice = "give a file another with `,name=...`, or rename the folder or function"
+            raise SettingError("models with names of their own", f"{n} called {name!r}", advice)
+    return models
 
 
 def load(spec: str) -> Model:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +16,12 @@ from eyechart.models.prompts import choose_template
 from eyechart.probes import OWN
 from eyechart.readers.logs.table import COLUMNS
 from eyechart.readers.predictions import PredictionFile, read_predictions
+from eyechart.registry import unknown_name
 from eyechart.settings import fit_settings
 
 # of a log, beside its path and columns
-_SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool, "extract": bool}
+_SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool, "extract": bool, "name": str}
+_ENDINGS = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".eval", ".gz", ".zip"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class PredictionFiles:
         condition = str(probes["condition"][0])
         extra = answers.join(probes, on="id", how="anti")["id"].n_unique()
         missing = probes.join(answers, on="id", how="anti").height
+        if answers.height and missing == probes.height:
+            told = f"none: {answers['id'][0]!r} and the like, where {probes['id'][0]!r} was asked"
+            advice = "name the column that holds the ids of the data, as predictions:FILE,id=COLUMN"
+            raise ModelError(f"answers of {self.name} to what was asked under {condition!r}", told, advice)
         found = pl.DataFrame(
             {
                 "condition": [condition] * 2,
@@ -91,17 +98,28 @@ def open_predictions(spec: str) -> PredictionFiles:
     """Open `answers.json`, or `plain=all.json,evidence=part.json`.
 
     `it.csv,id=qid,answer=said` names the columns, `log.eval,format=inspect,scorer=match,unfinished=yes` the settings;
-    `logs,extract=yes` finds the answers in what was said by the rules for models that are asked here.
+    `logs,extract=yes` finds the answers in what was said by the rules for models that are asked here. The model is
+    called as the file, or `it.csv,name=llava-1.5`.
     """
     parts = _divide(spec)
-    for path in parts.paths.values():
+    for condition, path in parts.paths.items():
         if not path.exists():
+            known = (*COLUMNS, *_SETTINGS)
+            if get_close_matches(condition, known, n=1, cutoff=0.75):
+                raise unknown_name("column or setting of predictions", condition, known)
             raise ModelError(f"a predictions file at {path}", "none", "check the path after 'predictions:'")
     if not parts.paths:
         raise ModelError("a predictions file", f"none in {spec!r}", "name the file before its columns and settings")
     settings: dict[str, Any] = fit_settings("predictions", _SETTINGS, parts.settings)
-    name = next(iter(parts.paths.values())).name.partition(".")[0]
+    name = _name_of(next(iter(parts.paths.values())))
     return replace(PredictionFiles(name, parts.paths, parts.columns), **settings)
+
+
+def _name_of(path: Path) -> str:
+    """Name a model as its file, without endings of formats; dots of versions are no endings."""
+    while path.suffix.lower() in _ENDINGS:
+        path = path.with_suffix("")
+    return path.resolve().name
 
 
 def _of_ids(answers: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:

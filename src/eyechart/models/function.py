@@ -1,7 +1,9 @@
 """Models written in Python: any function over a batch, or any object with `name` and `answer`."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
@@ -26,6 +28,12 @@ class Function:
 
     name: str
     function: Answerer
+    reference: str = ""  # where it is found
+
+    @property
+    def identity(self) -> str:
+        """Say which function it is: many are called `answer`."""
+        return json.dumps({"kind": "python", "reference": self.reference})
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Ask the function once for the whole batch."""
@@ -47,7 +55,9 @@ def open_function(reference: str) -> Model:
     if not callable(found):
         advice = "name a function, or an object with `name` and `answer`"
         raise ModelError(f"something that answers at {reference!r}", type(found).__name__, advice)
-    return Function(reference.rpartition(":")[2], cast("Answerer", found))
+    place, _, name = reference.rpartition(":")
+    whole = str(Path(place).resolve()) if place.endswith(".py") else place
+    return Function(name, cast("Answerer", found), f"{whole}:{name}")
 
 
 def _paths(probes: pl.DataFrame, images: Images) -> pl.Series:

@@ -200,7 +200,7 @@ def _overview(title: str, unit: str, found: list[tuple[str, MeasureRow]]) -> Dra
 
 def _origin(layout: Layout) -> Origin:
     told = layout.manifest
-    return Origin(told.command, told.seed, told.limit, dict(sorted(told.inputs.items())))
+    return Origin("\n".join(told.commands), told.seed, told.limit, dict(sorted(told.inputs.items())))
 
 
 def find_facts(layout: Layout) -> Facts:

@@ -107,7 +107,7 @@ class Facts:
 class Origin:
     """How a run came about, so that it can be made again."""
 
-    command: str
+    command: str  # several on a line each
     seed: int
     limit: int | None
     inputs: dict[str, str]

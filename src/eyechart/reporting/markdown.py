@@ -18,7 +18,7 @@ def summarise(page: Page) -> str:
         said = "; ".join(f"{audit} ({why})" for audit, why in page.left_out.items())
         lines += [f"Left out: {said}.", ""]
     if page.origin and page.origin.command:
-        lines += ["```console", f"$ {page.origin.command}", "```", ""]
+        lines += ["```console", *(f"$ {one}" for one in page.origin.command.splitlines()), "```", ""]
     return "\n".join(lines)
 
 

@@ -133,7 +133,7 @@ def _why_not(results: dict[str, Result], base: str | None) -> str | None:
 def _enter(judged: Judged) -> Entrant:
     told = judged.run.manifest
     learned = read_learned(judged.run, judged.model)
-    return Entrant(judged.name, judged.model, str(judged.run.folder), told.command, told.seed, learned)
+    return Entrant(judged.name, judged.model, str(judged.run.folder), "\n".join(told.commands), told.seed, learned)
 
 
 def _contest(results: dict[str, Result], run: Layout, base: str | None, learned: dict[str, Learned | None]) -> Contest:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import FileFormatError, ModelError, SettingError, UnknownNameError
-from eyechart.models import load
+from eyechart.models import load, load_all
 from eyechart.models.asking import Answering, ask
 from eyechart.models.file import PredictionFiles
 from eyechart.models.function import Function
@@ -112,8 +112,58 @@ def test_a_file_answers_by_id_whatever_its_order(tiny: Dataset, asked: pl.DataFr
     model = load(f"predictions:{tmp_path / 'gpt.v2.json'}")
     found = model.answer(fill(asked, tiny), tiny.images)
 
-    assert model.name == "gpt"
+    assert model.name == "gpt.v2"
     assert dict(found.select("id", "answer").rows()) == answers
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("llava-1.5.json", "llava-1.5"),
+        ("a.b.jsonl.gz", "a.b"),
+        ("it.CSV,id=x", "it"),
+        ("it.csv,name=me", "me"),
+    ],
+)
+def test_a_model_is_called_as_its_file_or_as_is_said(file: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / file.partition(",")[0]).write_text("{}")
+
+    assert load(f"predictions:{tmp_path / file}").name == name
+
+
+def test_a_misspelt_column_is_not_taken_for_a_condition(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,answer\n")
+
+    with pytest.raises(UnknownNameError, match="did you mean 'answer'"):
+        load(f"predictions:{tmp_path / 'a.csv'},anwser=prediction")
+
+
+def test_models_of_one_name_are_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "results.json").write_text("{}")
+    specs = [f"predictions:{tmp_path / folder / 'results.json'}" for folder in ("a", "b")]
+
+    with pytest.raises(SettingError, match="2 called 'results'"):
+        load_all(specs, {})
+    assert [model.name for model in load_all([specs[0], f"{specs[1]},name=b"], {})] == ["results", "b"]
+
+
+def test_functions_of_one_name_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text("def answer(rows):\n    return [None for _ in rows]\n")
+    one, other = (load(f"python:{tmp_path / name}.py:answer") for name in ("a", "b"))
+
+    assert one.name == other.name
+    assert one.identity != other.identity  # type: ignore[attr-defined]  # of this kind of model
+
+
+def test_a_file_none_of_whose_ids_was_asked_shows_one_of_each(asked: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"100.0": "red"}')
+    model = load(f"predictions:{tmp_path / 'a.json'}")
+
+    with pytest.raises(ModelError, match=r"none: '100\.0' and the like, where '0\d' was asked.*id=COLUMN"):
+        model.stock(asked)  # type: ignore[attr-defined]  # of this kind of model
 
 
 @settings(deadline=None, max_examples=60)
