@@ -12,6 +12,7 @@ from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answer
 from eyechart.errors import DataError, SettingError, UnknownNameError
 from eyechart.models.function import Function
 from eyechart.verbs import audit, study
+from eyechart.world import Settings, make_world
 
 
 def test_the_most_frequent_answer_of_each_type_is_learned() -> None:
@@ -49,6 +50,20 @@ def test_the_gain_is_paired_with_the_floor(tiny: Dataset) -> None:
     assert result.measure("accuracy", "plain").value == 1.0
     assert result.measure("gain", "plain").value == 0.75
     assert result.rows.columns == ["id", "cluster", "floor", "accuracy"]
+
+
+@pytest.mark.parametrize(("lost", "state"), [(0.02, "clear"), (0.75, "undecided")])
+def test_a_model_that_lost_what_it_might_have_failed_is_not_cleared(lost: float, state: str) -> None:
+    world = make_world(Settings(images=300)).data
+    truth = dict(world.examples.select("id", "answer").rows())
+    said = Function(
+        "some", lambda rows: [None if at < lost * len(rows) else truth[row["id"]] for at, row in enumerate(rows)]
+    )
+    result = audit(world, said, ["accuracy"])["accuracy"]
+
+    assert result.measure("gain", "plain").low > 0
+    assert (result.measure("gain, lost as wrong", "plain").low > 0) == (state == "clear")
+    assert result.verdict.state == state
 
 
 def test_a_run_can_be_kept(tiny: Dataset, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from eyechart.scoring import chosen_score, score
 from eyechart.statistics import mean, paired_difference, shares
 from eyechart.tables import COUNTS, empty
 
+_LOST = ", lost as wrong"
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -104,6 +106,10 @@ class Accuracy:
             return Verdict("none", "accuracy", sentence)
         gain = found["gain"]
         said = f"{speak(asdict(gain))} points over the most frequent answers"
+        worst = found.get(f"gain{_LOST}", gain)
+        if gain.low > 0 >= worst.low:
+            doubt = f"but with the answers that were lost taken as wrong {speak(asdict(worst))}"
+            return Verdict("undecided", "gain", f"Too many answers were lost to tell: {said}, {doubt}.")
         if gain.low > 0:
             return Verdict("clear", "gain", f"It beats the floor: {said}.")
         if gain.high < self.margin:
@@ -161,10 +167,14 @@ def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measu
         yield measured("gain", gain, of=None, condition=OWN, score=how)
     if lost.height:
         # Answers that were left out could hide mistakes: what if they had all been wrong?
-        wrong = lost.select("cluster", pl.lit(0.0).alias("accuracy"))
-        worst = pl.concat([rows.select("cluster", "accuracy"), wrong])
+        wrong = lost.select("cluster", pl.lit(0.0).alias("accuracy"), "floor")
+        worst = pl.concat([rows.select("cluster", "accuracy", "floor"), wrong])
         found = mean(worst["accuracy"], worst["cluster"])
-        yield measured("accuracy, lost as wrong", found, of=None, condition=OWN, score=how)
+        yield measured(f"accuracy{_LOST}", found, of=None, condition=OWN, score=how)
+        if both.height:
+            both = worst.drop_nulls("floor")
+            gain = paired_difference(both["accuracy"], both["floor"], both["cluster"])
+            yield measured(f"gain{_LOST}", gain, of=None, condition=OWN, score=how)
 
 
 def _count_references(judged: Dataset) -> pl.DataFrame:
