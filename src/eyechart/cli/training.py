@@ -116,12 +116,15 @@ def _print(out: Path, record: "Trained", epochs: "list[Epoch]", *, as_json: bool
     if as_json:
         show.print_json({**told, "epochs": [each._asdict() for each in epochs]})
         return
+    if not epochs:
+        typer.echo("nothing is left to train: its epochs are over, or patience was")
     names = list(epochs[-1].accuracy) if epochs else []
     rows = [
         (each.number, f"{each.loss:.3f}", *(f"{100 * each.accuracy[name]:.1f}" for name in names), "*" * each.best)
         for each in epochs
     ]
-    show.print_table(f"{record.model}, {record.method}", ("epoch", "loss", *names, "best so far"), rows)
+    if rows:
+        show.print_table(f"{record.model}, {record.method}", ("epoch", "loss", *names, "best so far"), rows)
     if record.pretrained_on:
         typer.echo(f"pretrained on: {', '.join(record.pretrained_on)}")
     if record.trained_on_the_metric:

@@ -153,6 +153,8 @@ def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | N
 def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: Training) -> None:
     """Go on with what is in the folder if it is the same training, else refuse to write over it."""
     if not (folder.path / "zoo.json").is_file():
+        if folder.path.is_dir() and any(not file.name.startswith(".") for file in folder.path.iterdir()):
+            raise SettingError(f"{folder.path} to be free, or a training", "other files there", "name another folder")
         folder.start(record, vocabulary)
         return
     ours, theirs = describe(record), describe(folder.record)

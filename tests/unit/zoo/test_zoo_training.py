@@ -313,6 +313,13 @@ def test_a_folder_that_goes_on_says_how_long_it_was_trained(world: Dataset, tmp_
     assert Folder(tmp_path / "m").record.course["epochs"] == 2
 
 
+def test_a_model_is_not_written_among_other_files(world: Dataset, tmp_path: Path) -> None:
+    world.save(tmp_path / "data")
+
+    with pytest.raises(SettingError, match="other files there"):
+        train_into(tmp_path / "data", world, small(), lambda _: None)
+
+
 @pytest.mark.parametrize("content", [{"model": {}}, [1]])
 def test_a_state_of_another_thing_is_refused(content: object, world: Dataset, tmp_path: Path) -> None:
     train_into(tmp_path / "m", world, small(epochs=1), lambda _: None)
