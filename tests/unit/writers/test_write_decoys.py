@@ -14,6 +14,7 @@ from eyechart.layout import Layout
 from eyechart.readers import read
 from eyechart.run import Run
 from eyechart.writers import EXPORTS
+from eyechart.writers.decoys.card import say_left_out
 from eyechart.writers.decoys.inspect_ai import write_inspect
 from eyechart.writers.decoys.repaired import Repaired, file_stem, letters, repair
 
@@ -112,6 +113,18 @@ def test_inspect_shows_the_picture_where_its_file_is_known(repaired: Repaired, t
     [message] = json.loads((tmp_path / name).read_text(encoding="utf-8"))["input"]
     assert [part["type"] for part in message["content"]] == ["image", "text"]
     assert message["content"][0]["image"] == "a.png"
+
+
+def test_the_card_says_which_examples_are_left_out() -> None:
+    rows = [
+        (None, "left out", "no answer", 3),
+        ("qou", "left out", "no wrong option", 1200),
+        ("iou", "left out", "x", 1),
+    ]
+    counts = pl.DataFrame(rows, ["condition", "status", "reason", "n"], orient="row")
+
+    assert say_left_out(counts, "qou") == " Left out: 3 (no answer), 1,200 (no wrong option)."
+    assert say_left_out(counts.clear(), "qou") == ""
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -19,7 +19,7 @@ def write_card(study: Result, options: str, examples: pl.DataFrame) -> str:
 
 Options `{options}` drawn by eyechart {our_version()}, audit `decoys` (Chao, Hu and Sha 2018). Ids, questions and
 answers are those of the data; the wrong options are answers to other questions of the same data.
-{examples.height:,} examples: {offered}.
+{examples.height:,} examples: {offered}.{say_left_out(study.tables["counts"], options)}
 
 ## What solves the options, before and after
 
@@ -42,6 +42,14 @@ image; Q: the question. `prior rule` is Eq. 2 of the paper; `control` learned fr
 
 Decoys are drawn and checked by rules, not by people: some will be right for the image too. Look at a sample before use.
 """
+
+
+def say_left_out(counts: pl.DataFrame, options: str) -> str:
+    """Say how many examples have no such options, and why."""
+    of_all_or_these = pl.col("condition").is_null() | (pl.col("condition") == options)
+    lost = counts.filter((pl.col("status") == "left out") & (pl.col("n") > 0) & of_all_or_these)
+    told = ", ".join(f"{n:,} ({reason})" for reason, n in lost.select("reason", "n").iter_rows())
+    return f" Left out: {told}." if told else ""
 
 
 def _before_and_after(solvers: pl.DataFrame, options: str) -> str:
