@@ -123,7 +123,7 @@ def test_the_card_says_which_examples_are_left_out() -> None:
     ]
     counts = pl.DataFrame(rows, ["condition", "status", "reason", "n"], orient="row")
 
-    assert say_left_out(counts, "qou") == " Left out: 3 (no answer), 1,200 (no wrong option)."
+    assert say_left_out(counts, "qou") == " Left out: 3 (no answer), 1,200 (no decoy)."
     assert say_left_out(counts.clear(), "qou") == ""
 
 
