@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.readers.records import LINES, SEPARATORS, read_blocks, reading, union
+from eyechart.readers.records import LINES, Records, read_blocks, reading, require_rows, union
+from eyechart.readers.separated import SEPARATORS, find_form
 from eyechart.readers.source import Source
 
 LARGE = 512_000_000  # bytes of files from which on they are read in batches
@@ -46,10 +47,10 @@ class Batches:
 
 def are_large(sources: Sequence[Source]) -> bool:
     """Say whether files are too large to be read at once, and of formats that need not be."""
-    packed = any(source.path is None or source.name.lower().endswith(".gz") for source in sources)
-    if packed or not all(source.suffix in (".parquet", *SEPARATORS, *LINES) for source in sources):
+    if not all(source.path and source.suffix in (".parquet", *SEPARATORS, *LINES) for source in sources):
         return False
-    return sum(source.path.stat().st_size for source in sources if source.path) >= LARGE
+    large = sum(source.path.stat().st_size for source in sources if source.path) >= LARGE
+    return large and all(source.is_streamable() for source in sources)
 
 
 def in_batches(sources: Sequence[Source], spool: Path) -> Batches:
@@ -62,6 +63,8 @@ def in_batches(sources: Sequence[Source], spool: Path) -> Batches:
             parts, strays = [*parts, *more], strays + n
         else:
             parts.append(Part(source, _scan(source)))
+    if not parts:
+        require_rows(Records(pl.DataFrame(), strays), sources[0].name)
     schemas = []
     for part in parts:
         with reading(part.source):
@@ -73,7 +76,8 @@ def _scan(source: Source) -> pl.LazyFrame:
     path = source.path or Path(source.name)
     if source.suffix == ".parquet":
         return pl.scan_parquet(path, glob=False)
-    return pl.scan_csv(path, separator=SEPARATORS[source.suffix], infer_schema=False, glob=False)
+    form = find_form(source.head(), source.suffix)
+    return pl.scan_csv(path, separator=form.separator, eol_char=form.line_end, infer_schema=False, glob=False)
 
 
 def _spooled(source: Source, folder: Path) -> tuple[list[Part], int]:

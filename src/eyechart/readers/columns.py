@@ -57,11 +57,11 @@ def as_texts(column: pl.Series, place: str) -> pl.Series:
 
 
 def majority(answers: pl.Series) -> pl.Series:
-    """Name the most frequent text of each list, the earliest of those that tie."""
+    """Name the most frequent text of each list, the earliest of those that tie; blank ones do not count."""
     rows = pl.DataFrame({"row": pl.int_range(len(answers), eager=True), "answer": answers})
     votes = (
         rows.explode("answer", empty_as_null=False, keep_nulls=False)
-        .drop_nulls()
+        .filter(pl.col("answer").str.contains(r"\S"))
         .with_row_index("at")
         .group_by("row", "answer")
         .agg(pl.len().alias("n"), pl.col("at").min())

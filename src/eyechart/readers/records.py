@@ -4,6 +4,7 @@ Where the values of a JSON column share no type, it becomes a column of text tha
 """
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -13,10 +14,10 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from eyechart.errors import FileFormatError
-from eyechart.readers.source import Source, decode_json
+from eyechart.readers.separated import SEPARATORS, find_form
+from eyechart.readers.source import HEAD, Source, decode_json
 
 LINES = (".jsonl", ".ndjson")
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 class Records(NamedTuple):
@@ -33,7 +34,7 @@ def read_records(source: Source) -> Records:
             return stack(list(read_blocks(source)), [source])
         data = source.read()
         if not data.strip():
-            raise _no_rows(source)
+            raise no_rows(source.name)
         return TABLE_FORMATS[source.suffix](source, data)
 
 
@@ -44,7 +45,25 @@ def reading(source: Source) -> Iterator[None]:
         yield
     except (PolarsError, PanicException, OSError) as error:  # a flipped bit can make the Parquet reader panic
         found = f"something else ({_first_line(error)})"
-        raise FileFormatError(f"a {source.suffix} file in {source.name}", found, "make or download it anew") from None
+        foreign = source.suffix in SEPARATORS and "utf-8" in found
+        advice = "save it as UTF-8" if foreign else "make or download it anew"
+        raise FileFormatError(f"a {source.suffix} file in {source.name}", found, advice) from None
+
+
+def no_rows(place: str, found: str = "an empty file") -> FileFormatError:
+    """Say that there is nothing to read."""
+    return FileFormatError(f"rows in {place}", found, "make or download it anew")
+
+
+def require_rows(records: Records, place: str) -> Records:
+    """Hand records on, or say that there are none."""
+    if records.table.height:
+        return records
+    if records.strays:
+        advice = 'write each as an object, such as {"question": "What is it?", "answer": "a bus"}'
+        raise FileFormatError(f"records in {place}", f"only entries that are no records ({records.strays})", advice)
+    names = ", ".join(records.table.columns)
+    raise no_rows(place, f"none at all under the columns {names}" if names else "none at all")
 
 
 def stack(parts: list[Records], sources: list[Source]) -> Records:
@@ -82,7 +101,8 @@ def read_entries(source: Source) -> list[object]:
     data = source.read()
     if source.suffix == ".json" and not holds_lines(data):
         return entries_of(source, decode_json(source, data))
-    return _decode_lines(source, data)
+    listed = _decode_list(data)
+    return _decode_lines(source, data) if listed is None else listed
 
 
 def entries_of(source: Source, content: object) -> list[object]:
@@ -141,20 +161,34 @@ def holds_lines(data: bytes) -> bool:
         return False
 
 
-def _no_rows(source: Source) -> FileFormatError:
-    return FileFormatError(f"rows in {source.name}", "an empty file", "make or download it anew")
+def begins_list(data: bytes) -> bool:
+    """Say whether a file under the name of JSON lines begins as one JSON list would."""
+    return re.match(rb"\s*\[", data) is not None
+
+
+def _decode_list(data: bytes) -> list[object] | None:
+    """Decode a file that is one JSON list; lines that are lists each are none."""
+    try:
+        content = orjson.loads(data) if begins_list(data) else None
+    except orjson.JSONDecodeError:
+        return None
+    return content if isinstance(content, list) else None
 
 
 def read_blocks(source: Source) -> Iterator[Records]:
-    """Read JSON lines block by block, so that the text is never whole in memory."""
+    """Read JSON lines block by block, so that the text is never whole in memory; one JSON list is read at once."""
     line, found = 1, False
     for block in source.blocks():
+        listed = _decode_list(source.read()) if line == 1 and begins_list(block) else None
+        if listed is not None:
+            yield tabulate(listed)
+            return
         records = _read_lines(source, block, line)
         line += block.count(b"\n") + 1
         found = found or bool(records.table.height or records.strays)
         yield records
     if not found:
-        raise _no_rows(source)
+        raise no_rows(source.name)
 
 
 def _read_lines(source: Source, data: bytes, first: int = 1) -> Records:
@@ -179,9 +213,11 @@ def _decode_lines(source: Source, data: bytes, first: int = 1) -> list[object]:
     return [decode_json(place, line) for place, line in named]
 
 
-def _read_separated(separator: str) -> Callable[[Source, bytes], Records]:
+def _read_separated(source: Source, data: bytes) -> Records:
+    form = find_form(data[:HEAD], source.suffix)
     # Everything stays text: an id of 007 must not become 7.
-    return lambda _, data: Records(pl.read_csv(data, separator=separator, infer_schema=False))
+    table = pl.read_csv(data, separator=form.separator, eol_char=form.line_end, infer_schema=False)
+    return require_rows(Records(table), source.name)
 
 
 def _read_arrow(_: Source, data: bytes) -> Records:
@@ -205,7 +241,7 @@ TABLE_FORMATS: dict[str, Callable[[Source, bytes], Records]] = {
     ".parquet": lambda _, data: Records(pl.read_parquet(io.BytesIO(data))),
     ".json": _read_json,
     **dict.fromkeys(LINES, _read_lines),
-    **{suffix: _read_separated(separator) for suffix, separator in SEPARATORS.items()},
+    **dict.fromkeys(SEPARATORS, _read_separated),
     ".arrow": _read_arrow,
     ".feather": _read_arrow,
     ".ipc": _read_arrow,

@@ -15,8 +15,14 @@ def blank(column: str) -> pl.Expr:
 
 
 def drop_damaged(table: pl.DataFrame) -> Sifted:
-    """Drop rows without an id or without a question."""
-    return sift(table, {"row without an id": pl.col("id").is_null(), "row without a question": blank("question")})
+    """Drop rows without an id or without a question; a blank answer is none."""
+    reasons = {"row without an id": pl.col("id").is_null(), "row without a question": blank("question")}
+    return sift(clear_blank_answers(table), reasons)
+
+
+def clear_blank_answers(table: pl.DataFrame) -> pl.DataFrame:
+    """Make a blank answer null: no answer could be right, and it is not one to learn."""
+    return table.with_columns(answer=pl.when(~blank("answer")).then("answer"))
 
 
 def drop_repeated(table: pl.DataFrame) -> Sifted:

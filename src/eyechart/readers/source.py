@@ -3,9 +3,11 @@
 A source has a name to show in errors and is read only when asked for. Nothing is ever unpickled.
 """
 
+import codecs
 import gc
 import gzip
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -13,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import orjson
 
@@ -21,9 +23,13 @@ from eyechart.errors import FileFormatError
 from eyechart.files import missing
 
 BLOCK = 64_000_000  # bytes of lines that are parsed at once
+HEAD = 65_536  # bytes by which the form of a file is told
 PICKLES = (".pkl", ".pickle")
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_TEXTS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt")
 
 
 class Source(NamedTuple):
@@ -36,12 +42,12 @@ class Source(NamedTuple):
 
     def blocks(self, size: int = BLOCK) -> Iterator[bytes]:
         """Yield the content in parts of whole lines, so that a file larger than memory can be read."""
-        if self.path is None:
+        if self.path is None or self._is_wide(self.head()):
             yield self.read()
             return
         rest = b""
         try:
-            with gzip.open(self.path) if self.name.lower().endswith(".gz") else self.path.open("rb") as file:
+            with self._unpacked(self.path) as file:
                 while part := file.read(size):
                     whole, newline, rest = (rest + part).rpartition(b"\n")
                     if newline:
@@ -55,10 +61,48 @@ class Source(NamedTuple):
         """Return the content, uncompressed and without a byte order mark."""
         try:
             data = self.open()
-            packed = data if not self.name.lower().endswith(".gz") else gzip.decompress(data)
+            plain = gzip.decompress(data) if self._is_packed(data) else data
         except _BROKEN as error:
             raise _unreadable(self.name, error) from None
-        return packed.removeprefix(_BYTE_ORDER_MARK)
+        return self._narrow(plain) if self._is_wide(plain) else plain.removeprefix(_BYTE_ORDER_MARK)
+
+    def head(self) -> bytes:
+        """Return the beginning of a file that lies bare on the disk, uncompressed; of others nothing."""
+        if self.path is None:
+            return b""
+        try:
+            with self._unpacked(self.path) as file:
+                return file.read(HEAD)
+        except _BROKEN as error:
+            raise _unreadable(self.name, error) from None
+
+    def is_streamable(self) -> bool:
+        """Say whether the bytes on the disk are the content, so that a file can be read from where it lies."""
+        if self.path is None:
+            return False
+        try:
+            with self.path.open("rb") as file:
+                start = file.read(len(_GZIP))
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+        return not self._is_packed(start) and not self._is_wide(start)
+
+    def _unpacked(self, path: Path) -> BinaryIO:
+        with path.open("rb") as file:
+            packed = self._is_packed(file.read(len(_GZIP)))
+        return cast("BinaryIO", gzip.open(path)) if packed else path.open("rb")
+
+    def _is_packed(self, data: bytes) -> bool:
+        return self.name.lower().endswith(".gz") or data.startswith(_GZIP)  # some tools leave the suffix away
+
+    def _is_wide(self, data: bytes) -> bool:
+        return self.suffix in _TEXTS and data.startswith(_UTF_16)
+
+    def _narrow(self, data: bytes) -> bytes:
+        try:
+            return data.decode("utf-16").encode()
+        except UnicodeDecodeError:
+            raise FileFormatError(f"text in {self.name}", "broken UTF-16", "save it as UTF-8") from None
 
 
 def find_sources(path: Path, suffixes: Collection[str]) -> list[Source]:
@@ -86,9 +130,18 @@ def decode_json(source: Source, data: bytes) -> object:
         with without_collection():
             return orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        found = f"broken JSON ({error.msg} at line {error.lineno}, column {error.colno})"
-        advice = "make or download it anew (NaN and Infinity are no JSON: write null)"
-        raise FileFormatError(f"JSON in {source.name}", found, advice) from None
+        raise FileFormatError(f"JSON in {source.name}", *_explain(data, error)) from None
+
+
+def _explain(data: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
+    """Say what was found instead of JSON, and what to do about it."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as other:
+        return f"text that is not in UTF-8 (byte {data[other.start]:#04x} at {other.start})", "save it as UTF-8"
+    found = f"broken JSON ({error.msg} at line {error.lineno}, column {error.colno})"
+    hint = " (NaN and Infinity are no JSON: write null)" if re.search(rb"NaN|Infinity", data) else ""
+    return found, f"make or download it anew{hint}"
 
 
 @contextmanager

@@ -1,14 +1,19 @@
-"""Tell which split a file holds by its name."""
+"""Tell which split a file holds by its name, and give a split the one of its names that we use."""
 
 import re
 from pathlib import PurePosixPath
+
+import polars as pl
+
+from eyechart.readers.counting import Count, Sifted, noted
 
 _PATTERNS = (
     r"_([a-z]+(?:-[a-z]+)*)20\d\d_",  # v2_mscoco_test-dev2015_questions
     r"^(.+)-(?:ques|ans)$",  # OOD-Test-QT-Ques
     r"(?<![a-z])(train|training|val|valid|validation|test|testdev|trainval|minival|nominival)(?![a-z])",
 )
-_SHORT = {"training": "train", "valid": "val", "validation": "val"}
+_SHORT = {"training": "train", "valid": "val", "validation": "val", "dev": "val"}
+_USUAL = {name: name for name in ("train", "val", "test")} | _SHORT
 
 
 def split_name(name: str) -> str | None:
@@ -22,3 +27,16 @@ def split_name(name: str) -> str | None:
 def shorten_split(name: str) -> str:
     """Give a split the one of its names that we use: training is train."""
     return _SHORT.get(name, name)
+
+
+def name_splits(table: pl.DataFrame) -> Sifted:
+    """Give the usual splits of a table our names, however they are written there; others stay as they are."""
+    names = table["split"].unique().drop_nulls().sort().to_list()
+    ours = {name: _USUAL.get(name.strip().lower(), name) for name in names}
+    renamed = {name: short for name, short in ours.items() if name != short}
+    counts = [_note(table, name, short) for name, short in renamed.items()]
+    return Sifted(table.with_columns(pl.col("split").replace(renamed)), counts)
+
+
+def _note(table: pl.DataFrame, name: str, short: str) -> Count:
+    return noted(f"row of split {name!r}, which is {short!r} here", int((table["split"] == name).sum()))

@@ -14,6 +14,7 @@ import polars as pl
 
 from eyechart.readers.batches import Batches, in_batches
 from eyechart.readers.counting import Count, Sifted, dropped, noted
+from eyechart.readers.records import Records, require_rows
 from eyechart.readers.rows import REPEATED
 from eyechart.readers.source import Source
 from eyechart.stored import Stored
@@ -40,6 +41,8 @@ def stream(sources: list[Source], path: Path, prepare: Prepare) -> Found:
     owner = Scratch()
     batches = in_batches(sources, owner.folder)
     files, counts = _write(batches, owner.folder, prepare)
+    if not files:
+        require_rows(Records(batches.columns, batches.strays), str(path))
     counts.append(dropped(REPEATED, _drop_repeated(files)))
     whole = Stored(pl.scan_parquet(files), path, group=batches.rows, owner=owner)
     pictured = pl.concat([_pictured(pl.scan_parquet(file)) for file in files])
@@ -67,6 +70,8 @@ def _write(batches: Batches, folder: Path, prepare: Prepare) -> _Written:
     counts: list[Count] = []
     first = 0
     for at, batch in enumerate(batches):
+        if batch.is_empty():  # of a file without rows
+            continue
         examples, fates = prepare(batch, first)
         first += batch.height
         counts += fates

@@ -2,6 +2,7 @@
 
 Columns are found under our names, under the usual other ones (`names.ALIASES`) or where a map says. Text that holds a
 list is taken as that list; columns A, B, C, ... as the options. Without an id the row's number is its id, from 0.
+The usual splits go by train, val and test, however they are written; a blank answer is none.
 Paths and objects move to the images table. Every other column stays as it is. Rows in = rows read + rows dropped.
 Large files are read in batches, with the same result.
 """
@@ -23,9 +24,10 @@ from eyechart.readers.description import described
 from eyechart.readers.names import ALIASES, EXAMPLE_COLUMNS, rename
 from eyechart.readers.objects import pool_objects
 from eyechart.readers.pictures import gather_images
-from eyechart.readers.records import TABLE_FORMATS, read_records, stack
+from eyechart.readers.records import TABLE_FORMATS, read_records, require_rows, stack
 from eyechart.readers.rows import drop_damaged, drop_repeated, note_gaps
 from eyechart.readers.source import Source, find_sources, stem
+from eyechart.readers.split_names import name_splits
 from eyechart.readers.streaming import MOVED, Found, Prepare, stream
 
 _Step = Callable[[pl.DataFrame], Sifted]
@@ -60,14 +62,14 @@ def read_table(
             partial(_complete, place=str(path), first=first),
             partial(type_columns, place=str(path)),
             drop_damaged,
+            partial(_settle_splits, split=split),
             partial(_settle_answers, answer_is=answer_is),
             drop_repeated,
         ]
-        examples, fates = _follow(table, steps)
-        return Sifted(examples if split is None else examples.with_columns(split=pl.lit(split)), fates)
+        return _follow(table, steps)
 
     sources = find_sources(path, TABLE_FORMATS)
-    found = stream(sources, path, prepare) if are_large(sources) else _at_once(sources, prepare)
+    found = stream(sources, path, prepare) if are_large(sources) else _at_once(sources, path, prepare)
     pictured, notes = _move_to_images(found.pictured)
     illustrated = gather_images(pictured, images, detections, path.parent)
     counts = [read_rows(found.examples.height), dropped("entry that is no record", found.strays)]
@@ -75,8 +77,8 @@ def read_table(
     return Dataset(stem(path), found.examples, illustrated.images, counts=count_table(counts))
 
 
-def _at_once(sources: list[Source], prepare: Prepare) -> Found:
-    records = stack([read_records(source) for source in sources], sources)
+def _at_once(sources: list[Source], path: Path, prepare: Prepare) -> Found:
+    records = require_rows(stack([read_records(source) for source in sources], sources), str(path))
     examples, fates = prepare(records.table, 0)
     tidy = examples.drop(MOVED, strict=False)
     return Found(tidy, examples, fates, note_gaps(examples), records.strays)
@@ -113,6 +115,12 @@ def _complete(table: pl.DataFrame, place: str, first: int) -> Sifted:
         table = table.with_columns(answer=pl.lit(None, pl.String))
     options = gather_options(table, place)
     return Sifted(options.select(*_REQUIRED, pl.exclude(_REQUIRED)), notes)
+
+
+def _settle_splits(table: pl.DataFrame, split: str | None) -> Sifted:
+    if split is not None:
+        return Sifted(table.with_columns(split=pl.lit(split)), [])
+    return name_splits(table) if "split" in table.columns else Sifted(table, [])
 
 
 def _settle_answers(table: pl.DataFrame, answer_is: AnswerKind) -> Sifted:

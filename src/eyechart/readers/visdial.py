@@ -17,7 +17,7 @@ from eyechart.readers.description import described
 from eyechart.readers.fields import Field, lay_out
 from eyechart.readers.pictures import gather_images
 from eyechart.readers.records import read_entries
-from eyechart.readers.rows import blank, drop_silent
+from eyechart.readers.rows import blank, clear_blank_answers, drop_silent
 from eyechart.readers.source import find_sources, stem
 from eyechart.readers.visdial_parts import read_part
 
@@ -33,7 +33,7 @@ _DENSE = {
 
 
 @described(
-    needs="JSON with data.questions, data.answers and data.dialogs; --dense names a file of dense annotations",
+    needs="JSON with data.questions, data.answers and data.dialogs; --set dense=FILE names a file of dense annotations",
     sample='{"version": "1.0", "split": "val2018", "data": {"questions": ["is it sunny"], "answers": ["yes", "no"],\n'
     '"dialogs": [{"image_id": 42, "caption": "a dog", "dialog": [{"question": 0, "answer": 1, "gt_index": 7, ...',
     signs=('"dialogs"', '"questions"', '"answers"', '"split"'),
@@ -89,7 +89,7 @@ def _settle_answers(rounds: pl.DataFrame) -> Sifted:
     at = pl.when(pl.col("right") >= 0).then("right")
     indexed = told.select(pl.col("choices").list.get(at, null_on_oob=True)).to_series()
     other = noted("round whose gt_index is of another answer", int((indexed != told["answer"]).sum()))
-    kept, stray = set_aside_choices(told.with_columns(answer=pl.coalesce("answer", indexed)))
+    kept, stray = set_aside_choices(clear_blank_answers(told.with_columns(answer=pl.coalesce("answer", indexed))))
     return Sifted(kept, [lost, other, *stray])
 
 

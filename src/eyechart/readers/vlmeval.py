@@ -39,7 +39,7 @@ class _Part(NamedTuple):
 
 
 @described(
-    needs="a TSV of VLMEvalKit, with pictures as base64, which --pictures has written to a folder, or by image_path",
+    needs="a TSV of VLMEvalKit, with pictures by image_path or as base64, which --set pictures=FOLDER writes there",
     sample="index\tquestion\tA\tB\tanswer\tcategory\timage\n"
     "7\tWhat colour is the bus?\tred\tblue\tA\tcolour\t/9j/4AAQSkZJRg...",
     signs=("index", "\tquestion", "\tanswer", "\tA\tB"),

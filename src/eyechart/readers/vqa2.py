@@ -18,7 +18,7 @@ from eyechart.readers.columns import fill_majority
 from eyechart.readers.counting import Sifted, count_table, dropped, noted, read_rows, sift
 from eyechart.readers.description import described
 from eyechart.readers.pictures import gather_images
-from eyechart.readers.rows import blank
+from eyechart.readers.rows import blank, clear_blank_answers
 from eyechart.readers.source import find_sources, stem
 from eyechart.readers.vqa2_parts import Part, read_parts
 
@@ -93,10 +93,11 @@ def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> Sif
     if annotations.height and bare == joined.height:
         found = f"{questions.height} questions and {annotations.height} annotations that share no question_id"
         raise FileFormatError(f"annotations of the questions in {path}", found, "bring the two files of one split")
-    examples, notes = set_aside_choices(fill_majority(joined.drop("annotated")))
+    examples, notes = set_aside_choices(fill_majority(clear_blank_answers(joined.drop("annotated"))))
     counts = [
         dropped("annotation without a question", annotations.height - (joined.height - bare)),
         noted("question without an annotation", bare),
+        noted("question whose annotation holds no answer", examples["answer"].null_count() - bare),
         noted("question without an image", joined["image"].null_count()),
         *notes,
     ]

@@ -1,6 +1,7 @@
 """The one way in: formats by name, paths by what they are, settings that cannot be misspelt."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import eyechart.readers.vqa2
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import EyechartError, FileFormatError, SettingError, UnknownNameError
 from eyechart.readers import FORMATS, read, reader_settings
+from eyechart.readers.description import describe
 from eyechart.readers.settings import check_settings, needs_path
 
 
@@ -118,3 +120,11 @@ def test_nothing_but_our_own_errors_comes_out_of_a_directory_of_rubbish(tmp_path
 
 def test_images_are_named_even_without_a_table(tmp_path: Path, table: Path) -> None:
     assert isinstance(read(table).images, Images)
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_what_a_format_needs_names_options_that_there_are(name: str) -> None:
+    needs = describe(FORMATS.get(name)).needs
+
+    assert set(re.findall(r"--\w+", needs)) <= {"--map", "--set"}
+    assert set(re.findall(r"--set (\w+)=", needs)) <= set(reader_settings(name))

@@ -285,3 +285,11 @@ def test_a_file_that_holds_nothing_to_read_is_one_clear_error(name: str, content
 
     with pytest.raises(FileFormatError, match=name):
         read_predictions(tmp_path / name)
+
+
+def test_a_list_under_the_name_of_json_lines_is_read(tmp_path: Path) -> None:
+    (tmp_path / "it.jsonl").write_text('[{"question_id": 1, "answer": "red"},\n{"question_id": 2, "answer": NaN}]')
+
+    found = read_predictions(tmp_path / "it.jsonl")
+
+    assert found.answers.select("id", "answer").rows() == [("1", "red"), ("2", None)]

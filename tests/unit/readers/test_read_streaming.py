@@ -1,7 +1,9 @@
 """Files that are read in batches become the same dataset as when they are read at once."""
 
+import gzip
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -157,6 +159,37 @@ def test_entries_that_are_no_records_are_counted(small: pytest.MonkeyPatch, tmp_
     assert_same(*both(path, small))
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("it.csv", b"id;question;split;answer\r1;what?;Train;\r2;who, then?;dev; \r"),
+        ("it.csv", b"\xef\xbb\xbfid\tquestion\n1\twhat?\n2\twho, then?\n"),
+        ("it.jsonl", b'[{"id": 1, "question": "what?"},\n{"id": 2, "question": "who, then?"}]'),
+    ],
+)
+def test_files_of_an_unusual_form_are_read_in_batches_too(
+    name: str, content: bytes, small: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    streamed, whole = both(tmp_path / name, small)
+
+    assert_same(streamed, whole)
+    assert whole.examples["question"].to_list() == ["what?", "who, then?"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda data: data.decode().encode("utf-16")])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_files_that_must_be_unpacked_or_decoded_are_read_at_once(
+    suffix: str, pack: Callable[[bytes], bytes], small: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    del small
+    path = write([{"question": "what?"}], tmp_path / f"it.{suffix}")
+    path.write_bytes(pack(path.read_bytes()))
+
+    assert read("table", path).examples["question"].to_list() == ["what?"]
+
+
 def test_mistakes_are_told_as_when_read_at_once(small: pytest.MonkeyPatch, tmp_path: Path) -> None:
     del small
     broken = write(rows(30), tmp_path / "it.jsonl")
@@ -171,3 +204,12 @@ def test_mistakes_are_told_as_when_read_at_once(small: pytest.MonkeyPatch, tmp_p
         read("table", tmp_path / "none.jsonl")
     with pytest.raises(SettingError, match="a column 'question' in"):
         read("table", write([{"text": "a"}], tmp_path / "other.csv"))
+    (tmp_path / "bare.csv").write_text("id,question\n")
+    with pytest.raises(FileFormatError, match="none at all under the columns id, question"):
+        read("table", tmp_path / "bare.csv")
+    (tmp_path / "strays.jsonl").write_text('"a"\n"b"\n')
+    with pytest.raises(FileFormatError, match=r"only entries that are no records \(2\)"):
+        read("table", tmp_path / "strays.jsonl")
+    (tmp_path / "latin.csv").write_bytes(b"id,question\n1,caf\xe9\n")
+    with pytest.raises(FileFormatError, match="save it as UTF-8"):
+        read("table", tmp_path / "latin.csv")

@@ -292,6 +292,15 @@ def test_json_lines_under_the_name_of_json_are_read(tmp_path: Path) -> None:
         ("x.json", b"[1, 2", "broken JSON"),
         ("x.json", b"7", "JSON int"),
         ("x.json", b"[]", "none at all"),
+        ("x.jsonl", b"[]", "none at all"),
+        ("x.csv", b"id,question\n", "none at all under the columns id, question"),
+        ("x.csv", b"id,question\r", "none at all under the columns id, question"),
+        ("x.json", b'["a", "b"]', "only entries that are no records (2)"),
+        ("x.jsonl", b'["a", "b"]', "only entries that are no records (2)"),
+        ("x.jsonl", b'["a"]\n["b"]\n', "only entries that are no records (2)"),
+        ("x.json", b'[{"question": "caf\xe9?"}]', "not in UTF-8 (byte 0xe9 at 18)"),
+        ("x.jsonl", b'{"question": "caf\xe9?"}\n', "not in UTF-8 (byte 0xe9 at 17)"),
+        ("x.csv", b"\xff\xfei", "broken UTF-16"),
         ("x.jsonl", b'{"id": 1}\n{"id": \n', "line 1"),
         ("x.parquet", b"PAR1 no more", "something else"),
         ("x.arrow", b"ARROW1 no more", "something else"),
@@ -313,6 +322,135 @@ def test_a_bad_file_is_one_clear_error(name: str, content: bytes, found: str, tm
         read_table(tmp_path / name)
 
     assert found in caught.value.found
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("x.json", b'[{"question": "caf\xe9?"}]', "save it as UTF-8"),
+        ("x.jsonl", b'{"question": "caf\xe9?"}\n', "save it as UTF-8"),
+        ("x.csv", b"id,question\n1,caf\xe9?\n", "save it as UTF-8"),
+        ("x.csv", b"id,question\n1,a,b,c\n", "make or download it anew"),
+        ("x.json", b'[{"question": "a?"', "make or download it anew"),
+        ("x.json", b'[{"score": NaN}]', "make or download it anew (NaN and Infinity are no JSON: write null)"),
+        ("x.jsonl", b'["a"]', 'write each as an object, such as {"question": "What is it?", "answer": "a bus"}'),
+    ],
+)
+def test_the_advice_fits_what_is_wrong(name: str, content: bytes, advice: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(FileFormatError) as caught:
+        read_table(tmp_path / name)
+
+    assert caught.value.advice == advice
+
+
+def test_a_table_without_rows_is_an_error_in_every_format(tmp_path: Path) -> None:
+    pl.DataFrame(schema={"id": pl.String, "question": pl.String}).write_parquet(tmp_path / "x.parquet")
+
+    with pytest.raises(FileFormatError, match=r"expected rows in .* found none at all under the columns id, question"):
+        read_table(tmp_path / "x.parquet")
+
+
+def test_a_part_without_rows_does_no_harm_to_the_others(tmp_path: Path) -> None:
+    table = pl.DataFrame({"id": ["1"], "question": ["a"]})
+    table.write_parquet(tmp_path / "part-0.parquet")
+    table.clear().write_parquet(tmp_path / "part-1.parquet")
+
+    assert read_table(tmp_path).examples["id"].to_list() == ["1"]
+
+
+@pytest.mark.parametrize(
+    "content", ['[{"question": "a"}, {"question": "b"}]', ' [\n{"question": "a"},\n{"question": "b"}]']
+)
+def test_a_list_under_the_name_of_json_lines_is_read(content: str, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(content)
+
+    assert read_table(tmp_path / "x.jsonl").examples["question"].to_list() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.csv", b'id,question\r1,"a,\nb"\r2,c\r'),
+        ("x.csv", b'id,question\r\n1,"a,\nb"\r\n2,c\r\n'),
+        ("x.csv", b'id;question\n1;"a,\nb"\n2;c\n'),
+        ("x.csv", b'id;"question"\r1;"a,\nb"\r2;c'),
+        ("x.csv", b'id\tquestion\n1\t"a,\nb"\n2\tc\n'),
+        ("x.tsv", b'id,question\n1,"a,\nb"\n2,c\n'),
+        ("x.csv", 'id,question\n1,"a,\nb"\n2,c\n'.encode("utf-16")),
+        ("x.tsv", 'id\tquestion\r\n1\t"a,\nb"\r\n2\tc\r\n'.encode("utf-16")),
+        ("x.json", '[{"id": 1, "question": "a,\\nb"}, {"id": 2, "question": "c"}]'.encode("utf-16")),
+        ("x.jsonl", '{"id": 1, "question": "a,\\nb"}\n{"id": 2, "question": "c"}'.encode("utf-16")),
+        ("x.json", gzip.compress(b'[{"id": 1, "question": "a,\\nb"}, {"id": 2, "question": "c"}]', mtime=0)),
+        ("x.jsonl", gzip.compress(b'{"id": 1, "question": "a,\\nb"}\n{"id": 2, "question": "c"}', mtime=0)),
+        ("x.csv", gzip.compress(b'id;question\n1;"a,\nb"\n2;c\n', mtime=0)),
+    ],
+)
+def test_other_line_ends_separators_encodings_and_unnamed_gzip_give_the_same_rows(
+    name: str, content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    assert read_table(tmp_path / name).examples.select("id", "question").rows() == [("1", "a,\nb"), ("2", "c")]
+
+
+def test_a_mark_within_a_header_does_not_part_it(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('question,"note; here; and; there"\na,b\n')
+
+    assert read_table(tmp_path / "x.csv").examples["note; here; and; there"].to_list() == ["b"]
+
+
+@pytest.mark.parametrize("more", [{}, {"choices": ["a", "b"]}])
+@pytest.mark.parametrize("answer", ["", "   ", "\t\n", None])
+def test_a_blank_answer_is_none_and_counted(answer: str | None, more: dict[str, object], tmp_path: Path) -> None:
+    data = read_rows(
+        tmp_path, [{"id": n, "question": "?", "answer": text, **more} for n, text in enumerate(["a", answer])]
+    )
+
+    assert data.examples["answer"].to_list() == ["a", None]
+    assert fates(data)["noted", "row without an answer"] == 1
+
+
+def test_blank_answers_do_not_make_a_majority(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "question": "?", "answer": " ", "answers": ["", "", "a"]},
+        {"id": 2, "question": "?", "answers": [""]},
+    ]
+
+    assert read_rows(tmp_path, [*rows]).examples["answer"].to_list() == ["a", None]
+
+
+def test_the_usual_splits_go_by_our_names_and_others_stay(tmp_path: Path) -> None:
+    theirs = [
+        "train",
+        "Train",
+        "TRAIN ",
+        "training",
+        "validation",
+        "Validation",
+        "dev",
+        "VAL",
+        "Test",
+        "testdev",
+        "Mine",
+        None,
+    ]
+    ours = [*["train"] * 4, *["val"] * 4, "test", "testdev", "Mine", None]
+
+    data = read_rows(tmp_path, [{"id": n, "question": "?", "split": name} for n, name in enumerate([*theirs, "dev"])])
+
+    assert data.examples["split"].to_list() == [*ours, "val"]
+    renamed = {reason: n for (_, reason), n in fates(data).items() if reason and reason.startswith("row of split")}
+    assert len(renamed) == 8
+    assert renamed["row of split 'dev', which is 'val' here"] == 2
+
+
+def test_the_setting_split_is_taken_as_it_stands(tmp_path: Path) -> None:
+    data = read_rows(tmp_path, [{"id": 1, "question": "?", "split": "dev"}], split="Dev")
+
+    assert data.splits() == ("Dev",)
+    assert not [reason for _, reason in fates(data) if reason and reason.startswith("row of split")]
 
 
 def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:

@@ -202,3 +202,12 @@ def test_rounds_whose_questions_are_not_there_are_dropped(questions: object, tmp
     (tmp_path / "x.json").write_text(json.dumps({"data": data}))
 
     assert fates(read_visdial(tmp_path)) == {("read", None): 0, ("dropped", "round without a question"): 1}
+
+
+def test_a_blank_answer_is_none_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "ANSWERS", [" ", "no"])
+
+    data = read_visdial(write(tmp_path, [dialog(7, {"question": 0, "answer": 0}, {"question": 1, "answer": 1})]))
+
+    assert data.examples["answer"].to_list() == [None, "no"]
+    assert fates(data)["noted", "round without an answer"] == 1

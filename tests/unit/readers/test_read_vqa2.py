@@ -271,3 +271,12 @@ def test_a_dataset_can_be_saved_and_comes_back_the_same(tmp_path: Path) -> None:
     assert back.examples.equals(data.examples)
     assert back.counts.equals(data.counts)
     assert isinstance(back.examples.schema["answers"], pl.List)
+
+
+def test_a_blank_answer_is_none_and_counted(tmp_path: Path) -> None:
+    blank = annotation(2, multiple_choice_answer=" ", answers=[{"answer": ""}])
+
+    data = read_vqa2(write(tmp_path, [question(1), question(2)], [annotation(1), blank]))
+
+    assert data.examples["answer"].null_count() == 1
+    assert fates(data)["noted", "question whose annotation holds no answer"] == 1

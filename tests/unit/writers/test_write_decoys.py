@@ -118,7 +118,7 @@ def test_inspect_shows_the_picture_where_its_file_is_known(repaired: Repaired, t
 def test_the_card_says_which_examples_are_left_out() -> None:
     rows = [
         (None, "left out", "no answer", 3),
-        ("qou", "left out", "no wrong option", 1200),
+        ("qou", "left out", "no decoy", 1200),
         ("iou", "left out", "x", 1),
     ]
     counts = pl.DataFrame(rows, ["condition", "status", "reason", "n"], orient="row")

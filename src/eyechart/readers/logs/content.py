@@ -9,7 +9,15 @@ from itertools import islice
 import orjson
 
 from eyechart.errors import FileFormatError
-from eyechart.readers.records import TABLE_FORMATS, Records, entries_of, holds_lines, read_records, tabulate
+from eyechart.readers.records import (
+    TABLE_FORMATS,
+    Records,
+    begins_list,
+    entries_of,
+    holds_lines,
+    read_records,
+    tabulate,
+)
 from eyechart.readers.source import Source, decode_json
 
 LINES = (".jsonl", ".ndjson")
@@ -38,8 +46,8 @@ class Content:
 
     @cached_property
     def is_lines(self) -> bool:
-        """Say whether the file is JSON lines, also under the name of JSON."""
-        return self.source.suffix in LINES or holds_lines(self.data)
+        """Say whether the file is JSON lines, also under the name of JSON; one list under the name of lines is none."""
+        return (self.source.suffix in LINES and not begins_list(self.data)) or holds_lines(self.data)
 
     @cached_property
     def value(self) -> object:
