@@ -10,7 +10,7 @@ from eyechart.cli import app
 HEAD = """# The command line
 
 Made from the program by `make docs`. Exit codes: 0 fine, 1 error (one line that says what was expected, what was
-found and what to do), 130 stopped from the keyboard.
+found and what to do), 2 a threshold of --fail-on crossed, 130 stopped from the keyboard.
 """
 
 

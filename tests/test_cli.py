@@ -1,6 +1,8 @@
 """The command line does what the library does, teaches, and answers mistakes with one line and exit code 1."""
 
+import errno
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -56,6 +58,14 @@ def csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_version_is_told(eyechart: Eyechart) -> None:
     assert eyechart("--version") == (0, "eyechart 0.1.0\n", "")
+
+
+def test_nothing_asked_is_answered_with_the_help_as_it_is(eyechart: Eyechart) -> None:
+    code, out, err = eyechart()
+
+    assert (code, err) == (0, "")
+    assert out == eyechart("--help")[1]
+    assert "\nCommands:\n" in out
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -170,7 +180,8 @@ def test_every_verb_over_a_run_speaks_json(eyechart: Eyechart, world: Path) -> N
     audited = json.loads(eyechart("audit", world, "-a", "accuracy", "-o", "R", "-m", "world:seer", "--json")[1])
     report = json.loads(eyechart("report", "R", "--json")[1])
 
-    assert probes == calls == answers
+    assert calls == {"seer": {condition: {"calls": n} for condition, n in probes.items()}}
+    assert {name: counts["n"] for name, counts in answers["seer"]["answers"].items()} == probes
     assert [section["role"] for section in study["sections"]] == ["study"]
     assert judged["summary"] == audited["summary"] == report["summary"]
 
@@ -179,8 +190,27 @@ def test_a_dry_run_counts_and_asks_nothing(eyechart: Eyechart, world: Path) -> N
     words = ("audit", world, "-a", "accuracy", "-m", "world:seer", "-o", "R", "--dry-run", "--json")
     calls = json.loads(eyechart(*words)[1])
 
-    assert calls["plain"] == read(world).divide(learn=None).judge.examples.height
+    assert calls["seer"]["plain"] == {"calls": read(world).divide(learn=None).judge.examples.height}
     assert Layout(Path("R")).models() == []
+
+
+def test_several_models_are_told_as_one_object_with_all_that_people_see(eyechart: Eyechart, world: Path) -> None:
+    eyechart("study", world, "-a", "accuracy", "-o", "R")
+    eyechart("probe", "R")
+    ids = Layout(Path("R")).probes("plain")["id"]
+    Path("a.json").write_text(json.dumps(dict.fromkeys([*ids[:-3], "extra"], "yes")))
+    models = ("-m", "world:seer", "-m", "predictions:a.json")
+    ahead = json.loads(eyechart("predict", "R", *models, "--dry-run", "--json")[1])
+    told = json.loads(eyechart("predict", "R", *models, "--json")[1])
+    n, none = len(ids), {"refused": 0, "unparsed": 0, "failed": 0}
+
+    assert ahead == {name: {"plain": {"calls": n}} for name in ("seer", "a")}
+    assert told["seer"] == {"answers": {"plain": {"ok": n, **none, "n": n}}, "counts": []}
+    assert told["a"]["answers"] == {"plain": {"ok": n - 3, **none, "n": n - 3}}
+    assert {(row["reason"], row["n"]) for row in told["a"]["counts"]} >= {
+        ("asked, but not in the file", 3),
+        ("in the file, but not asked", 1),
+    }
 
 
 def test_settings_reach_their_audit(eyechart: Eyechart, world: Path) -> None:
@@ -231,7 +261,7 @@ def test_audits_that_a_file_cannot_serve_are_not_studied(
     Path("a.json").write_text(json.dumps(dict.fromkeys(read(world).examples["id"], "yes")))
     words = ("audit", world, "-m", "predictions:a.json", "--set", "perception.draws=2", "-o", "R", "--json")
     code, out, _ = eyechart(*words)
-    (line,) = caplog.messages
+    (line,) = (message for message in caplog.messages if "left out" in message)
 
     assert code == 0
     assert set(Layout(Path("R")).studies()) == set(Layout(Path("R")).results()["a"]) == {"accuracy", "rules", "splits"}
@@ -360,6 +390,82 @@ def test_a_bug_still_shows_its_traceback(eyechart: Eyechart, world: Path, monkey
         main()
 
 
+def refuse(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "closed/.np.x1y2")
+
+
+def test_a_folder_that_may_not_be_written_is_one_line(
+    eyechart: Eyechart, csv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    code, out, err = eyechart("read", "table", csv, "-o", "closed/np", "--map", "id=which")
+
+    assert (code, out) == (1, "")
+    assert err == "eyechart: expected to write closed/np; found Permission denied; name another place, or make room\n"
+
+
+def test_a_page_that_cannot_be_written_is_one_line(
+    eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    Path("folder").mkdir()
+    eyechart("study", world, "-a", "accuracy", "-o", "R")
+    taken = eyechart("report", "R", "-o", "folder")
+    monkeypatch.setattr(Path, "write_text", fill)  # never a true device: where this fails, root would replace it
+    full = eyechart("report", "R", "-o", "it.html")
+
+    for found, place, why in ((taken, "folder", "Is a directory"), (full, "it.html", "No space left on device")):
+        said = f"eyechart: expected to write {place}; found {why}; name another place, or make room\n"
+        assert found == (1, "", said)
+    assert not list(Path().glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left"), "to read and write files; found No space left"),
+        (PermissionError(errno.EACCES, "Permission denied", "a/b"), "to read or write a/b; found Permission denied"),
+        (IsADirectoryError(errno.EISDIR, "Is a directory", "a", None, "b"), "to read or write b; found Is a directory"),
+        (OSError("in other words"), "to read and write files; found in other words"),
+    ],
+    ids=str,
+)
+def test_what_the_system_refuses_is_one_line(
+    eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("eyechart.cli.running.read", fail)
+
+    assert eyechart("study", world, "-o", "R") == (
+        1,
+        "",
+        f"eyechart: expected {said}; name another place, or make room\n",
+    )
+
+
+def test_a_reader_that_left_is_no_matter_for_words(
+    eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(_: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr("eyechart.cli.running.read", leave)
+    for stream in ("stdout", "stderr"):  # typer wraps them for good
+        monkeypatch.setattr(sys, stream, getattr(sys, stream))
+
+    assert eyechart("study", world, "-o", "R") == (1, "", "")
+
+
+def test_a_dataset_in_the_place_of_a_run_is_not_called_damaged(eyechart: Eyechart, world: Path) -> None:
+    code, _, err = eyechart("report", world)
+
+    assert (code, err) == (1, f"eyechart: expected a run at {world}; found a dataset; name a run\n")
+
+
 def test_stopping_says_how_to_go_on(eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(_: object) -> None:
         raise KeyboardInterrupt
@@ -392,6 +498,15 @@ def test_square_brackets_in_data_are_not_markup(eyechart: Eyechart) -> None:
 
     assert result.measures.filter(pl.col("by").is_not_null())["group"].to_list() == ["[bold]loud"]
     assert eyechart("judge", "R")[0] == 0
+
+
+def test_tables_take_names_and_values_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    show.print_table("of [red]it", ("llava[base]", "llava[large]"), [("[bold]a :cat:", "b\\")])
+    title, _, head, _, row, *_ = capsys.readouterr().out.splitlines()
+
+    assert title == "of [red]it"
+    assert head.split() == ["llava[base]", "llava[large]"]
+    assert row.split() == ["[bold]a", ":cat:", "b\\"]
 
 
 def test_judging_a_model_that_never_answered_names_those_that_did(eyechart: Eyechart, world: Path) -> None:

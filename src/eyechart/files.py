@@ -4,6 +4,7 @@ Everything is written beside its place under another name and then renamed, so a
 """
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -28,14 +29,44 @@ def our_version() -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a path to write to, which takes the place of `path` when the block succeeds."""
-    _make_folder(path.parent)
-    draft = path.with_name(f".{path.name}.draft")
+    """Yield a path to write to, which takes the place of `path` when the block succeeds.
+
+    A link stays and what it leads to is replaced; pipes and devices cannot be replaced and are written to directly.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with _writing(path, path):
+            yield path
+        return
+    place = _behind_links(path)
+    _make_folder(place.parent)
+    draft = place.with_name(f".{place.name}.draft")
     try:
-        yield draft
-        draft.replace(path)
+        with _writing(path, draft):
+            yield draft
+            draft.replace(place)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _behind_links(path: Path) -> Path:
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+@contextmanager
+def _writing(path: Path, draft: Path) -> Iterator[None]:
+    """Say that `path` cannot be written where its draft cannot; errors about other files pass."""
+    try:
+        yield
+    except (ConnectionError, TimeoutError):  # of the network, or of a pipe whose reader has left
+        raise
+    except OSError as error:
+        if error.filename not in (None, str(draft)):
+            raise
+        raise unwritable(path, error) from None
+    except PolarsError as error:
+        if "(os error " not in str(error):  # how a full disk looks there
+            raise
+        raise unwritable(path, error) from None
 
 
 def _make_folder(path: Path) -> None:
@@ -51,10 +82,14 @@ def replacing_folder(folder: Path, mark: str = "manifest.json") -> Iterator[Path
 
     Only a folder that carries the file `mark`, so one we wrote, is ever replaced.
     """
+    folder = _behind_links(folder)
     if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileFormatError(f"{folder} to be free", "other files there", "name another place to write to")
     _make_folder(folder.parent)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise unwritable(folder, error) from None
     draft.chmod(0o755)  # mkdtemp keeps others out; a result is to be shared like any other folder
     old = draft.with_name(f"{draft.name}.old")
     try:
@@ -79,6 +114,8 @@ def read_table(path: Path) -> pl.DataFrame:
         return pl.read_parquet(path)
     except FileNotFoundError:
         raise missing(path) from None
+    except PermissionError as error:
+        raise unreadable(path, error) from None
     except (PolarsError, OSError) as error:
         raise damaged(path, str(error)) from None
 
@@ -94,7 +131,7 @@ def write_record(record: object, path: Path) -> None:
 
 
 def read_record(path: Path, kind: type[Record]) -> Record:
-    """Read a dataclass we wrote, unless it is damaged or a newer eyechart wrote it."""
+    """Read a dataclass we wrote, unless it is of another kind, damaged, or a newer eyechart wrote it."""
     from pydantic import TypeAdapter, ValidationError
 
     try:
@@ -106,17 +143,41 @@ def read_record(path: Path, kind: type[Record]) -> Record:
         return TypeAdapter(kind).validate_python(content)
     except FileNotFoundError:
         raise missing(path) from None
+    except OSError as error:
+        raise unreadable(path, error) from None
     except ValidationError as error:
         first = error.errors()[0]
+        if first["loc"] == ("kind",) and first["type"] == "literal_error" and isinstance(first["input"], str):
+            raise _of_another_kind(path, first["ctx"]["expected"].strip("'"), first["input"]) from None
         reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise damaged(path, reason) from None
-    except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise damaged(path, str(error)) from None
+
+
+def _of_another_kind(path: Path, wanted: str, found: str) -> FileFormatError:
+    place = path.parent if path.name == "manifest.json" else path  # a manifest speaks for its folder
+    return FileFormatError(f"a {wanted} at {place}", f"a {found}", f"name a {wanted}")
 
 
 def missing(path: Path) -> FileFormatError:
     """Build the error for a file that is not there."""
     return FileFormatError(f"a file {path}", "none", "check the path, or make it anew")
+
+
+def unreadable(path: Path, error: OSError) -> FileFormatError:
+    """Build the error for a file that is there, perhaps whole, but may not be read."""
+    return FileFormatError(f"to read {path}", _reason(error), "check the path and the rights to it")
+
+
+def unwritable(path: Path, error: Exception) -> FileFormatError:
+    """Build the error for a place that cannot be written to."""
+    return FileFormatError(f"to write {path}", _reason(error), "name another place, or make room")
+
+
+def _reason(error: Exception) -> str:
+    """Say in words what the system had against it."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def damaged(path: Path, reason: str) -> FileFormatError:

@@ -118,6 +118,15 @@ def test_runs_are_gathered_by_audit_and_names_of_two_runs_told_apart(world: Data
         results_of([Layout(tmp_path / "first"), Layout(tmp_path / "third")])
 
 
+def test_tables_over_all_and_by_group_have_captions_of_their_own(found: dict[str, Result]) -> None:
+    comparison = compare(found, base="seer")
+    over_all = pl.col("by").is_null()
+    whole, groups = (lay_out(comparison.filter(part)) for part in (over_all, ~over_all))
+
+    assert whole.title == "rules: 3 models, differences to seer"
+    assert groups.title == "rules by group: 3 models, differences to seer"
+
+
 def test_tables_for_papers_hold_every_model_and_escape_what_must_be(found: dict[str, Result]) -> None:
     grid = lay_out(compare({"a|b_c": found["seer"], "d%": found["blind"]}))
 

@@ -132,7 +132,7 @@ def test_pictures_inside_the_folder_move_with_it(tiny: Dataset, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("rows", {"examples": 9, "images": 4}), ("kind", "run"), ("modalities", "image"), ("cluster", None)],
+    [("rows", {"examples": 9, "images": 4}), ("kind", 3), ("modalities", "image"), ("cluster", None)],
 )
 def test_a_manifest_that_does_not_fit_is_refused(tiny: Dataset, tmp_path: Path, key: str, value: object) -> None:
     tiny.save(tmp_path / "data")

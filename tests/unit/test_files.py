@@ -1,11 +1,16 @@
 """Files are written whole or not at all, and damage is said in one line."""
 
+import errno
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
+from typing import Literal
 
 import polars as pl
 import pytest
+from polars.exceptions import ComputeError
 
 from eyechart.errors import FileFormatError
 from eyechart.files import (
@@ -23,6 +28,17 @@ from eyechart.files import (
 class Note:
     words: tuple[str, ...]
     n: int
+
+
+@dataclass(frozen=True)
+class Parcel:
+    kind: Literal["parcel"]
+    n: int
+
+
+@dataclass(frozen=True)
+class Letter:
+    kind: Literal["letter"]
 
 
 class BreakError(Exception):
@@ -83,6 +99,72 @@ def test_a_place_below_a_file_is_one_clear_error(tmp_path: Path) -> None:
         pass
 
 
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "it.txt").write_text("old")
+    (tmp_path / "link").symlink_to("far/it.txt")
+
+    with replacing(tmp_path / "link") as draft:
+        draft.write_text("new")
+        assert (tmp_path / "far" / "it.txt").read_text() == "old"
+
+    assert (tmp_path / "link").is_symlink()
+    assert [(path.name, path.read_text()) for path in (tmp_path / "far").iterdir()] == [("it.txt", "new")]
+
+
+def test_a_link_to_a_folder_stays_and_the_folder_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to("far")
+
+    with replacing_folder(tmp_path / "link") as draft:
+        (draft / "manifest.json").write_text("new")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far" / "manifest.json").read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    heard: list[str] = []
+    for name in ("pipe", "link"):
+        reader = Thread(target=lambda: heard.append((tmp_path / "pipe").read_text()), daemon=True)
+        reader.start()
+        with replacing(tmp_path / name) as place:
+            place.write_text(name)
+        assert (tmp_path / "pipe").is_fifo()
+        reader.join(timeout=10)
+
+    assert heard == ["pipe", "link"]
+    assert (tmp_path / "link").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]
+
+
+FULL = "parquet: underlying IO error: No space left on device (os error 28)"
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), ComputeError(FULL)], ids=repr)
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path: Path, error: Exception) -> None:
+    with (
+        pytest.raises(FileFormatError, match=r"to write .*/it\.txt; found .*No space left on device.*; name another"),
+        replacing(tmp_path / "it.txt") as draft,
+    ):
+        draft.write_text("half")
+        raise error
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError(errno.ENOENT, "none", "another.txt"), ConnectionResetError(), ComputeError("a bug")]
+)
+def test_errors_that_are_not_about_the_file_pass_through(tmp_path: Path, error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, replacing(tmp_path / "it.txt"):
+        raise error
+
+    assert caught.value is error
+
+
 def test_a_record_comes_back_equal(tmp_path: Path) -> None:
     write_record(Note(("ä", "b"), 3), tmp_path / "note.json")
 
@@ -107,6 +189,43 @@ def test_a_damaged_record_is_one_clear_error(tmp_path: Path, content: str) -> No
 
     with pytest.raises(FileFormatError, match=r"to be whole; found a damaged file \(.+\); make it anew"):
         read_record(tmp_path / "note.json", Note)
+
+
+@pytest.mark.parametrize(("name", "place"), [("manifest.json", ""), ("it.json", "/it.json")])
+def test_a_record_of_another_kind_is_not_called_damaged(tmp_path: Path, name: str, place: str) -> None:
+    write_record(Letter("letter"), tmp_path / name)
+
+    with pytest.raises(FileFormatError) as caught:
+        read_record(tmp_path / name, Parcel)
+
+    assert str(caught.value) == f"expected a parcel at {tmp_path}{place}; found a letter; name a parcel"
+
+
+@pytest.mark.parametrize("kind", ['"kind": 3, ', ""])
+def test_a_record_of_no_kind_is_damaged(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "it.json").write_text(f'{{"format": 1, {kind}"n": 1}}')
+
+    with pytest.raises(FileFormatError, match="found a damaged file"):
+        read_record(tmp_path / "it.json", Parcel)
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(pl, "read_parquet", refuse)
+    said = r"to read .*it\.\w+; found Permission denied; check the path and the rights to it"
+
+    with pytest.raises(FileFormatError, match=said):
+        read_record(tmp_path / "it.json", Note)
+    with pytest.raises(FileFormatError, match=said):
+        read_table(tmp_path / "it.parquet")
+
+
+def test_a_folder_in_the_place_of_a_record_is_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="found Is a directory; check the path"):
+        read_record(tmp_path, Note)
 
 
 def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:

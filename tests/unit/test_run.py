@@ -181,8 +181,8 @@ def test_data_in_which_no_example_has_an_answer_are_refused(tiny: Dataset, tmp_p
 @pytest.mark.parametrize(
     ("answers", "told"),
     [
-        (["B", "cat", "(a)", "Dog."], "1 of 4 answers of said name none of the options, as 'Dog.'"),
-        (["dog", "cat", "B", "a."], ""),
+        (["B", "1", "it is a dog", "Dog."], "3 of 4 answers of said name none of the options, as '1'"),
+        (["dog", "cat", "B", "a dog"], ""),
     ],
 )
 def test_answers_that_name_no_option_are_told_of(

@@ -41,7 +41,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 for verb, example in EXAMPLES.items():
@@ -49,11 +48,17 @@ for verb, example in EXAMPLES.items():
 
 
 @app.callback(invoke_without_command=True)
-def start(*, version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
-    """Print the version where that is all that was asked for."""
+def start(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Print the version where that is all that was asked for, and the help where nothing was."""
     if version:
         typer.echo(f"eyechart {our_version()}")
         raise typer.Exit
+    if context.invoked_subcommand is None:  # typer's own no_args_is_help makes an error of it
+        typer.echo(context.get_help())
 
 
 def main() -> None:
@@ -62,11 +67,20 @@ def main() -> None:
         code = typer.main.get_command(app).main(prog_name="eyechart", standalone_mode=False)
     except EyechartError as error:
         code = _fail(str(error))
+    except OSError as error:  # typer itself leaves quietly where a pipe is closed
+        code = _fail(_say(error))
     except TyperException as error:
         code = _fail(f"{error.format_message()} (see --help)")
     if code == STOPPED:
         _fail("stopped; run the same command again to go on")
     sys.exit(code)
+
+
+def _say(error: OSError) -> str:
+    """Say which file the system refused, where it names one, and why."""
+    place = error.filename2 or error.filename
+    what = "to read and write files" if place is None else f"to read or write {place}"
+    return f"expected {what}; found {error.strerror or error}; name another place, or make room"
 
 
 def _fail(message: str) -> int:

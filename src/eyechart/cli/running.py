@@ -90,7 +90,8 @@ def predict(
 ) -> None:
     """Ask models what they have not answered yet.
 
-    Stop it at any time and run it again to go on: at most one batch is lost.
+    Stop it at any time and run it again to go on: at most one batch is lost. JSON has for each model its `answers`, by
+    condition and status, and the `counts` of what its files held and lacked; with --dry-run the `calls` by condition.
     """
     models = load_all(model, _asked(base_url, draws, temperature, cache), fresh=fresh)
     web = Web(allow_http, allow_private_http)
@@ -98,10 +99,15 @@ def predict(
     if dry_run:
         _preview(opened, models, json=json)
         return
+    told = {}
     for answerer in models:
-        stock = opened.predict(answerer)
-        show.print_statuses(opened.at, answerer.name, as_json=json)
-        show.print_stock(answerer.name, stock, as_json=json)
+        name, stock = answerer.name, opened.predict(answerer)
+        if json:
+            told[name] = {"answers": show.count_statuses(opened.at, name), "counts": stock.to_dicts()}
+        else:
+            show.print_answers(opened.at, name, stock)
+    if json:
+        show.print_json(told)
 
 
 def judge(
@@ -172,8 +178,7 @@ def audit(
     for answerer in models:
         run.audit(answerer)
         if not json:
-            show.print_statuses(run.at, answerer.name, as_json=False)
-        show.print_stock(answerer.name, run.at.stock(answerer.name), as_json=json)
+            show.print_answers(run.at, answerer.name, run.at.stock(answerer.name))
     page = write_report(out, out / "report.html")
     show.print_summary(run.at, as_json=json)
     if not json:
@@ -254,12 +259,22 @@ def _asked(base_url: str | None, draws: int | None, temperature: float | None, c
 
 
 def _preview(run: Run, models: Sequence[Model], *, json: bool) -> None:
+    """Tell what asking would take: for people as it is found out, for programs at once, by model and condition."""
+    told: dict[str, dict[str, dict[str, int]]] = {}
     for model in models:
         title = f"calls of {model.name} to come"
         if isinstance(model, Foreseeing):
-            show.print_foresight(title, run.foresee(model), as_json=json)
+            ahead = run.foresee(model)
+            told[model.name] = {row.pop("condition"): row for row in ahead.to_dicts()}
+            if not json:
+                show.print_foresight(title, ahead)
         else:
-            show.print_calls(title, run.calls(model), as_json=json)
+            calls = run.calls(model)
+            told[model.name] = {condition: {"calls": n} for condition, n in calls.items()}
+            if not json:
+                show.print_calls(title, calls, as_json=False)
+    if json:
+        show.print_json(told)
 
 
 def _gather(

@@ -27,19 +27,20 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     """Print a table in which numbers stand right and text is taken as it is."""
     from rich import box
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     content = [[_cell(value) for value in row] for row in rows]
     table = Table(box=box.SIMPLE_HEAD)
     for name, *cells in zip(columns, *content, strict=True):
         counts = all(cell.replace(",", "").isdecimal() for cell in cells if cell)
-        table.add_column(name, justify="right" if counts else "left", no_wrap=max(map(len, cells), default=0) < 30)
+        narrow = max(map(len, cells), default=0) < 30
+        table.add_column(Text(name), justify="right" if counts else "left", no_wrap=narrow)
     for row in content:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(Text, row))  # a plain string would be read as markup, and `:cat:` as a picture
     # A pipe has no width of its own; 80 columns would break the lines that programs look for.
     console = Console(width=None if sys.stdout.isatty() else 160)
-    console.print(title, style="bold", markup=False, highlight=False)
+    console.print(Text(title), style="bold")
     console.print(table)
 
 
@@ -57,28 +58,30 @@ def print_calls(title: str, calls: Mapping[str, int], *, as_json: bool) -> None:
         print_table(title, ("condition", "n"), [*calls.items(), ("all", sum(calls.values()))])
 
 
-def print_foresight(title: str, calls: pl.DataFrame, *, as_json: bool) -> None:
+def print_foresight(title: str, calls: pl.DataFrame) -> None:
     """Print what asking would take, condition by condition."""
-    if as_json:
-        print_json(calls.to_dicts())
-        return
     total = calls.select(pl.lit("all").alias("condition"), pl.exclude("condition").sum())
     print_table(title, calls.columns, pl.concat([calls, total.select(calls.columns)]).rows())
 
 
-def print_statuses(run: Layout, model: str, *, as_json: bool) -> None:
-    """Print how many answers came, and of what status; for programs, how many there are."""
+def count_statuses(run: Layout, model: str) -> dict[str, dict[str, int]]:
+    """Count how many answers came under each condition, and of what status."""
     answers = run.answers(model)
-    if as_json:
-        print_calls("", {condition: answers.under(condition).height for condition in run.conditions()}, as_json=True)
-        return
-    rows = [(name, *_count_statuses(answers.under(name))) for name in run.conditions()]
+    return {condition: _count_statuses(answers.under(condition)) for condition in run.conditions()}
+
+
+def _count_statuses(answers: pl.DataFrame) -> dict[str, int]:
+    counts = {status: answers.filter(pl.col("status") == status).height for status in STATUSES}
+    return counts | {"n": answers.height}
+
+
+def print_answers(run: Layout, model: str, stock: pl.DataFrame) -> None:
+    """Print how many answers came and of what status, and what the files of a model held and lacked."""
+    rows = [(condition, *counts.values()) for condition, counts in count_statuses(run, model).items()]
     total = ("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True)))
     print_table(f"answers of {model}", ("condition", *STATUSES, "n"), [*rows, total])
-
-
-def _count_statuses(answers: pl.DataFrame) -> list[int]:
-    return [*(answers.filter(pl.col("status") == status).height for status in STATUSES), answers.height]
+    if stock.height:
+        print_counts(f"{model}: what its files hold", stock)
 
 
 def print_summary(run: Layout, *, as_json: bool) -> None:
@@ -90,12 +93,6 @@ def print_summary(run: Layout, *, as_json: bool) -> None:
     columns = ("audit", "subject", "verdict", "measure", "points [95 %]", "n", "clusters")
     rows = [(row.audit, row.subject, row.state, row.measure, row.said, row.n, row.clusters) for row in page.summary]
     print_table(page.title, columns, rows)
-
-
-def print_stock(model: str, stock: pl.DataFrame, *, as_json: bool) -> None:
-    """Print what the files of a model held and lacked; JSON has it in the summary."""
-    if stock.height and not as_json:
-        print_counts(f"{model}: what its files hold", stock)
 
 
 def progress_bars(*, silent: bool) -> Progress:

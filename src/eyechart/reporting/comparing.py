@@ -32,8 +32,9 @@ def lay_out(comparison: pl.DataFrame) -> TextGrid:
     bases = comparison["base"].drop_nulls().unique().to_list()
     against = f", differences to {bases[0]}" if bases else ""
     audits = " and ".join(comparison["audit"].unique(maintain_order=True).to_list())
+    parts = " by group" if comparison.height and comparison["by"].is_not_null().all() else ""
     cells = tuple((name, *(said.get(model, "") for model in models)) for name, said in rows.items())
-    return TextGrid(f"{audits}: {len(models)} models{against}", ("measure", *models), cells)
+    return TextGrid(f"{audits}{parts}: {len(models)} models{against}", ("measure", *models), cells)
 
 
 def to_markdown(grid: TextGrid) -> str:

@@ -142,9 +142,10 @@ def test_two_runs_at_once_fill_one_cache(run: Path, server: Served, eyechart: Ey
 def test_a_dry_run_foresees_exactly_what_is_asked(run: Path, server: Served, eyechart: Eyechart) -> None:
     model = "echo,max_new_tokens=5"
     before = json.loads(eyechart(*predict(run, server, model, "--dry-run", "--json")).out)
+    ahead = before[model]["plain"]
     count = len(server.seen("echo"))
-    too_many = eyechart(*predict(run, server, model, "--max-calls", before[0]["calls"] - 1))
-    eyechart(*predict(run, server, model, "--max-calls", before[0]["calls"]))
+    too_many = eyechart(*predict(run, server, model, "--max-calls", ahead["calls"] - 1))
+    eyechart(*predict(run, server, model, "--max-calls", ahead["calls"]))
     asked = server.seen("echo")[count:]
     after = json.loads(eyechart(*predict(run, server, model, "--dry-run", "--json")).out)
     anew = json.loads(eyechart(*predict(run, server, model, "--dry-run", "--json", "--fresh")).out)
@@ -153,14 +154,14 @@ def test_a_dry_run_foresees_exactly_what_is_asked(run: Path, server: Served, eye
     cached = json.loads(eyechart(*predict(run, server, model, "--dry-run", "--json")).out)
 
     assert too_many.code == 1
-    assert "found " + str(before[0]["calls"]) + " to make" in too_many.err
-    assert before[0]["answers"] == Layout(run).probes("plain").height
-    assert before[0]["calls"] == len(asked) == len({json.dumps(one["parts"]) for one in asked})
-    assert before[0]["images"] == sum(part["type"] == "image_url" for one in asked for part in one["parts"])
-    assert before[0]["tokens"] > 255 * before[0]["images"]
-    assert after == []
+    assert "found " + str(ahead["calls"]) + " to make" in too_many.err
+    assert ahead["answers"] == Layout(run).probes("plain").height
+    assert ahead["calls"] == len(asked) == len({json.dumps(one["parts"]) for one in asked})
+    assert ahead["images"] == sum(part["type"] == "image_url" for one in asked for part in one["parts"])
+    assert ahead["tokens"] > 255 * ahead["images"]
+    assert after == {model: {}}
     assert anew == before
-    assert cached == [before[0] | {"calls": 0, "images": 0, "tokens": 0}]
+    assert cached == {model: {"plain": ahead | {"calls": 0, "images": 0, "tokens": 0}}}
 
 
 def test_draws_are_kept_and_clustered_by_item(run: Path, server: Served, eyechart: Eyechart) -> None:
