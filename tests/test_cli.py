@@ -255,6 +255,14 @@ def test_what_files_of_answers_lack_is_shown(eyechart: Eyechart, world: Path) ->
     assert "in the file, but not asked" in out
 
 
+def test_a_config_file_may_name_one_where_several_could_stand(eyechart: Eyechart, world: Path) -> None:
+    Path("it.yaml").write_text(f"data: {world}\nmodel: world:seer\naudit: accuracy\nout: R\n")
+    code, _, err = eyechart("audit", "--config", "it.yaml")
+
+    assert (code, err) == (0, "")
+    assert list(Layout(Path("R")).results()["seer"]) == ["accuracy"]
+
+
 def test_audits_that_a_file_cannot_serve_are_not_studied(
     eyechart: Eyechart, world: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

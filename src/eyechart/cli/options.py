@@ -14,14 +14,14 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the values of a YAML file the defaults of the verb, so that the command line wins."""
     if path is None:
         return None
-    known = {_spoken_name(parameter): str(parameter.name) for parameter in context.command.params}
+    known = {_spoken_name(parameter): parameter for parameter in context.command.params}
     defaults = {}
     for key, value in _read_yaml(path).items():
         if key not in known:
             raise unknown_name(f"option in {path}", str(key), tuple(known))
-        defaults[known[key]] = (
-            [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
-        )
+        several = [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
+        alone = getattr(known[key], "multiple", False) and not isinstance(several, list)
+        defaults[str(known[key].name)] = [several] if alone else several
     context.default_map = defaults
     return path
 

@@ -89,7 +89,7 @@ class PredictionFiles:
     def _answers(self, probes: pl.DataFrame) -> pl.DataFrame:
         condition = str(probes["condition"][0])
         if condition not in self.files:
-            advice = f"add it: predictions:{OWN}=...,{condition}=FILE"
+            advice = "add it: predictions:" + ("FILE" if condition == OWN else f"{OWN}=...,{condition}=FILE")
             raise ModelError(f"a file of answers for condition {condition!r}", ", ".join(self.files), advice)
         return self.files[condition].answers
 
@@ -119,7 +119,7 @@ def _name_of(path: Path) -> str:
     """Name a model as its file, without endings of formats; dots of versions are no endings."""
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")
-    return path.resolve().name
+    return path.name or path.resolve().name  # the folder one is in has no name of its own
 
 
 def _of_ids(answers: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:

@@ -138,6 +138,14 @@ def test_a_misspelt_column_is_not_taken_for_a_condition(tmp_path: Path) -> None:
         load(f"predictions:{tmp_path / 'a.csv'},anwser=prediction")
 
 
+def test_a_condition_without_a_file_is_asked_for(asked: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"00": "red"}')
+    model = load(f"predictions:evidence={tmp_path / 'a.json'}")
+
+    with pytest.raises(ModelError, match=r"'plain'; found evidence; add it: predictions:FILE$"):
+        model.stock(asked)  # type: ignore[attr-defined]  # of this kind of model
+
+
 def test_models_of_one_name_are_refused(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
