@@ -19,7 +19,7 @@ from eyechart.scoring import chosen_score, names_option
 
 _log = logging.getLogger("eyechart.run")
 
-MOST = 0.5
+LOOKED_AT, MOST = 1000, 0.5
 LOST = ("unparsed", "failed", "missing")
 TAKEN = {"left_out": pl.Float64, "as_wrong": pl.Float64, "as_chance": pl.Float64}  # accuracies
 
@@ -49,13 +49,16 @@ def with_parsing(result: Result, data: Dataset, predictions: Predictions, probes
 
 def tell_unknown_options(data: Dataset, predictions: Predictions) -> None:
     """Warn where most answers name none of the options, which scores 0 and may be a matter of form alone."""
-    if chosen_score("auto", data.examples) != "choice":
+    if "choices" not in data.columns:
         return
-    rows = predictions.beside(data.examples.select("id", "choices").drop_nulls(), OWN).table
+    some = Predictions(predictions.model, predictions.under(OWN).head(LOOKED_AT))
+    offered = data.scan("choices").filter(pl.col("choices").list.len() > 0)
+    asked = offered.join(some.answers.lazy(), on="id", how="semi").collect()  # the data may be larger than memory
+    rows = some.beside(asked, OWN).table
     strange = rows.filter(~names_option(rows))
     if strange.height > MOST * rows.height:
-        told = "%d of %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds options in "
-        told += "what was said, --score choice-index takes numbers"
+        told = "%d of the first %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds "
+        told += "options in what was said, --score choice-index takes numbers"
         _log.warning(told, strange.height, rows.height, predictions.model, strange["given"][0])
 
 

@@ -87,7 +87,7 @@ def read_npz(folder: Path) -> Iterator[Block]:
         if values is None:
             raise FileFormatError(f"`features` or `x` in {file}", ", ".join(found), "rename the array")
         boxes = found.get("boxes", found.get("bbox"))
-        if boxes is not None and values.shape[::-1][:1] == boxes.shape[:1] != values.shape[:1]:
+        if boxes is not None and len(values) != len(boxes) == values.shape[-1]:
             values = values.T  # openvqa writes one column a region
         if boxes is not None and {"image_w", "image_h"} <= found.keys():
             boxes = shares(boxes, float(found["image_w"]), float(found["image_h"]))

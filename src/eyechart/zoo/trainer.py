@@ -170,7 +170,8 @@ def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: 
             training.go_on(state)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise damaged(folder.path / "last.pt", str(error)) from None
-    folder.start(record, vocabulary)  # it may be trained for longer than was said before
+    if record.course["epochs"] > folder.record.course["epochs"]:
+        folder.start(record, vocabulary)  # it is trained for longer than was said before
 
 
 def _plain(value: object) -> object:
