@@ -497,6 +497,19 @@ def test_answers_are_exported_for_other_tools(eyechart: Eyechart, world: Path) -
     assert "did you mean 'eee'?" in eyechart("export", "R", "--to", "ee", "-o", "E")[2]
 
 
+def test_what_is_no_run_or_has_no_answers_is_not_exported(eyechart: Eyechart, world: Path) -> None:
+    eyechart("study", str(world), "-a", "accuracy", "-o", "R")
+
+    for folder, told in (
+        (str(world), "expected a run at"),
+        (".", "expected a run in"),
+        ("R", "expected answers of a model"),
+    ):
+        code, _, error = eyechart("export", folder, "--to", "eee", "-o", "E")
+        assert (code, told in error) == (1, True)
+    assert not Path("E").exists()
+
+
 def test_square_brackets_in_data_are_not_markup(eyechart: Eyechart) -> None:
     Path("t.csv").write_text("id,question,answer,category\n1,what?,[red]x,[bold]loud\n")
     eyechart("read", "table", "t.csv", "-o", "D")

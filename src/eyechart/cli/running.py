@@ -224,7 +224,9 @@ def export(
 
     `eyechart ls exports` lists what can be written.
     """
-    written = EXPORTS.get(to)(Layout(run, Web(allow_http, allow_private_http)), out)
+    at = Layout(run, Web(allow_http, allow_private_http))
+    _ = at.manifest  # a folder that is no run is told at once
+    written = EXPORTS.get(to)(at, out)
     if json:
         show.print_json(written)
     else:

@@ -26,14 +26,19 @@ def as_text(column: pl.Series, place: str) -> pl.Series:
 
 
 def as_key(column: pl.Series, place: str) -> pl.Series:
-    """Write ids as text, exactly as they stand; a float that is no exact whole number can be no id."""
+    """Write ids as text, exactly as they stand; a float that is no exact whole number can be no id.
+
+    Text that ends in `.0` in every row was written from such floats, which a gap makes of integers in pandas.
+    """
     if column.dtype.is_float():
         numbers = column.fill_nan(None).drop_nulls()
         bad = numbers.filter((numbers != numbers.round()) | (numbers.abs() >= EXACT))
         if len(bad):
             found = f"the number {bad[0]} and {len(bad) - 1} more"
             raise FileFormatError(f"ids in column {column.name!r} of {place}", found, "write ids as text or integers")
-    return as_text(column, place)
+    ids = as_text(column, place)
+    floats = ids.str.contains(r"^\d+\.0$")
+    return ids.str.strip_suffix(".0") if floats.any() and floats.all() else ids
 
 
 def as_texts(column: pl.Series, place: str) -> pl.Series:

@@ -104,7 +104,8 @@ def _set_aside_pictures(table: pl.DataFrame) -> Sifted:
 def _complete(table: pl.DataFrame, place: str, first: int) -> Sifted:
     if "question" not in table.columns:
         found = f"columns {', '.join(table.columns) or 'none at all'}"
-        raise SettingError(f"a column 'question' in {place}", found, "say which it is with map, such as question=text")
+        advice = "say which it is with map, as `eyechart read table FILE -o DATA --map question=text`"
+        raise SettingError(f"a column 'question' in {place}", found, advice)
     notes = []
     if "id" not in table.columns:
         table = table.with_columns(id=first + pl.int_range(pl.len()))

@@ -26,6 +26,8 @@ UNSCORED = "none: no reference"
 def export_eee(run: Layout, folder: Path) -> dict[str, int]:
     """Write the answers of every model in a run, a file each."""
     names = {model: f"{quote(model, safe='')}_samples.jsonl" for model in run.models()}
+    if not names:
+        raise DataError(f"answers of a model in {run.folder}", "none", "run `eyechart predict`")
     return {name: write_eee(run.answers(model), run.data, folder / name) for model, name in names.items()}
 
 

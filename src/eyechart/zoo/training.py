@@ -22,6 +22,7 @@ from eyechart.zoo.bias import PRIOR, Bias, FrozenBias, PriorBias
 from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.debias import Debias, Then
 from eyechart.zoo.lesson import Lesson, differentiate, learned
+from eyechart.zoo.methods.branch import QuestionBranch
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.recording import Kind, Recorder, Step
@@ -264,9 +265,11 @@ class Training:
         fields = {"cand": "cand", "hints": "hints", "qmask": "qmask", "qtype": "qtype", "program": "program"}
         if self.debias.bias_from == PRIOR:
             fields["bias"] = "qtype"
-        if self.options and self.debias.bias_from is not None:
-            found, advice = "one that takes a bias, which scores answers", "choose another method or network"
-            raise SettingError("a method without a bias for a network that chooses among options", found, advice)
+        branched = any(isinstance(part, QuestionBranch) for part in self.debias.modules())
+        if self.options and (branched or self.debias.bias_from is not None):
+            expected = "a method that scores no answers by itself for a network that chooses among options"
+            found = "one with a branch for the question" if branched else "one that takes a bias"
+            raise SettingError(expected, found, "choose another method or network")
         for name in (*self.model.needs, *self.debias.needs):
             if name in fields and getattr(train, fields[name]) is None:
                 advice = "choose a model or method that does without"

@@ -38,6 +38,21 @@ def test_an_id_that_was_made_a_float_gets_its_digits_back(ids: list[int]) -> Non
     assert as_key(pl.Series(ids, dtype=pl.Float64), "x").to_list() == [str(one) for one in ids]
 
 
+@pytest.mark.parametrize(
+    ("written", "ids"),
+    [
+        (["7.0", None, "12.0"], ["7", None, "12"]),
+        (["7.0", "7.1"], ["7.0", "7.1"]),
+        (["007"], ["007"]),
+        ([None], [None]),
+    ],
+)
+def test_ids_that_were_all_written_from_floats_get_their_digits_back(
+    written: list[str | None], ids: list[str | None]
+) -> None:
+    assert as_key(pl.Series(written, dtype=pl.String), "x").to_list() == ids
+
+
 @pytest.mark.parametrize("number", [0.5, 2.0**53, float("inf")])
 def test_a_float_that_is_no_exact_whole_number_is_no_id(number: float) -> None:
     with pytest.raises(FileFormatError, match="ids in column 'id'"):

@@ -77,9 +77,8 @@ def _require(table: pl.DataFrame, before: pl.DataFrame, place: str) -> None:
     for name in ("id", "answer"):
         if name not in table.columns:
             found = f"columns {', '.join(before.columns) or 'none at all'}"
-            raise SettingError(
-                f"a column {name!r} in {place}", found, f"say which it is with map, such as {name}=theirs"
-            )
+            advice = f"say which it is with map, as predictions:FILE,{name}=theirs"
+            raise SettingError(f"a column {name!r} in {place}", found, advice)
 
 
 def _type_answers(table: pl.DataFrame, place: str) -> Sifted:
