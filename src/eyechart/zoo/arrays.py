@@ -3,6 +3,7 @@
 I images, R regions in all, D numbers each; M questions, T words, S scored answers, K options of L words.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -87,6 +88,14 @@ class TrainingArrays:
     def watched(self) -> tuple[str, ...]:
         """Name the splits that are scored after every epoch: the validation split first."""
         return ("val", *(name for name in self.splits if name not in SPLITS))
+
+    def digest(self) -> str:
+        """Tell these questions and answers from all others; features may be too many to be read whole."""
+        found = hashlib.sha256()
+        for name, values in save_questions(self.splits).items():
+            found.update(f"{name} {values.dtype} {values.shape} ".encode())
+            found.update(np.ascontiguousarray(values).data)
+        return found.hexdigest()[:16]
 
 
 def save_questions(splits: Mapping[str, Questions]) -> dict[str, Array]:

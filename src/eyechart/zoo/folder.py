@@ -40,6 +40,7 @@ class Trained:
     pretrained_on: tuple[str, ...]
     trained_on_the_metric: tuple[str, ...]
     words: str | None = None  # the file of word vectors that it started from
+    examples: str | None = None  # a digest of all questions and answers; older records have none
 
     @property
     def code(self) -> list[str]:

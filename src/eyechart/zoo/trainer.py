@@ -147,6 +147,7 @@ def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | N
         tuple(dict.fromkeys((*network.pretrained_on, *before))),
         tuple(dict.fromkeys((*audits, *debias.trained_on_the_metric))),
         None if wanted.words is None else wanted.words.name,
+        training.arrays.digest(),
     )
 
 
@@ -158,6 +159,7 @@ def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: 
         folder.start(record, vocabulary)
         return
     ours, theirs = describe(record), describe(folder.record)
+    theirs["examples"] = theirs["examples"] or ours["examples"]
     # A record read back has lists where we have tuples.
     other = [name for name in ours if _plain(ours[name]) != _plain(theirs[name])]
     if vocabulary != folder.vocabulary:

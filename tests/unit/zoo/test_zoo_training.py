@@ -1,11 +1,13 @@
 """Training learns, stops, goes on and refuses as it says."""
 
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from torch import Tensor
@@ -304,6 +306,21 @@ def test_a_folder_goes_on_with_more_epochs_and_refuses_another_training(world: D
         train_into(tmp_path / "m", world, small(rate=0.1), heard.append)
     with pytest.raises(SettingError, match="vocabulary"):
         train_into(tmp_path / "m", world.sample(100), small(), heard.append)
+
+
+def test_a_folder_goes_on_with_the_same_examples_alone(world: Dataset, tmp_path: Path) -> None:
+    backwards = pl.when(pl.col("split") == "test").then(pl.col("question").reverse()).otherwise("question")
+    other = replace(world, examples=world.examples.with_columns(question=backwards))
+    file = tmp_path / "m" / "zoo.json"
+    train_into(tmp_path / "m", world, small(epochs=1), lambda _: None)
+
+    with pytest.raises(SettingError, match="another examples there"):
+        train_into(tmp_path / "m", other, small(), lambda _: None)
+
+    older = {name: value for name, value in json.loads(file.read_text()).items() if name != "examples"}
+    file.write_text(json.dumps(older))
+    train_into(tmp_path / "m", world, small(), lambda _: None)
+    assert Folder(tmp_path / "m").record.course["epochs"] == 2
 
 
 def test_a_folder_that_goes_on_says_how_long_it_was_trained(world: Dataset, tmp_path: Path) -> None:
