@@ -5,6 +5,7 @@ is a cluster of its own; none given, each row is). Results depend on the data an
 """
 
 from eyechart.statistics.equivalence import Equivalence, equivalence
+from eyechart.statistics.known import beyond_known
 from eyechart.statistics.many import adjust
 from eyechart.statistics.means import Estimate, mean, mean_by
 from eyechart.statistics.paired import Difference, mcnemar_exact, paired_difference, sign_flip_p
@@ -26,6 +27,7 @@ __all__ = [
     "Estimate",
     "Ratio",
     "adjust",
+    "beyond_known",
     "clopper_pearson",
     "design_effect",
     "difference",

@@ -2,8 +2,8 @@
 
 Two one-sided tests (Schuirmann 1987): equivalent at level 1 - alpha where both "mean <= -margin" and "mean >= margin"
 are rejected at alpha, which is where the 1 - 2 alpha interval lies within the margin; p is the larger of the two.
-The clustered t test is used, or where `intervals` would not trust it: Tango's score test for differences of 0/1 scores
-(few changed rows make the t test far too sure), and where all C clusters have the same mean v, the largest chance
+The clustered t test is used, or where `intervals` would not trust it: Tango's score test where little has changed
+(which makes the t test far too sure), and where all C clusters have the same mean v, the largest chance
 of that under a mean at the margin, ((1 - margin) / (1 - |v|))^C for differences in -1..1.
 """
 

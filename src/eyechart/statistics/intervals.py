@@ -4,8 +4,8 @@ t         mean +- t_{C-1} SE, the clustered standard error of `moments`.
 wilson    0/1 scores with fewer than 30 clusters, or any scores in 0..1 with fewer than 10 effective successes or
           failures: Wilson's interval at the effective size n_eff = n mean (1 - mean) / (n - 1) / SE^2, at most n
           (Korn & Graubard 1998; Dean & Pagano 2015), with Student's quantile.
-tango     differences of 0/1 scores in the same straits (rows that changed being the events): Tango's interval with
-          all counts divided by the design effect (Yang, Sun & Hardin 2012).
+tango     differences in the same straits, in -1..1 (what they rose and fell by being the events): Tango's interval
+          with all counts divided by the design effect (Yang, Sun & Hardin 2012).
 exact     every cluster has the same mean v, so SE = 0 and says nothing. The share of clusters elsewhere is at most
           u = 1 - (alpha/2)^(1/C) (Clopper-Pearson), so on a scale from a to b the mean lies in
           v - u (v - a) .. v + u (b - v). For all 0 or all 1 this is Clopper-Pearson with n = C.
@@ -61,10 +61,9 @@ def intervals(m: Moments, level: float, kind: Kind) -> Intervals:
 def methods(m: Moments, kind: Kind) -> npt.NDArray[np.str_]:
     """Name the interval of each group by the rules at the head of this file."""
     few = m.clusters < FEW_CLUSTERS
-    share = np.minimum(m.mean, 1 - m.mean) if kind == "scores" else m.square
+    share = np.minimum(m.mean, 1 - m.mean) if kind == "scores" else m.size
     rare = effective_n(m, kind) * share < FEW_EVENTS
-    whole = m.bounded & m.whole & (few | rare)
-    special = whole | (m.bounded & rare) if kind == "scores" else whole
+    special = m.bounded & (rare | (m.whole & few))
     conditions = [m.flat & m.bounded, m.flat, special, few]
     names = ["exact", "none", "wilson" if kind == "scores" else "tango", "t, few clusters"]
     return np.select(conditions, names, "t")
@@ -90,7 +89,7 @@ def tango_effective(m: Moments, level: float) -> Bounds:
 def discordant(m: Moments) -> Discordant:
     """Count the rows that rose and fell, at the effective sample size."""
     n = effective_n(m, "differences")
-    return Discordant(n * (m.square + m.mean) / 2, n * (m.square - m.mean) / 2, n)
+    return Discordant(n * (m.size + m.mean) / 2, n * (m.size - m.mean) / 2, n)
 
 
 def exact(m: Moments, level: float, scale: tuple[float, float]) -> Bounds:

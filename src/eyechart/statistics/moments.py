@@ -24,7 +24,7 @@ class Moments(NamedTuple):
     clusters: Ints
     mean: Floats
     se: Floats  # NaN for one cluster
-    square: Floats  # mean of the squares: where values are -1, 0 and 1, the share that is not 0
+    size: Floats  # mean of the absolute values: where they are -1, 0 and 1, the share that is not 0
     whole: Bools  # every value is -1, 0 or 1
     flat: Bools  # every cluster has the same mean
     bounded: Bools  # every value lies on the scale
@@ -46,7 +46,7 @@ def moments(rows: Rows, kind: Kind) -> Moments:
         clusters=clusters,
         mean=mean,
         se=se,
-        square=sums(x**2, groups) / n,
+        size=sums(np.abs(x), groups) / n,
         whole=_every(np.isin(x, (-1.0, 0.0, 1.0)), groups),
         # Rounding leaves about 1e-16 a row; a true residual of scores is at least some 1 / n.
         flat=_largest(np.abs(off), inner) <= 1e-9 * _largest(np.abs(x), groups),
@@ -68,6 +68,6 @@ def effective_n(m: Moments, kind: Kind) -> Floats:
     Softer scores vary less than 0/1 scores and might count for more than n; near the ends of the scale their SE
     is too uncertain to claim so (simulated: without the cap, 95 % intervals cover down to 75 %).
     """
-    variance = m.mean * (1 - m.mean) if kind == "scores" else m.square - m.mean**2
+    variance = m.mean * (1 - m.mean) if kind == "scores" else m.size - m.mean**2
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.minimum(m.n, m.n * variance / (m.n - 1) / m.se**2)

@@ -150,7 +150,55 @@ def test_refusals_follow_no_rule(world: Dataset, study: Result) -> None:
     result = AUDIT.judge(world, study, Predictions("refusing", refusing), Local())
 
     assert result.measure("accuracy", "plain").value == 0
-    assert result.tables["exploited"].height == 0
+    assert result.tables["exploited"]["wrong"].sum() > 0
+    assert result.tables["exploited"]["followed"].sum() == 0
+
+
+def bananas(usual: list[str], other: str) -> Dataset:
+    """Ask for bananas, which a rule answers by the usual answers, and for cars, which none does."""
+    cars = ["red", "blue", "black", "white"]
+    asked = [
+        (split, fruit, (usual[n % len(usual)] if n % 6 else other) if fruit == "banana" else cars[n % 4])
+        for split in ("train", "test")
+        for fruit in ("banana", "car")
+        for n in range(240)
+    ]
+    examples = pl.DataFrame(asked, schema=["split", "thing", "answer"], orient="row").select(
+        pl.int_range(pl.len()).cast(pl.String).alias("id"),
+        pl.int_range(pl.len()).cast(pl.String).alias("image"),
+        (pl.lit("what color is the ") + pl.col("thing")).alias("question"),
+        "answer",
+        pl.lit("what color").alias("question_type"),
+        "split",
+    )
+    return Dataset("bananas", examples, Images.named(examples["image"]))
+
+
+def judged_by(data: Dataset, said: pl.Expr, status: pl.Expr) -> Result:
+    study = RulesAudit().study(data, Local())
+    [(_, probes)] = RulesAudit().probe(data, study)
+    asked = probes.select("id").join(data.examples, on="id", maintain_order="left")
+    answers = asked.select("id", said.alias("answer"), status.alias("status"))
+    return RulesAudit().judge(data, study, Predictions("m", tidy(answers, probes, "m")), Local())
+
+
+def test_who_is_always_right_follows_no_rule_however_the_references_are_spelt() -> None:
+    result = judged_by(bananas(["Yellow", "yellow"], "green"), pl.col("answer"), pl.lit("ok"))
+
+    assert result.measure("accuracy", "plain").value == 1
+    assert result.measure("exploitation", "plain").value == 0
+    assert result.verdict.state != "caught"
+
+
+def test_a_refusal_on_a_counterexample_follows_no_rule_and_counts() -> None:
+    green, followed = pl.col("answer") == "green", pl.col("id").cast(pl.Int64) % 4 == 0
+    said = pl.when(green & followed).then(pl.lit("yellow")).when(green).then(None).otherwise("answer")
+    status = pl.when(green & ~followed).then(pl.lit("refused")).otherwise(pl.lit("ok"))
+
+    result = judged_by(bananas(["yellow"], "green"), said, status)
+
+    assert result.measure("exploitation", "plain").n == 40
+    assert result.measure("exploitation", "plain").value == 0.5
 
 
 def by_hand() -> tuple[pl.DataFrame, Dataset]:

@@ -98,3 +98,20 @@ def test_no_rows_are_no_evidence() -> None:
 def test_margins_and_levels_that_make_no_sense_are_refused(margin: float, level: float) -> None:
     with pytest.raises(SettingError, match="a margin above 0"):
         statistics.equivalence([0.0], margin=margin, level=level)
+
+
+def test_a_graded_change_is_never_surer_than_none_or_a_whole_one() -> None:
+    """Of 30 rows one changed by a quarter, or none did; of 100 one changed by nine tenths, or wholly."""
+    one, none = (statistics.equivalence(np.r_[first, np.zeros(29)], margin=0.03) for first in (0.25, 0.0))
+    soft, whole = (statistics.equivalence(np.r_[first, np.zeros(99)], margin=0.03) for first in (0.9, 1.0))
+
+    assert (one.equivalent, none.equivalent, soft.equivalent, whole.equivalent) == (False,) * 4
+    assert soft.p == pytest.approx(whole.p, rel=0.3)
+
+
+@pytest.mark.parametrize(("n", "step"), [(100, 0.9), (150, 0.9), (200, 0.3)])
+def test_graded_changes_at_the_margin_are_seldom_called_equivalent(n: int, step: float) -> None:
+    rng = np.random.default_rng(n)
+    changes = np.where(rng.random((600, n)) < 0.03 / step, step, 0.0)
+
+    assert np.mean([statistics.equivalence(each, margin=0.03).equivalent for each in changes]) < 0.075

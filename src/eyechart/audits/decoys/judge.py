@@ -10,14 +10,14 @@ import polars as pl
 from eyechart.audits.decoys.asking import WHOLE, Condition, conditions
 from eyechart.audits.decoys.audit import DecoysAudit
 from eyechart.audits.decoys.shifts import measure_shifts, picked_options, steadiness
-from eyechart.audits.decoys.solving import CHANCE
+from eyechart.audits.decoys.solving import CHANCE, chance_of
 from eyechart.audits.decoys.views import judge_views
 from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
 from eyechart.predictions import Answered, Predictions
 from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
-from eyechart.statistics import adjust, mean, paired_difference
+from eyechart.statistics import adjust, beyond_known, mean, paired_difference
 from eyechart.tables import COUNTS, empty
 
 ALONE = "image-question"  # hidden: the options alone are left
@@ -103,11 +103,10 @@ def _accuracies(heard: list[Heard], how: str) -> Iterator[Measure]:
     for one in heard:
         name, rows = one.condition.name, one.rows
         yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of=name, condition=name, score=how)
-        over = paired_difference(rows["accuracy"], rows[CHANCE], rows["cluster"])
+        over = beyond_known(rows["accuracy"], rows[CHANCE], rows["cluster"])
         yield measured(OVER, over, of=None, condition=name, score=how)
         if name == one.condition.options:
-            chance = mean(rows[CHANCE], rows["cluster"])
-            yield measured(CHANCE, chance, of=f"{name} {CHANCE}", condition=name, score=how)
+            yield measured(CHANCE, chance_of(rows), of=f"{name} {CHANCE}", condition=name, score=how)
 
 
 def _adds(heard: list[Heard], how: str) -> Iterator[Measure]:

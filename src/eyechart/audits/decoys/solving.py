@@ -8,7 +8,7 @@ import polars as pl
 
 from eyechart.audits.measuring import measured
 from eyechart.result import Measure
-from eyechart.statistics import Difference, Estimate, adjust, mean, paired_difference
+from eyechart.statistics import Difference, Estimate, adjust, beyond_known, mean
 
 CHANCE = "chance"
 SCORE = "choice"  # an option is right or wrong
@@ -37,11 +37,17 @@ class Solved(NamedTuple):
     q: float
 
 
+def chance_of(rows: pl.DataFrame) -> Estimate:
+    """Average the chance of a guess, which is known of these examples: its interval is a point."""
+    found = mean(rows[CHANCE], rows["cluster"])
+    return found._replace(low=found.value, high=found.value, method="none, chance is known")
+
+
 def hold_against_chance(solvers: Iterable[Solver]) -> list[Solved]:
     """Estimate every solver, and adjust the p-values for all of them together."""
     listed = list(solvers)
     right = [mean(one.scores["score"], one.scores["cluster"]) for one in listed]
-    over = [paired_difference(one.scores["score"], one.scores[CHANCE], one.scores["cluster"]) for one in listed]
+    over = [beyond_known(one.scores["score"], one.scores[CHANCE], one.scores["cluster"]) for one in listed]
     q = adjust([found.p for found in over])
     return [Solved(*each) for each in zip(listed, right, over, map(float, q), strict=True)]
 

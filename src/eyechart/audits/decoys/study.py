@@ -16,6 +16,7 @@ from eyechart.audits.decoys.solving import (
     CHANCE,
     SCORE,
     Solved,
+    chance_of,
     hold_against_chance,
     solver_measures,
     solver_table,
@@ -26,7 +27,6 @@ from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table
-from eyechart.statistics import mean
 from eyechart.tables import COUNTS, empty
 
 ANSWERS_ALONE = (PRIOR_RULE, "A")  # what a verdict on the options rests on
@@ -119,8 +119,7 @@ def _counts(audit: DecoysAudit, parts: Parts, looks: dict[str, Look]) -> pl.Data
 
 def _chances(looks: dict[str, Look]) -> Iterable[Measure]:
     for name, look in looks.items():
-        found = mean(look.guess[CHANCE], look.guess["cluster"])
-        yield measured(CHANCE, found, of=f"{name} {CHANCE}", condition=name, score=SCORE)
+        yield measured(CHANCE, chance_of(look.guess), of=f"{name} {CHANCE}", condition=name, score=SCORE)
 
 
 def _rows(parts: Parts, looks: dict[str, Look]) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from eyechart.probes import OWN
 from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
-from eyechart.statistics import mean
+from eyechart.statistics import beyond_known, mean
 
 RULE_KINDS = ("words", "objects", "mixed")
 BESIDE = "mixed, against the same words"  # what the objects of mixed rules do, since the words are in both
@@ -36,7 +36,7 @@ def judge_model(audit: RulesAudit, data: Dataset, study: Result, predictions: Pr
     examples = data.examples.join(study.rows.select("id", "cluster", "kind"), on="id", validate="1:1")
     how = chosen_score(audit.score, examples)
     answered = predictions.beside(examples, OWN)
-    meetings = meet_rules(audit, data, study, answered)
+    meetings = meet_rules(data, study, answered)
     met = with_controls(meetings)
     scored = score_rows(answered, how, "kind", engine=engine)
     led = led_astray(met, with_word_controls(meetings), scored)
@@ -57,12 +57,12 @@ def judge_model(audit: RulesAudit, data: Dataset, study: Result, predictions: Pr
     )
 
 
-def meet_rules(audit: RulesAudit, data: Dataset, study: Result, answered: Answered) -> Meetings:
+def meet_rules(data: Dataset, study: Result, answered: Answered) -> Meetings:
     """Set the first usable answer to each judged example beside the confirmed rules that it meets."""
     judged = data.take(pl.col("id").is_in(study.rows["id"].implode()))
     said = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first())
     with announced(tell):
-        return meet(judged, said, study.tables["rules"], normalized=audit.correct == "normalized")
+        return meet(judged, said, study.tables["rules"])
 
 
 def measure_kinds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
@@ -89,17 +89,18 @@ def _by_example(met: pl.DataFrame) -> pl.DataFrame:
     """Take the best rule of each answer; a model says one of them at most."""
     known = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
     best = known.unique(["id", "answer"], keep="first", maintain_order=True)
-    surplus = pl.col("agrees").sum() - (pl.col("control_said") / pl.col("control_n")).sum()
-    return best.group_by("id", "cluster", maintain_order=True).agg(
-        pl.col("rule").filter("agrees").first().alias("follows"), surplus.alias("exploitation")
+    said, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_said") / pl.col("control_n")).sum()
+    led = best.group_by("id", "cluster", maintain_order=True).agg(
+        pl.col("rule").filter("agrees").first().alias("follows"), said.alias("said"), elsewhere.alias("elsewhere")
     )
+    return led.with_columns((pl.col("said") - pl.col("elsewhere")).alias("exploitation"))
 
 
 def measure_exploitation(led: dict[str | None, pl.DataFrame], how: str) -> Iterator[Measure]:
     """Measure how much oftener than elsewhere the model says what the rules say, overall and by kind of rule."""
     for kind, part in led.items():
         if part.height:
-            found = mean(part["exploitation"], part["cluster"], kind="differences")
+            found = beyond_known(part["said"], part["elsewhere"], part["cluster"])
             whole = measured("exploitation", found, of="exploitation", condition=OWN, score=how)
             yield whole if kind is None else replace(whole, of=None, by="rule kind", group=kind)
 

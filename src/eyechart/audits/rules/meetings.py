@@ -19,7 +19,7 @@ ANY_TYPE = "(any)"
 class Judged(NamedTuple):
     """The judged examples that the model answered, and the rules' answers that each of them accepts."""
 
-    examples: pl.DataFrame  # example, id, cluster, type, given in its normal form
+    examples: pl.DataFrame  # example, id, cluster, type, given in its normal form, null where it refused
     accepted: pl.DataFrame  # example, answer
 
 
@@ -35,12 +35,15 @@ class Meetings(NamedTuple):
     judged: Judged
 
 
-def meet(judged: Dataset, said: pl.DataFrame, rules: pl.DataFrame, *, normalized: bool) -> Meetings:
-    """Set the model's answers (`id`, `given`) beside the confirmed rules that the examples meet."""
+def meet(judged: Dataset, said: pl.DataFrame, rules: pl.DataFrame) -> Meetings:
+    """Set the model's answers (`id`, `given`) beside the confirmed rules that the examples meet.
+
+    All answers are compared by their normal forms, or who repeats the reference `Yes` would follow the rule for `yes`.
+    """
     confirmed = rules.filter(pl.col("state") == "confirmed").with_columns(_normal("answer").alias("normal"))
     vocabulary = vocabulary_of(confirmed)
     data = ordered(judged)
-    asked = Judged(_answered(data, said), _accepted(data.examples, vocabulary, normalized=normalized))
+    asked = Judged(_answered(data, said), _accepted(data.examples, vocabulary))
     queries = queries_from(confirmed, vocabulary)
     index = make_index(make_transactions(data, vocabulary), image_numbers(data), queries.items)
     words = queries._replace(items=np.where(queries.items < vocabulary.n_words, queries.items, -1))
@@ -59,11 +62,11 @@ def _answered(data: Dataset, said: pl.DataFrame) -> pl.DataFrame:
     numbered = data.examples.select(
         pl.int_range(pl.len(), dtype=pl.Int32).alias("example"), "id", "cluster", kind.alias("type")
     )
-    return numbered.join(said.select("id", _normal("given")).drop_nulls(), on="id", validate="1:1").sort("example")
+    return numbered.join(said.select("id", _normal("given")), on="id", validate="1:1").sort("example")
 
 
-def _accepted(examples: pl.DataFrame, vocabulary: Vocabulary, *, normalized: bool) -> pl.DataFrame:
-    accepted = make_accepted(examples, vocabulary, normalized=normalized)
+def _accepted(examples: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
+    accepted = make_accepted(examples, vocabulary, normalized=True)
     owners = np.repeat(np.arange(examples.height, dtype=np.int32), np.diff(accepted.starts))
     return pl.DataFrame({"example": owners, "answer": vocabulary.answers.gather(accepted.answers).cast(pl.String)})
 
@@ -76,7 +79,10 @@ def _met(rules: pl.DataFrame, queries: Queries, index: Index, judged: Judged) ->
         met.join(rules.select("rule", "kind", "answer", "normal"), on="rule", validate="m:1")
         .join(judged.examples, on="example", validate="m:1")
         .join(right, on=["example", "answer"], how="left", validate="m:1")
-        .with_columns(pl.col("wrong").fill_null(value=True), (pl.col("normal") == pl.col("given")).alias("agrees"))
+        .with_columns(
+            pl.col("wrong").fill_null(value=True),
+            (pl.col("normal") == pl.col("given")).fill_null(value=False).alias("agrees"),
+        )
         .drop("normal", "given")
         .sort("rule", "example")
     )
