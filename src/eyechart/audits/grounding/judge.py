@@ -12,6 +12,7 @@ from eyechart.audits.grounding.examples import example_table
 from eyechart.audits.grounding.groups import with_groups
 from eyechart.audits.grounding.importance import match_rankings
 from eyechart.audits.grounding.measures import (
+    LOST,
     measure_by,
     measure_graded,
     measure_lost,
@@ -33,7 +34,7 @@ from eyechart.scoring import chosen_score
 from eyechart.tables import COUNTS, empty
 
 REFERENCES = ("answer", "answers", "choices", "relevance")
-LOST = "not answered usably under each of plain, evidence and rest"
+UNHEARD = "not answered usably under each of plain, evidence and rest"
 
 
 def judge_model(
@@ -96,7 +97,7 @@ def asked_under(
 
 
 def _counts(heard: Heard, lost: int) -> pl.DataFrame:
-    row = pl.DataFrame([(None, "left out", LOST, lost)], schema=empty(COUNTS).schema, orient="row")
+    row = pl.DataFrame([(None, "left out", UNHEARD, lost)], schema=empty(COUNTS).schema, orient="row")
     return pl.concat([heard.counts, row]).filter(pl.col("n") > 0)
 
 
@@ -110,6 +111,10 @@ def decide(measures: list[Measure], least: float, heard: Heard) -> Verdict:
     said = f"{speak(asdict(it))} % of its answers stay with the evidence and change without it"
     if it.high < least:
         return Verdict("caught", "grounded", f"It is not grounded in the evidence: {said}.")
+    worst = next((each for each in measures if each.name == LOST), it)
+    if it.low > least >= worst.low:
+        doubt = f"but with those that were lost taken as not {speak(asdict(worst))} %"
+        return Verdict("undecided", "grounded", f"Too many answers were lost to tell: {said}, {doubt}.")
     if it.low > least:
         return Verdict("clear", "grounded", f"It relies on the evidence: {said}.")
     return Verdict("undecided", "grounded", f"Too close to {least:.0%} to tell: {said}.")

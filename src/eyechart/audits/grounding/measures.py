@@ -23,6 +23,7 @@ SHARES = {"grounded": "grounded", "not_grounded": "not grounded", **CELLS, "kept
 GRADED = {"same": "same answer", "accuracy": "accuracy", "fall": "probability lost"}
 RATIO = "right to wrong"
 METHODS = ("attention", WITHOUT)
+LOST = "grounded, lost as not"
 _DIFFERENCES = (*FALLS, "fall")
 
 
@@ -47,7 +48,7 @@ def measure_lost(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[M
     if more.height:
         scores = pl.concat([rows["grounded"], pl.repeat(0.0, more.height, dtype=pl.Float64, eager=True)])
         found = mean(scores, pl.concat([rows["cluster"], more["cluster"]]))
-        yield measured("grounded, lost as not", found, of=None, condition=OWN, score=how)
+        yield measured(LOST, found, of=None, condition=OWN, score=how)
 
 
 def measure_odds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:

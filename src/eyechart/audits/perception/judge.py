@@ -51,7 +51,8 @@ def judge_model(
     rows = with_groups(_rows(audit, data, study, judged, given), data, audit.by, audit.sentiment)
     ruler = Ruler(removals, how, audit.form, audit.donors, plan.stages[turn].draws)
     whole, groups = measure_all(rows, data, ruler, audit.by, engine)
-    lost = lost_measures(study.rows.select("id", "cluster"), given, how)
+    lost = list(lost_measures(study.rows.select("id", "cluster"), given, how))
+    first = [each.name for each in removals if each.kind == audit.removal[0]]
     emap = project(audit, data, study, predictions, how)
     errors, ignored = errors_table(rows, given.removed), ignored_table(rows, removals, audit.margin)
     how_far = reach(audit, whole, errors, plan, turn)
@@ -77,7 +78,7 @@ def judge_model(
         rows=rows,
         tables=tables,
         views=judge_views(tables, removals, audit.by),
-        verdict=decide(whole, ignored, how_far, [each.name for each in removals if each.kind == audit.removal[0]]),
+        verdict=decide([*whole, *lost], ignored, how_far, first),
         wants_more=how_far.wants_more,
     )
 

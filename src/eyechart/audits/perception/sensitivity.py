@@ -10,6 +10,7 @@ from eyechart.result import Measure
 from eyechart.statistics import paired_difference
 
 LOST_AS = {"wrong": 0.0, "right": 1.0}
+WORST = "perception, lost as right"  # as if the modality had not been missed
 
 
 def lost_measures(rows: pl.DataFrame, given: Given, how: str) -> Iterator[Measure]:

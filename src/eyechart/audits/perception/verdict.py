@@ -10,6 +10,7 @@ from eyechart.audits.perception.audit import PerceptionAudit
 from eyechart.audits.perception.drawn import perceived
 from eyechart.audits.perception.plan import Plan
 from eyechart.audits.perception.removals import Removal
+from eyechart.audits.perception.sensitivity import WORST
 from eyechart.result import Measure, Verdict, speak
 from eyechart.statistics import equivalence
 
@@ -72,6 +73,15 @@ def decide(measures: list[Measure], ignored: pl.DataFrame, how_far: Reach, remov
     if unseen:
         return Verdict("caught", "perception", f"It does not perceive {', '.join(unseen)}.")
     unsure = [said[name] for name, it in found.items() if it.low <= rows[name]["margin"]]
+    worst = {str(each.condition): each for each in measures if each.name == WORST and each.condition in found}
+    doubtful = [
+        f"{said[name]}, but {speak(asdict(it))} with those that were lost taken as right"
+        for name, it in worst.items()
+        if it.low <= rows[name]["margin"]
+    ]
+    if doubtful and not unsure:
+        sentence = f"Too many answers were lost to tell whether it perceives {'; '.join(doubtful)}."
+        return Verdict("undecided", "perception", sentence)
     if not unsure:
         return Verdict("clear", "perception", f"It perceives {', '.join(said.values())}.")
     more = "; more draws are wanted" if how_far.wants_more else ""

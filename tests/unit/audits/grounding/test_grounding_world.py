@@ -274,25 +274,38 @@ def test_draws_are_averaged_within_their_question(world: Dataset) -> None:
     assert found.rows.height == study.rows.height
 
 
-def test_lost_answers_are_counted_and_their_worst_case_is_shown(world: Dataset) -> None:
+def judge_with_losses(world: Dataset, study: Result, n: int) -> Result:
+    """Judge the seer without its answers to the rest of the first images."""
     audit = GroundingAudit()
-    study = audit.study(world, Local())
     answers = pl.concat(
         tidy(load_answerer("seer").answer(fill(probes, world), world.images), probes, "seer")
         for _, probes in audit.probe(world, study)
     )
-    first = study.rows["id"][:10].implode()
-    lost = (pl.col("condition") == "rest") & pl.col("id").is_in(first)
+    lost = (pl.col("condition") == "rest") & pl.col("id").is_in(study.rows["id"][:n].implode())
     broken = answers.with_columns(
         pl.when(~lost).then("answer").alias("answer"),
         pl.when(lost).then(pl.lit("failed")).otherwise("status").alias("status"),
     )
-    found = audit.judge(world, study, Predictions("seer", broken), Local())
+    return audit.judge(world, study, Predictions("seer", broken), Local())
+
+
+def test_lost_answers_are_counted_and_their_worst_case_is_shown(world: Dataset) -> None:
+    study = GroundingAudit().study(world, Local())
+    found = judge_with_losses(world, study, 10)
     counts = found.tables["counts"].filter(pl.col("condition").is_null()).row(0, named=True)
 
     assert found.rows.height == study.rows.height - 10
     assert counts["n"] == 10
     assert found.measure("grounded, lost as not", "plain").value == pytest.approx(1 - 10 / study.rows.height)
+    assert found.verdict.state == "clear"
+
+
+def test_who_lost_most_answers_is_not_cleared(world: Dataset) -> None:
+    study = GroundingAudit().study(world, Local())
+    found = judge_with_losses(world, study, study.rows.height * 7 // 10)
+
+    assert found.measure("grounded", "plain").value == 1
+    assert (found.verdict.state, "Too many answers were lost" in found.verdict.sentence) == ("undecided", True)
 
 
 def test_without_one_condition_the_sentence_says_which(world: Dataset) -> None:

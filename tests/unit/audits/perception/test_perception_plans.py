@@ -207,6 +207,22 @@ def test_failures_are_counted_and_bounded(world: Dataset) -> None:
 BOUNDS = ("perception, lost as wrong", "perception, lost as right")
 
 
+def test_who_lost_most_answers_is_not_cleared(world: Dataset, tmp_path: Path) -> None:
+    chosen = PerceptionAudit(draws=1)
+    audit(world, "world:seer", [chosen], to=tmp_path / "run")
+    answers = Layout(tmp_path / "run").answers("seer").answers
+    last = answers["id"].unique().sort().tail(-20).implode()
+    lost = pl.col("condition").str.starts_with("image") & pl.col("id").is_in(last)
+    answers.select("id", "condition", pl.when(~lost).then("answer").alias("answer")).write_parquet(
+        tmp_path / "a.parquet"
+    )
+
+    found = audit(world, f"predictions:{tmp_path}/a.parquet", [chosen])["perception"]
+
+    assert found.measure("perception", "image").low > chosen.margin
+    assert (found.verdict.state, "Too many answers were lost" in found.verdict.sentence) == ("undecided", True)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
