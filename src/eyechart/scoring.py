@@ -32,6 +32,7 @@ _TYPES: dict[str, pl.DataType] = {
 }
 _LETTERS = {chr(ord("A") + index): index for index in range(26)}
 _LETTER = r"^(?:\(([A-Za-z])\)|([A-Za-z])[.):]?)$"
+_VOTES = 4  # of two or three humans, not even the answer of all scores 1 by the official formula
 
 
 @dataclass(frozen=True)
@@ -46,24 +47,34 @@ class Score:
 
 def score(table: pl.DataFrame, how: str) -> pl.Series:
     """Score each row of a table of examples joined with answers; null exactly where a row cannot be scored."""
-    if how not in SCORES:
-        raise unknown_name("score", how, tuple(SCORES))
-    chosen = SCORES[how]
+    chosen = _known(how)
     _check_columns(table, chosen)
     typed = table.select(pl.col(name).cast(_TYPES[name]) for name in chosen.needs)
     return chosen.function(typed).cast(pl.Float64).rename("score")
 
 
 def auto_score(examples: pl.DataFrame) -> str:
-    """Name the score that fits the references: `choice` for options, `vqa` for several humans, else `exact`."""
-    if _longest(examples, "choices") > 0:
+    """Name the score that fits the references.
+
+    `choice` where at least half of the examples with an answer have options; else by the longest list of answers:
+    `vqa` for the votes of four humans or more, `any` for two or three accepted texts, `exact` for a single one.
+    """
+    if _mostly_options(examples):
         return "choice"
-    return "vqa" if _longest(examples, "answers") > 1 else "exact"
+    longest = _longest_answers(examples)
+    return "vqa" if longest >= _VOTES else "any" if longest > 1 else "exact"
 
 
 def chosen_score(how: str, examples: pl.DataFrame) -> str:
     """Resolve the setting `auto` to the score that fits the references."""
-    return auto_score(examples) if how == "auto" else how
+    return auto_score(examples) if how == "auto" else _known(how).name
+
+
+def _known(how: str) -> Score:
+    """Find a score by its name."""
+    if how not in SCORES:
+        raise unknown_name("score", how, tuple(SCORES))
+    return SCORES[how]
 
 
 def _check_columns(table: pl.DataFrame, chosen: Score) -> None:
@@ -76,12 +87,22 @@ def _check_columns(table: pl.DataFrame, chosen: Score) -> None:
             )
 
 
-def _longest(examples: pl.DataFrame, column: str) -> int:
-    """Give the length of the longest list in a column, 0 where there is none."""
-    if column not in examples.columns or examples[column].null_count() == len(examples):
+def _mostly_options(examples: pl.DataFrame) -> bool:
+    """Tell whether at least half of the examples that have a reference answer have options."""
+    if "choices" not in examples.columns:
+        return False
+    sizes = examples["choices"].cast(_TYPES["choices"]).list.len().fill_null(0)
+    if "answer" in examples.columns:
+        sizes = sizes.filter(examples["answer"].is_not_null())
+    return 2 * int((sizes > 0).sum()) >= max(len(sizes), 1)
+
+
+def _longest_answers(examples: pl.DataFrame) -> int:
+    """Count the answers of the longest list, 0 where there is none; a null is nobody's answer."""
+    if "answers" not in examples.columns:
         return 0
-    longest = examples.select(pl.col(column).list.len().max()).item()
-    return int(longest)
+    sizes = examples["answers"].cast(_TYPES["answers"]).list.drop_nulls().list.len()
+    return int(sizes.max() or 0)  # type: ignore[arg-type]  # a whole number
 
 
 # Lists are worked on flat: all elements under each other, each with the number of its row.
@@ -136,6 +157,19 @@ def _forms(texts: pl.Series) -> pl.DataFrame:
 # Agreement with several humans
 
 
+def _human_forms(table: pl.DataFrame) -> tuple[_Flat, pl.DataFrame, pl.DataFrame]:
+    """Give the human answers flat, and the forms of what was given and of each human answer."""
+    flat = _flatten(table["answers"].list.drop_nulls())
+    forms = _forms(pl.concat([table["given"], flat.values.alias("given")]))
+    return flat, forms.head(len(table)), forms.tail(len(flat.values))
+
+
+def _any(table: pl.DataFrame) -> pl.Series:
+    flat, given, human = _human_forms(table)
+    matches = _count(flat, human["normal"] == given["normal"].gather(flat.rows))
+    return _or_null(np.minimum(1.0, matches), flat.sizes > 0)
+
+
 def _soft_accuracy(table: pl.DataFrame, *, always: bool) -> pl.Series:
     """Score as the official evaluation does since 2021-03: on normal forms only where the human answers differ.
 
@@ -143,9 +177,7 @@ def _soft_accuracy(table: pl.DataFrame, *, always: bool) -> pl.Series:
     whatever was given; such a row scores 1 for the same text and 0 for another. `always` compares normal forms
     even where all humans agree, as most evaluation harnesses do.
     """
-    flat = _flatten(table["answers"].list.drop_nulls())
-    forms = _forms(pl.concat([table["given"], flat.values.alias("given")]))
-    given, human = forms.head(len(table)), forms.tail(len(flat.values))
+    flat, given, human = _human_forms(table)
     normal = _count(flat, human["normal"] == given["normal"].gather(flat.rows))
     if always:
         return _leave_one_out(normal, flat.sizes)
@@ -291,6 +323,7 @@ _HUMANS = ("answers", "given")
 _OPTIONS = ("answer", "choices", "given")
 _RANKED = ("choices", "relevance", "ranking")
 _NORMALIZED = "the same text as the answer, both in the official normal form"
+_ACCEPTED = "the same text as one of the answers, both in the official normal form"
 _LETTERED = "names the right option by its letter: A, a, A., A) or (A)"
 
 SCORES: dict[str, Score] = {
@@ -298,6 +331,7 @@ SCORES: dict[str, Score] = {
     for each in (
         Score("exact", _TEXT, "the same text as the answer", _exact),
         Score("exact-normalized", _TEXT, _NORMALIZED, _exact_normalized),
+        Score("any", _HUMANS, _ACCEPTED, _any),
         Score("vqa", _HUMANS, "official soft accuracy", partial(_soft_accuracy, always=False)),
         Score("vqa-always", _HUMANS, "soft accuracy, always normalised", partial(_soft_accuracy, always=True)),
         Score("count3", _HUMANS, "min(count / 3, 1) of human answers with the same raw text", _count3),
@@ -310,3 +344,4 @@ SCORES: dict[str, Score] = {
         Score("one-minus-mape", _TEXT, "1 - |given - answer| / |answer|, for numbers", _one_minus_mape),
     )
 }
+OPTION_SCORES = tuple(name for name, each in SCORES.items() if each.needs == _OPTIONS)

@@ -8,8 +8,9 @@ import pytest
 
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset, Images
-from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers
+from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers, rank_options
 from eyechart.errors import DataError, SettingError, UnknownNameError
+from eyechart.hashing import hash_text
 from eyechart.models.function import Function
 from eyechart.verbs import audit, study
 from eyechart.world import Settings, make_world
@@ -50,6 +51,78 @@ def test_the_gain_is_paired_with_the_floor(tiny: Dataset) -> None:
     assert result.measure("accuracy", "plain").value == 1.0
     assert result.measure("gain", "plain").value == 0.75
     assert result.rows.columns == ["id", "cluster", "floor", "accuracy"]
+
+
+def with_options(rows: list[tuple[str, str | None, str, list[str]]]) -> Dataset:
+    """Make a dataset of split, question type, answer and options."""
+    schema = {"split": pl.String, "question_type": pl.String, "answer": pl.String, "choices": pl.List(pl.String)}
+    examples = pl.DataFrame(rows, schema=schema, orient="row")
+    ids = pl.Series([f"{at:03}" for at in range(len(rows))])
+    examples = examples.with_columns(ids.alias("id"), ids.alias("image"), pl.lit("what is it?").alias("question"))
+    return Dataset("options", examples, Images.named(ids))
+
+
+def test_options_are_ordered_by_type_then_by_all_then_by_the_alphabet() -> None:
+    train = pl.DataFrame({"question_type": ["a", "a", "b", "b", None], "answer": ["red", "dog", "cat", "cat", "dog"]})
+    choices = [["cat", "dog", "red", "ant"]] * 3 + [["cow", "ant"], None]
+    asked = pl.DataFrame({"question_type": ["a", "b", None, "a", "a"], "choices": choices})
+
+    by_all = ["cat", "dog", "red", "ant"]
+    assert rank_options(asked, train).to_list() == [["dog", "red", "cat", "ant"], by_all, by_all, ["ant", "cow"], None]
+
+
+def test_the_floor_of_options_takes_the_most_frequent_one_that_is_offered() -> None:
+    """The most frequent train answer, red, is no option of most; of three never met one in three is right."""
+    train = [("train", kind, answer, [answer]) for kind, answer in [("a", "red")] * 3 + [("a", "dog"), ("b", "cat")]]
+    asked = [
+        ("test", "a", "dog", ["ant", "dog", "cat"]),
+        ("test", "b", "dog", ["ant", "dog", "cat"]),
+        ("test", "b", "dog", ["ant", "dog"]),
+        ("test", None, "ant", ["ant", "red"]),
+        ("test", "a", "cow", ["ant", "bee", "cow"]),
+    ]
+    found = study(with_options([*train, *asked]), ["accuracy"])["accuracy"]
+
+    assert found.rows["floor"].to_list() == pytest.approx([1, 0, 1, 0, 1 / 3])
+    assert "the option most frequent in train or else a guess" in found.verdict.sentence
+
+
+def never_met(k: int) -> Dataset:
+    """Make examples whose k options are met nowhere else; the answer is drawn by lot."""
+    names = [f"{at} of {k}" for at in range(600)]
+    choices = [[f"{name} {place}" for place in range(k)] for name in names]
+    lots = (hash_text(pl.Series(names)) % k).tolist()
+    splits = ["train"] * 300 + ["test"] * 300
+    return with_options([(split, "what", c[lot], c) for split, c, lot in zip(splits, choices, lots, strict=True)])
+
+
+@pytest.mark.parametrize("how", ["choice", "choice-text", "choice-letter", "choice-index"])
+@pytest.mark.parametrize("k", [2, 3, 4, 10])
+def test_the_floor_of_options_never_met_is_the_chance_of_a_guess(k: int, how: str) -> None:
+    floor = study(never_met(k), [Accuracy(score=how)])["accuracy"].measure("floor", "plain")
+
+    assert floor.value == pytest.approx(1 / k)
+    assert 0 < floor.low < floor.value < floor.high < 1
+
+
+@pytest.mark.parametrize("k", [2, 4, 10])
+def test_a_guess_among_options_does_not_beat_the_floor_and_sight_does(k: int) -> None:
+    data = never_met(k)
+    truth = dict(data.examples.select("id", "answer").rows())
+    guesser = Function("guesser", lambda rows: [row["choices"][int(row["id"]) % k] for row in rows])
+    seer = Function("seer", lambda rows: [truth[row["id"]] for row in rows])
+    guessed, seen = (audit(data, model, ["accuracy"])["accuracy"] for model in (guesser, seer))
+
+    assert guessed.verdict.state == "undecided"
+    assert guessed.measure("gain", "plain").value == pytest.approx(0, abs=0.05)
+    assert seen.verdict.state == "clear"
+    assert seen.measure("gain", "plain").value == pytest.approx(1 - 1 / k)
+
+
+def test_two_equal_options_are_twice_as_likely_guessed() -> None:
+    data = with_options([("train", None, "x", ["x"]), ("test", None, "a", ["a", "b", "a"])])
+
+    assert study(data, ["accuracy"])["accuracy"].rows["floor"].to_list() == pytest.approx([2 / 3])
 
 
 @pytest.mark.parametrize(("lost", "state"), [(0.02, "clear"), (0.75, "undecided")])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError, UnknownNameError
-from eyechart.scoring import SCORES, auto_score, score
+from eyechart.scoring import SCORES, auto_score, chosen_score, score
 
 SCHEMA = {
     "answer": pl.String,
@@ -159,6 +159,14 @@ def test_humans_that_are_null_do_not_count() -> None:
         "vqa", given="red", answers=["red", "red", "blue"]
     )
     assert score_one("vqa", given="red", answers=[None]) is None
+
+
+def test_any_takes_each_of_the_accepted_texts_in_normal_form() -> None:
+    spellings = ["12 May", None, "The 12th of May"]
+    rows = table(given=["12 may.", "12th of May", "May", None], answers=[spellings] * 4)
+
+    assert score(rows, "any").to_list() == [1, 1, 0, 0]
+    assert score(table(given=["x"] * 3, answers=[None, [], [None]]), "any").to_list() == [None] * 3
 
 
 # Options
@@ -315,12 +323,33 @@ def test_one_minus_mape(answer: str | None, given_answer: str | None, expected: 
 # The score that fits
 
 
+def test_a_score_that_is_none_is_refused_before_it_is_used() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'vqa'"):
+        chosen_score("vqb", table(answer=["a"]))
+
+
 def test_auto_score_looks_at_the_references() -> None:
     options, humans, nothing = [["a", "b"], None], [["a", "a"], ["b"]], [None, None]
 
     assert auto_score(table(choices=options, answers=humans)) == "choice"
-    assert auto_score(table(choices=nothing, answers=humans)) == "vqa"
+    assert auto_score(table(choices=nothing, answers=humans)) == "any"
     assert auto_score(table(choices=[[], []], answers=[["a"], None])) == "exact"
     assert auto_score(table(answers=nothing)) == "exact"
     assert auto_score(table(answer=["a"])) == "exact"
     assert auto_score(table(choices=[]).with_columns(answers=pl.lit(None))) == "exact"
+
+
+@pytest.mark.parametrize(("humans", "how"), [(1, "exact"), (2, "any"), (3, "any"), (4, "vqa"), (10, "vqa")])
+def test_auto_score_gives_what_all_humans_say_the_full_score(humans: int, how: str) -> None:
+    rows = table(answer=["cat"], answers=[["cat"] * humans + [None] * 3], given=["cat"])
+
+    assert auto_score(rows) == how
+    assert score(rows, how).item() == 1
+
+
+@pytest.mark.parametrize(("having", "how"), [(0, "exact"), (2, "exact"), (4, "exact"), (5, "choice"), (10, "choice")])
+def test_auto_score_wants_options_for_half_of_the_references(having: int, how: str) -> None:
+    """Ten examples have an answer; ten more have options and none, and do not count."""
+    choices = [["a", "b"]] * having + [None] * (10 - having) + [["a", "b"]] * 10
+
+    assert auto_score(table(answer=["a"] * 10 + [None] * 10, choices=choices)) == how

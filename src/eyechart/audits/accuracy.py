@@ -1,8 +1,9 @@
 """Accuracy by groups, and how much of it the most frequent answers alone would have had.
 
 Not a paper's method but the number every other audit is read beside, and the floor under it: answer each question type
-with its most frequent train answer. A model that does not beat this floor has not been shown to look at anything.
-Gain is the paired difference of the two on the same examples.
+with its most frequent train answer. Where options are scored, take the one that was most often a train answer, of the
+type or else of all; where none ever was, the floor is the chance of a guess. A model that does not beat this floor has
+not been shown to look at anything. Gain is the paired difference of the two on the same examples.
 """
 
 from collections.abc import Iterator
@@ -13,12 +14,12 @@ import polars as pl
 
 from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
-from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers
+from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers, rank_options
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN, Prober
 from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, View, measures_table, speak
-from eyechart.scoring import chosen_score, score
+from eyechart.scoring import OPTION_SCORES, chosen_score, score
 from eyechart.statistics import mean, paired_difference, shares
 from eyechart.tables import COUNTS, empty
 
@@ -48,7 +49,7 @@ class Accuracy:
         how = chosen_score(self.score, judged.examples)
         train = _train(data, judged)
         majority = learn_majority(train)
-        rows = _floor(judged, majority, how)
+        rows = _floor(judged, train, majority, how)
         floor = measured(
             "floor",
             mean(rows["floor"].drop_nulls(), rows.drop_nulls("floor")["cluster"]),
@@ -105,7 +106,7 @@ class Accuracy:
             sentence = f"Accuracy is {speak(asdict(found['accuracy']))}; without a train split there is no floor."
             return Verdict("none", "accuracy", sentence)
         gain = found["gain"]
-        said = f"{speak(asdict(gain))} points over the most frequent answers"
+        said = f"{speak(asdict(gain))} points over {_name_floor(gain.score)}"
         worst = found.get(f"gain{_LOST}", gain)
         if gain.low > 0 >= worst.low:
             doubt = f"but with the answers that were lost taken as wrong {speak(asdict(worst))}"
@@ -150,13 +151,27 @@ def _with_intervals(majority: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame
     return majority.join(pl.concat(found), on=key, how="left", validate="1:1", maintain_order="left")
 
 
-def _floor(judged: Dataset, majority: pl.DataFrame, how: str) -> pl.DataFrame:
-    answers = majority_answers(judged.examples, majority)
-    given = judged.examples.with_columns(
-        answers.alias("given"), pl.concat_list(answers.alias("ranking")), judged.clusters().alias("cluster")
-    )
-    scores = score(given, how) if majority.height else pl.Series([None] * given.height, dtype=pl.Float64)
-    return given.select("id", "cluster", scores.alias("floor")).sort("id")
+def _floor(judged: Dataset, train: pl.DataFrame, majority: pl.DataFrame, how: str) -> pl.DataFrame:
+    examples = judged.examples
+    if majority.is_empty():
+        scores = pl.Series([None] * examples.height, dtype=pl.Float64)
+    elif how in OPTION_SCORES and "choices" in examples.columns:
+        scores = _score_options(examples, train)
+    else:
+        answers = majority_answers(examples, majority)
+        given = examples.with_columns(answers.alias("given"), pl.concat_list(answers.alias("ranking")))
+        scores = score(given, how)
+    return examples.select("id", judged.clusters().alias("cluster"), scores.alias("floor")).sort("id")
+
+
+def _score_options(examples: pl.DataFrame, train: pl.DataFrame) -> pl.Series:
+    """Score the option most frequent in train; where none was ever an answer there, the mean over all options."""
+    best = rank_options(examples, train).alias("best").list.first()
+    seen = best.is_in(train["answer"].drop_nulls().unique().implode())
+    tried = pl.when(seen).then(pl.concat_list(best)).otherwise("choices").alias("given")
+    rows = examples.select("answer", "choices", tried).with_row_index("row").explode("given")
+    scored = rows.with_columns(score(rows, "choice-text"))
+    return scored.group_by("row", maintain_order=True).agg(pl.col("score").mean())["score"]
 
 
 def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
@@ -186,4 +201,8 @@ def _count_references(judged: Dataset) -> pl.DataFrame:
 def _say_floor(floor: Measure) -> str:
     if not floor.n:
         return "There is no train split to learn the most frequent answers from."
-    return f"The most frequent train answer of each question type scores {speak(asdict(floor))} points."
+    return f"Answering with {_name_floor(floor.score)} scores {speak(asdict(floor))} points."
+
+
+def _name_floor(how: str | None) -> str:
+    return "the option most frequent in train or else a guess" if how in OPTION_SCORES else "the most frequent answers"

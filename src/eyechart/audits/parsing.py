@@ -52,8 +52,10 @@ def tell_unknown_options(data: Dataset, predictions: Predictions) -> None:
     if "choices" not in data.columns:
         return
     some = Predictions(predictions.model, predictions.under(OWN).head(LOOKED_AT))
-    offered = data.scan("choices").filter(pl.col("choices").list.len() > 0)
-    asked = offered.join(some.answers.lazy(), on="id", how="semi").collect()  # the data may be larger than memory
+    known = data.scan("choices").join(some.answers.lazy(), on="id", how="semi").collect()  # data may be large
+    asked = known.filter(pl.col("choices").list.len() > 0)
+    if 2 * asked.height < known.height:  # then they are scored as open answers
+        return
     rows = some.beside(asked, OWN).table
     strange = rows.filter(~names_option(rows))
     if strange.height > MOST * rows.height:

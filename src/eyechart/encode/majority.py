@@ -1,4 +1,4 @@
-"""The most frequent answer of each question type: what can be had without looking."""
+"""The most frequent answers of each question type, alone or among texts on offer: what can be had without looking."""
 
 import polars as pl
 
@@ -32,7 +32,30 @@ def majority_answers(examples: pl.DataFrame, majority: pl.DataFrame) -> pl.Serie
     return found["majority"].fill_null(overall[0]) if len(overall) else found["majority"]
 
 
-def _types(examples: pl.DataFrame) -> pl.DataFrame:
+def rank_options(examples: pl.DataFrame, train: pl.DataFrame) -> pl.Series:
+    """Order the options of each example as `rank_texts` does; null where it has none."""
+    rows = _types(examples, "choices").rename({"choices": "text"}).with_row_index("row")
+    ranking = rank_texts(rows.explode("text", empty_as_null=False, keep_nulls=False), train, "row")
+    return rows.join(ranking, on="row", how="left", validate="1:1", maintain_order="left")["ranking"]
+
+
+def rank_texts(offered: pl.DataFrame, train: pl.DataFrame, key: str) -> pl.DataFrame:
+    """List the texts of each key by falling count among train answers of their type, then of all, then by the alphabet.
+
+    A type that is null is none, as in `majority_answers`. Columns of the result: the key, and `ranking`.
+    """
+    named = _types(train).rename({"answer": "text"})
+    here = named.group_by("question_type", "text").agg(pl.len().alias("n"))
+    anywhere = named.group_by("text").agg(pl.len().alias("whole"))
+    counted = offered.join(here, on=["question_type", "text"], how="left", validate="m:1")
+    counted = counted.join(anywhere, on="text", how="left", validate="m:1").with_columns(
+        pl.col("n", "whole").fill_null(0)
+    )
+    best_first = counted.sort(key, "n", "whole", "text", descending=[False, True, True, False])
+    return best_first.group_by(key, maintain_order=True).agg(pl.col("text").alias("ranking"))
+
+
+def _types(examples: pl.DataFrame, column: str = "answer") -> pl.DataFrame:
     known = "question_type" in examples.columns
     kind = pl.col("question_type") if known else pl.lit(None, pl.String).alias("question_type")
-    return examples.select(kind, "answer")
+    return examples.select(kind, column)

@@ -69,13 +69,13 @@ def answers_to(shelf: Shelf, example: Mapping[str, Any], shown: Mapping[str, Map
     tables = [pl.DataFrame(schema=_ANSWERS), *pl.collect_all(scans)]
     first = pl.concat(tables).sort("draw").unique(["model", "condition"], keep="first").sort("model", "condition")
     found: Answers = {}
-    for row, right in zip(first.iter_rows(named=True), _are_right(first, example, shown), strict=True):
+    for row, right in zip(first.iter_rows(named=True), are_right(first, example, shown), strict=True):
         said = row["status"] if row["answer"] is None else row["answer"]
         found.setdefault(row["model"], {})[row["condition"]] = Given(said, right)
     return found
 
 
-def _are_right(
+def are_right(
     answers: pl.DataFrame, example: Mapping[str, Any], shown: Mapping[str, Mapping[str, Any]]
 ) -> list[bool | None]:
     """Score answers against the options that were offered with them."""
@@ -89,7 +89,8 @@ def _are_right(
         "given": answers["answer"],
     }
     table = pl.DataFrame(columns)
-    scores = score(table, auto_score(table))
+    chosen = pl.when(table["choices"].list.len() > 0).then(score(table, "choice"))
+    scores = pl.select(chosen.otherwise(score(table, auto_score(table.drop("choices"))))).to_series()
     return [
         None if given is None or found is None else found >= RIGHT
         for given, found in zip(answers["answer"], scores, strict=True)

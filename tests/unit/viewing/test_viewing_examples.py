@@ -12,6 +12,7 @@ from eyechart.layout import Layout
 from eyechart.reporting.comparing import lay_out
 from eyechart.viewing import comparing, facets
 from eyechart.viewing.asked import Asked
+from eyechart.viewing.example import are_right
 from eyechart.viewing.examples import find_examples, read_search
 from eyechart.viewing.scores import scored
 from eyechart.viewing.shelf import Shelf
@@ -106,6 +107,14 @@ def test_the_answers_to_an_example_say_whether_they_are_right(client: TestClient
     for name, right in (("e/040", False), ("e/041", True)):
         table = pl.read_csv(io.StringIO(client.get("/example.csv", params={"id": name}).text))
         assert table.filter(pl.col("model") == ONE)["right"].to_list() == [right]
+
+
+def test_answers_are_held_against_the_options_they_were_offered_if_any() -> None:
+    """Most conditions ask openly; under `orig` the right option is the second."""
+    answers = pl.DataFrame({"condition": ["image#0", "orig", "plain"], "answer": ["B", "B", "cat"]})
+    example = {"answer": "cat", "answers": ["cat", "kitten"]}
+
+    assert are_right(answers, example, {"orig": {"choices": ["dog", "cat"]}}) == [False, True, True]
 
 
 def test_two_models_are_divided_as_a_loop_divides_them(shelf: Shelf) -> None:

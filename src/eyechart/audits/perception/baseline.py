@@ -12,9 +12,9 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.dataset import Dataset
-from eyechart.encode.majority import learn_majority, majority_answers
+from eyechart.encode.majority import learn_majority, majority_answers, rank_options, rank_texts
 from eyechart.errors import DataError
-from eyechart.scoring import SCORES, score
+from eyechart.scoring import OPTION_SCORES, SCORES, score
 
 GLOBAL = "global"
 SCOPE = "question_type"  # what the majority is learned by, whatever column it comes from
@@ -41,7 +41,7 @@ def score_baseline(data: Dataset, judged: pl.DataFrame, how: str, scope: str, sp
     learn, test = _scoped(train, scope), _scoped(judged, scope)
     form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
     given = form(learn, test)
-    scored = score(given, OPTIONS if how.startswith("choice") else how)
+    scored = score(given, OPTIONS if how in OPTION_SCORES else how)
     note = f"most frequent answer learned on {train.height} examples of {split!r}, scope {scope}"
     return Baseline(scored.alias("majority"), note, learn_majority(learn))
 
@@ -67,7 +67,7 @@ def _scoped(examples: pl.DataFrame, scope: str) -> pl.DataFrame:
 
 
 def _wants_order(how: str, judged: pl.DataFrame) -> bool:
-    return "ranking" in SCORES[how].needs or (how.startswith("choice") and "choices" in judged.columns)
+    return "ranking" in SCORES[how].needs or (how in OPTION_SCORES and "choices" in judged.columns)
 
 
 def _most_frequent(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
@@ -84,27 +84,11 @@ def _median(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 
 def _ordered(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """Order the options of each example, else all train answers, by how often they were answers in train."""
-    rows = judged.with_row_index("row")
     if "choices" in judged.columns:
-        offered = rows.select("row", SCOPE, pl.col("choices").alias("text"))
-        ranking = _ranked(train, offered.explode("text", empty_as_null=False, keep_nulls=False), "row")
-        ranked = rows.join(ranking, on="row", how="left", validate="1:1", maintain_order="left")
+        ranked = judged.with_columns(rank_options(judged, train))
     else:
         # Without options the order is the same for a whole scope, so each is ordered once.
         answers = train.select(pl.col("answer").unique().alias("text"))
-        ranking = _ranked(train, rows.select(SCOPE).unique().join(answers, how="cross"), SCOPE)
-        ranked = rows.join(ranking, on=SCOPE, how="left", nulls_equal=True, validate="m:1", maintain_order="left")
-    return ranked.drop("row").with_columns(pl.col("ranking").list.first().alias("given"))
-
-
-def _ranked(train: pl.DataFrame, offered: pl.DataFrame, key: str) -> pl.DataFrame:
-    """List the texts of each key by falling train count in their scope, then over all, then by the alphabet."""
-    named = train.select(SCOPE, pl.col("answer").alias("text"))
-    here = named.group_by(SCOPE, "text").agg(pl.len().alias("n"))
-    anywhere = named.group_by("text").agg(pl.len().alias("whole"))
-    counted = offered.join(here, on=[SCOPE, "text"], how="left", nulls_equal=True, validate="m:1")
-    counted = counted.join(anywhere, on="text", how="left", validate="m:1").with_columns(
-        pl.col("n", "whole").fill_null(0)
-    )
-    best_first = counted.sort(key, "n", "whole", "text", descending=[False, True, True, False])
-    return best_first.group_by(key, maintain_order=True).agg(pl.col("text").alias("ranking"))
+        ranking = rank_texts(judged.select(SCOPE).unique().join(answers, how="cross"), train, SCOPE)
+        ranked = judged.join(ranking, on=SCOPE, how="left", nulls_equal=True, validate="m:1", maintain_order="left")
+    return ranked.with_columns(pl.col("ranking").list.first().alias("given"))
