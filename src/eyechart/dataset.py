@@ -18,6 +18,8 @@ from eyechart.tables import COUNTS, EXAMPLES, IMAGES, check, empty
 from eyechart.web import Web
 
 JUDGE_SPLITS = ("test", "val")  # in this order, where the data name no other
+PICTURES = "pictures"  # the folder of those that were made with the dataset
+FILES = ("manifest.json", "examples.parquet", "images.parquet", "counts.parquet", PICTURES)  # all in its folder
 HELD_OUT = 0.3  # of the images, where the data have no split of their own
 _IMAGES, _EXAMPLES = Table(IMAGES), Table(EXAMPLES)
 
@@ -194,7 +196,7 @@ class Dataset:
 
     def save(self, folder: str | Path) -> None:
         """Write the dataset as a folder of Parquet files with a manifest."""
-        with replacing_folder(Path(folder)) as draft:
+        with replacing_folder(Path(folder), ours=FILES) as draft:
             self.write_into(draft)
 
     @contextmanager

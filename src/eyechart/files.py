@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -77,14 +77,18 @@ def _make_folder(path: Path) -> None:
 
 
 @contextmanager
-def replacing_folder(folder: Path, mark: str = "manifest.json") -> Iterator[Path]:
+def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection[str] | None = None) -> Iterator[Path]:
     """Yield an empty folder to fill, which takes the place of `folder` when the block succeeds.
 
-    Only a folder that carries the file `mark`, so one we wrote, is ever replaced.
+    Only a folder that carries the file `mark`, so one we wrote, is ever replaced; where `ours` names all that we
+    write there, only one that holds nothing else.
     """
     folder = _behind_links(folder)
     if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileFormatError(f"{folder} to be free", "other files there", "name another place to write to")
+    if ours is not None and folder.is_dir() and (strange := sorted({each.name for each in folder.iterdir()} - {*ours})):
+        advice = "name another place to write to, or take it out first"
+        raise FileFormatError(f"nothing in {folder} but what is to be replaced", strange[0], advice)
     _make_folder(folder.parent)
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))

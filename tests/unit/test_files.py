@@ -45,6 +45,15 @@ class BreakError(Exception):
     """Something that goes wrong half-way."""
 
 
+def test_a_folder_that_holds_anything_else_is_not_replaced(tmp_path: Path) -> None:
+    for name in ("manifest.json", "mine.txt"):
+        (tmp_path / name).write_text(name)
+
+    with pytest.raises(FileFormatError, match=r"found mine\.txt"), replacing_folder(tmp_path, ours=("manifest.json",)):
+        pass
+    assert (tmp_path / "mine.txt").read_text() == "mine.txt"
+
+
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "it.txt").write_text("old")
 

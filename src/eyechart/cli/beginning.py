@@ -11,7 +11,7 @@ import typer
 from eyechart.audits import make_audit, runnable
 from eyechart.cli import options, show
 from eyechart.cli.running import command
-from eyechart.dataset import Dataset
+from eyechart.dataset import FILES, PICTURES, Dataset
 from eyechart.encode.heat import with_heat_evidence
 from eyechart.errors import SettingError, UnknownNameError
 from eyechart.files import replacing_folder
@@ -53,8 +53,8 @@ def demo(
     that cheat; print what was found and write a report.
     """
     progress = show.progress_bars(silent=json)
-    with progress("drawing the planted world", images) as advance, replacing_folder(out / "world") as draft:
-        read_data("world", draft / "pictures", seed=seed, images=images, render=True).write_into(draft)
+    with progress("drawing the planted world", images) as advance, replacing_folder(out / "world", ours=FILES) as draft:
+        read_data("world", draft / PICTURES, seed=seed, images=images, render=True).write_into(draft)
         advance(images)
     world = Dataset.load(out / "world")
     if (out / "run" / "manifest.json").is_file():
@@ -92,9 +92,9 @@ def read(
         given["map"] = options.pairs([*(map or []), *more])
     with suppress(UnknownNameError):  # reading says it better, after a look at the file
         given = ({"seed": seed} if "seed" in reader_settings(format) else {}) | given
-    with replacing_folder(out) as draft:
+    with replacing_folder(out, ours=FILES) as draft:
         # A format that draws its own pictures leaves them in the dataset's folder.
-        place = draft / "pictures" if path is None and "render" in given else path
+        place = draft / PICTURES if path is None and "render" in given else path
         data = read_data(format, place, **given).sample(limit, seed)
         if heat_maps is not None:
             data = with_heat_evidence(data, heat_maps)
