@@ -1,5 +1,6 @@
 """The report opens from disk in a real browser: no network, no complaint, charts that come alive."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,23 @@ def test_the_report_reads_on_a_phone(read_report: Callable[..., "Page"]) -> None
     assert table["width"] <= 390
 
 
+def test_no_label_lies_over_its_number_on_a_phone(open_page: Any, written: str) -> None:  # noqa: ANN401
+    page = open_page(written, "phone")
+    page.goto(written)
+
+    room = page.locator("td.number[data-label]:has(.value)").first.evaluate(
+        """cell => {
+            const word = document.createElement("span");
+            word.textContent = cell.dataset.label = "a measure with a long name";
+            word.style.cssText = "position: absolute; white-space: nowrap; font-size: 0.82rem";
+            cell.append(word);
+            const width = word.getBoundingClientRect().width;
+            return cell.querySelector(".value").getBoundingClientRect().x - cell.getBoundingClientRect().x - width;
+        }"""
+    )
+    assert room > 0
+
+
 def test_verdicts_come_before_figures_and_pictures_have_their_boxes_inside(read_run: "Page") -> None:
     page = read_run
     verdicts, figure = page.locator(".verdicts").first.bounding_box(), page.locator("figure").first.bounding_box()
@@ -83,6 +101,13 @@ def test_verdicts_come_before_figures_and_pictures_have_their_boxes_inside(read_
     outer, inner = picture.bounding_box(), picture.locator(".frame").first.bounding_box()
     assert outer["x"] - 2 <= inner["x"] <= inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 2
     assert inner["width"] > 2
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll(".framed")].map(each => {
+            const label = each.getBoundingClientRect(), picture = each.parentElement.getBoundingClientRect();
+            return Math.max(picture.top - label.top, picture.left - label.left, label.right - picture.right) })"""
+    )
+    assert cut
+    assert max(cut) < 1, "names of framed things are inside the picture"
 
 
 def test_a_condition_has_one_colour_in_galleries_tables_and_charts(read_run: "Page") -> None:
@@ -130,6 +155,19 @@ def test_a_chart_can_be_saved(read_report: Callable[..., "Page"], kind: str) -> 
     content = waiting.value.path().read_bytes()
     assert content.startswith(b"<svg" if kind == "svg" else b"\x89PNG")
     assert b"var(" not in content, "the colours are spelled out"
+
+
+def test_a_chart_that_is_saved_at_night_has_the_colours_of_the_day(read_report: Callable[..., "Page"]) -> None:
+    """A file goes on white, whatever its reader's page looked like."""
+    saved = []
+    for scheme in ("light", "dark"):
+        button = read_report(scheme=scheme).locator("button[data-save=svg]:visible").first
+        with button.page.expect_download() as waiting:
+            button.click()
+        saved.append(set(re.findall(r' (?:fill|stroke)="([^"]+)"', waiting.value.path().read_text(encoding="utf-8"))))
+
+    assert len(saved[0]) > 2
+    assert saved[0] == saved[1]
 
 
 def test_a_table_can_be_saved(read_report: Callable[..., "Page"]) -> None:

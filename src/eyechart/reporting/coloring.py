@@ -4,10 +4,12 @@ from typing import Any, TypeAlias
 
 from eyechart.reporting.drawing import Drawing, say
 from eyechart.reporting.look import MARK, PALETTE
+from eyechart.reporting.naming import relabel
 from eyechart.reporting.palette import are_conditions, paint_condition
 
 MOST_COLORS = 8
 OTHER = "(other)"
+PALEST = 0.4
 
 Records: TypeAlias = list[dict[str, Any]]
 Chart: TypeAlias = Any  # an Altair chart; Altair is loaded when the first one is drawn
@@ -28,9 +30,11 @@ def color_bars(drawing: Drawing, rows: Records) -> dict[str, Any]:
     """Give bars that are named by conditions the colours of these; the name beside a bar is its legend."""
     import altair as alt
 
-    column = drawing.column("y")
     names = list(dict.fromkeys(_said(row["y"]) for row in rows))
-    if drawing.column("color") or column is None or not are_conditions(names):
+    if drawing.column("color"):
+        colored = color(drawing, rows)
+        return colored | _shades(rows, colored["color"])
+    if not are_conditions(names):
         return color(drawing, rows)
     return {"color": alt.Color("y:N", scale=_scale(names), legend=None)}
 
@@ -44,7 +48,23 @@ def color(drawing: Drawing, rows: Records) -> dict[str, Any]:
         return {"color": alt.value(MARK)}
     shared = drawing.names if len(drawing.names) <= MOST_COLORS else ()
     names = list(shared or dict.fromkeys(_said(row["color"]) for row in rows))
-    return {"color": alt.Color("color:N", scale=_scale(names), title=column.name, sort=None)}
+    legend = alt.Legend(**relabel(names))
+    return {"color": alt.Color("color:N", scale=_scale(names), title=column.name, legend=legend, sort=None)}
+
+
+def _shades(rows: Records, colored: Chart) -> dict[str, Any]:
+    """Make bars of one family of conditions paler and paler, for they share its colour."""
+    import altair as alt
+
+    names = list(dict.fromkeys(row["color"] for row in rows))
+    paints = _scale(names).range
+    alike = [[name for name, paint in zip(names, paints, strict=True) if paint == each] for each in paints]
+    if all(len(each) == 1 for each in alike):
+        return {}
+    steps = [each.index(name) / max(1, len(each) - 1) for name, each in zip(names, alike, strict=True)]
+    scale = alt.Scale(type="ordinal", domain=names, range=[1 - (1 - PALEST) * step for step in steps])
+    # Of the same title and legend as the colours, so that there is one legend for both.
+    return {"opacity": alt.Opacity("color:O", scale=scale, title=colored["title"], legend=colored["legend"])}
 
 
 def _scale(names: list[str]) -> Chart:

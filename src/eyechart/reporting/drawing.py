@@ -17,6 +17,7 @@ MOST_ROWS = 60  # a page is for reading; whole tables lie in the run folder
 MOST_CELLS = 400  # of a matrix
 MOST_POINTS = 2000
 BINS = 20
+SMALLEST = 0.001  # number that is spoken
 VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
     "bars": ("x",),
     "intervals": ("x",),
@@ -28,6 +29,8 @@ VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
     "gallery": ("x",),
 }
 INTERVAL_ROLES = ("low", "high")
+BESIDE_ROLES = (*INTERVAL_ROLES, "to", "margin", "chance")  # in the unit of the value
+RANKED = ("measures", "rows")  # kept by their keys; the tables of an audit are in the order it wants
 CHANCES = ("p", "q")  # lie between 0 and 1 and are no shares
 
 
@@ -84,7 +87,7 @@ def prepare(result: Result, view: View) -> Drawing:
     wanted = (pl.col(name).cast(pl.String).eq_missing(pl.lit(value, pl.String)) for name, value in view.where.items())
     table = result.table(view.table).filter(pl.lit(value=True), *wanted)
     shown = _arrange(table, view)
-    columns = tuple(_columns(shown, view))
+    columns = tuple(_columns(shown, _shares(table, shown, view)))
     rows = tuple(tuple(plain(row[column.name]) for column in columns) for row in shown.table.iter_rows(named=True))
     return Drawing(view.title, view.reading, shown.kind, view.table, columns, rows, shown.left_out)
 
@@ -107,18 +110,25 @@ def say(value: object, kind: ColumnKind) -> str:
     if kind == "count" or (isinstance(value, int) and not isinstance(value, bool)):
         return f"{value:,}"
     if isinstance(value, float):
-        small = 0 < abs(value) < 0.001
-        return f"{value * 100:.1f}" if kind == "share" else f"{value:.1e}" if small else f"{value:,.3f}"
+        return f"{value * 100:z.1f}" if kind == "share" else _say_number(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {say(part, kind)}" for key, part in value.items())
     return ", ".join(say(part, kind) for part in value) if isinstance(value, list) else str(value)
 
 
+def _say_number(value: float) -> str:
+    if 0 < abs(value) < SMALLEST:
+        return f"< {SMALLEST}" if value > 0 else f"> -{SMALLEST}"
+    return f"{value:z,.3f}"
+
+
 def _arrange(table: pl.DataFrame, view: View) -> _Shown:
     roles = view.columns
+    if view.kind == "histogram" and {"x", "to", "n"} <= roles.keys():
+        return _Shown(view.kind, table, roles, 0)
     if view.kind == "histogram" and "x" in roles:
         return _binned(table, roles) if table.schema[roles["x"]].is_numeric() else _counted(table, roles)
-    if view.kind == "bars":
+    if view.kind == "bars" and view.table in RANKED:
         table = _ranked(table, roles)
     if view.kind == "scatter":
         kept = table.gather_every(max(1, math.ceil(table.height / MOST_POINTS)))
@@ -159,7 +169,7 @@ def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Shown:
 
 def _edges(values: pl.Series) -> np.ndarray:
     """Choose bins: the whole range of a share, one bin a whole number where they are few, else equal parts."""
-    if _within_one(values):
+    if _lies_within(values, 0, 1):
         return np.linspace(0, 1, BINS + 1)
     low, high = float(values.cast(pl.Float64).min()), float(values.cast(pl.Float64).max())  # type: ignore[arg-type]
     if values.dtype.is_integer() and high - low < BINS:
@@ -173,29 +183,28 @@ def _count_bins(part: pl.DataFrame, edges: np.ndarray) -> pl.DataFrame:
     return table.with_columns(pl.lit(part["group"][0], pl.String).alias("color"))
 
 
-def _columns(shown: _Shown, view: View) -> Iterator[Column]:
-    shares = _shares(shown, view)
+def _columns(shown: _Shown, shares: set[str]) -> Iterator[Column]:
     named = shown.roles.items() if shown.roles else ((None, name) for name in shown.table.columns)
     for role, name in named:
         yield Column(name, role, "share" if name in shares else _kind(shown.table.schema[name]))
 
 
-def _shares(shown: _Shown, view: View) -> set[str]:
-    """Name the columns to speak of in points: by their unit among measures, else what lies between 0 and 1."""
+def _shares(table: pl.DataFrame, shown: _Shown, view: View) -> set[str]:
+    """Name the columns to speak of in points: by their unit among measures, else shares and differences of them."""
     if view.table == "measures" and shown.kind == view.kind != "histogram":
         same = bool(shown.table.height) and bool((shown.table["unit"] == "share").all())
         return {"value", "low", "high"} if same else set()
-    roles = [role for role in VALUE_ROLES[shown.kind] if role in shown.roles and view.columns.get(role) not in CHANCES]
-    found = {shown.roles[role] for role in roles if _within_one(shown.table[shown.roles[role]])}
-    beside = (*INTERVAL_ROLES, "to")
-    return found | {shown.roles[role] for role in beside if found and role in shown.roles}
+    drawn = {role: name for role, name in view.columns.items() if role in shown.roles and name not in CHANCES}
+    values = [role for role in VALUE_ROLES[shown.kind] if role in drawn and _lies_within(table[drawn[role]], -1, 1)]
+    beside = [role for role in BESIDE_ROLES if values and role in shown.roles]
+    return {shown.roles[role] for role in (*values, *beside)}
 
 
-def _within_one(column: pl.Series) -> bool:
+def _lies_within(column: pl.Series, low: float, high: float) -> bool:
     if not column.dtype.is_float():
         return False
     known = column.drop_nulls().drop_nans()
-    return len(known) > 0 and bool(known.is_between(0, 1).all())
+    return len(known) > 0 and bool(known.is_between(low, high).all())
 
 
 def _kind(dtype: pl.DataType) -> ColumnKind:

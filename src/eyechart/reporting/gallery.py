@@ -47,6 +47,12 @@ class Frame:
     width: float
     height: float
 
+    @property
+    def side(self) -> tuple[str, float]:
+        """Tell where the label begins: at the side of the frame from which there is most room."""
+        right = 100 - self.left - self.width
+        return ("left", self.left) if self.left <= right else ("right", right)
+
 
 @dataclass(frozen=True)
 class Card:

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from eyechart.reporting.comparing import PART, TextGrid
 from eyechart.reporting.contents import CountRow, Coverage, MeasureRow, Stock
-from eyechart.reporting.drawing import INTERVAL_ROLES, Column, Drawing, say
+from eyechart.reporting.drawing import INTERVAL_ROLES, SMALLEST, Column, Drawing, say
 from eyechart.tables import STATUSES
 
-SMALLEST_P = 0.001
 FATES = (*STATUSES, "missing")
 
 
@@ -99,7 +98,7 @@ def say_chance(value: float | None) -> str | None:
     """Speak a p-value or q-value."""
     if value is None:
         return None
-    return f"< {SMALLEST_P}" if value < SMALLEST_P else f"{value:.3f}"
+    return f"< {SMALLEST}" if value < SMALLEST else f"{value:.3f}"
 
 
 def _interval_of(drawing: Drawing) -> int | None:

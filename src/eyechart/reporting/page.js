@@ -18,16 +18,15 @@ async function bringAlive(figure) {
   figure.dataset.chart = "live";
 }
 
-// Colours are variables of this page; a file of its own needs them spelled out.
+// Colours are variables of this page; a file of its own needs them spelled out, and as they are by day, for it goes on white.
 function asFile(svg) {
   const copy = svg.cloneNode(true);
-  const mine = svg.querySelectorAll("*");
-  copy.querySelectorAll("*").forEach((element, at) => {
-    const style = getComputedStyle(mine[at]);
+  for (const element of copy.querySelectorAll("[fill], [stroke]")) {
     for (const name of ["fill", "stroke"]) {
-      if (element.hasAttribute(name)) element.setAttribute(name, style[name]);
+      const paint = element.getAttribute(name);
+      if (paint) element.setAttribute(name, paint.replace(/^var\([^,]+, (.+)\)$/, "$1"));
     }
-  });
+  }
   const size = svg.getBoundingClientRect();
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", size.width);
@@ -59,7 +58,7 @@ function savePicture(figure, kind) {
     canvas.width = 2 * size.width;
     canvas.height = 2 * size.height;
     const pen = canvas.getContext("2d");
-    pen.fillStyle = getComputedStyle(document.body).backgroundColor;
+    pen.fillStyle = "white";
     pen.fillRect(0, 0, canvas.width, canvas.height);
     pen.drawImage(image, 0, 0, canvas.width, canvas.height);
     canvas.toBlob((blob) => save(blob, `${name}.png`));

@@ -14,7 +14,7 @@ from eyechart.statistics.intervals import degrees
 from eyechart.statistics.means import NOTHING, estimate
 from eyechart.statistics.moments import SCALES, Moments, effective_n, moments
 from eyechart.statistics.paired import Difference
-from eyechart.statistics.rows import Clusters, arrange, check_share, numbers
+from eyechart.statistics.rows import Clusters, Floats, arrange, check_share, numbers
 
 
 def beyond_known(
@@ -56,7 +56,7 @@ def _nothing(m: Moments, at: float) -> float:  # noqa: ARG001 - one signature fo
     return float("nan")
 
 
-def _two_sided(score: npt.NDArray[np.float64], freedom: npt.NDArray[np.float64]) -> float:
+def _two_sided(score: Floats, freedom: npt.NDArray[np.floating]) -> float:
     return float(2 * scipy.special.stdtr(freedom, -np.abs(score))[0])
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.reporting.charts import CHARTS, MOST_BARS, caption, draw, drawable
 from eyechart.reporting.drawing import Column, Drawing, prepare
+from eyechart.reporting.look import AGAINST, PAPER
 from eyechart.result import Result, View
 
 DRAWN = (
@@ -142,6 +143,67 @@ def test_many_colours_become_few(kinds: Result) -> None:
     assert "color 6" in found
     assert "color 7" not in found
     assert "(other)" in found
+
+
+def binned(kinds: Result) -> Drawing:
+    table = pl.DataFrame(
+        {"from": [-0.1, 0.0, 0.0], "to": [0.0, 0.1, 0.1], "n": [3, 191, 6], "of": ["image", "image", "question"]}
+    )
+    held = replace(kinds, tables=kinds.tables | {"bins": table})
+    return prepare(held, View("histogram", "bins", "", "", {"x": "from", "to": "to", "n": "n", "color": "of"}))
+
+
+def test_a_histogram_of_bins_draws_their_counts(kinds: Result) -> None:
+    """What is counted already is not counted again: 200 examples are 200, and not 3 bins."""
+    drawn = draw(binned(kinds))
+
+    (rows,) = drawn.spec["datasets"].values()
+    assert sum(row["n"] for row in rows) == 200
+    assert drawn.spec["encoding"]["y"]["stack"] is None
+    assert "200" in words(drawn.svg)
+    assert "points" in words(drawn.svg)
+
+
+def test_bars_of_two_series_share_their_bin(kinds: Result) -> None:
+    (rows,) = draw(binned(kinds)).spec["datasets"].values()
+
+    places = {(row["color"], row["x"]): (row["left"], row["right"]) for row in rows}
+
+    assert places == {("image", -10): (-10, -5), ("image", 0): (0, 5), ("question", 0): (5, 10)}
+
+
+def test_names_that_begin_alike_can_be_told_apart() -> None:
+    names = [f"llava-hf/llava-onevision-qwen2-{size}b-ov-chat-hf" for size in (7, 72)]
+    columns = (Column("v", "x", "share"), Column("of", "y", "text"), Column("model", "color", "text"))
+    beside = replace(bars(2), rows=tuple((0.5, name, 9) for name in names))
+    colored = Drawing("", "", "bars", "t", columns, tuple((0.5, "all", name) for name in names))
+
+    assert len({word for word in words(svg_of(beside)) if word.startswith("llava")}) == 2
+    legend = [word for word in words(svg_of(colored)) if word.startswith("llava")]
+    assert len(set(legend)) == len(legend) == 2
+    assert all("…" in word for word in legend)
+
+
+def test_chance_is_drawn_where_it_is_told() -> None:
+    columns = (*bars(1).columns, Column("chance", "chance", "share"))
+    drawn = svg_of(replace(bars(1), columns=columns, rows=((0.5, "bar", 9, 0.25),)))
+
+    assert AGAINST not in svg_of(bars(1))
+    assert AGAINST in drawn
+
+
+def test_whiskers_are_seen_on_bars_of_any_colour(result: Result) -> None:
+    assert f'stroke="{PAPER}"' in svg_of(prepare(result, result.views[0]))
+
+
+def test_labels_of_points_stay_inside_the_chart() -> None:
+    columns = (Column("x", "x", "share"), Column("y", "y", "share"), Column("name", "label", "text"))
+    edges = Drawing("", "", "scatter", "t", columns, ((0.0, 0.0, "first"), (1.0, 1.0, "last")))
+
+    anchors = dict(re.findall(r'text-anchor="(\w+)"[^>]*>(first|last)<', svg_of(edges)))
+
+    assert anchors == {"start": "first", "end": "last"}
+    assert draw(edges).spec["layer"][0]["encoding"]["x"]["scale"]["padding"] > 0
 
 
 def test_a_large_matrix_is_cut_to_a_corner() -> None:

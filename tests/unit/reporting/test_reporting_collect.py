@@ -206,12 +206,12 @@ def test_a_view_finds_rows_by_null_and_by_numbers(kinds: Result) -> None:
         ("lines", "y", "share"),
         ("lines", "low", "share"),
         ("lines", "x", "count"),
-        ("matrix", "color", "number"),
+        ("matrix", "color", "share"),
         ("scatter", "x", "share"),
         ("scatter", "y", "number"),
     ],
 )
-def test_what_lies_between_0_and_1_is_a_share(kinds: Result, title: str, role: str, kind: str) -> None:
+def test_shares_and_differences_of_them_are_spoken_in_points(kinds: Result, title: str, role: str, kind: str) -> None:
     column = drawing(kinds, title).column(role)
 
     assert column is not None
@@ -225,6 +225,26 @@ def test_measures_are_shares_by_their_unit(result: Result) -> None:
 
     assert column is not None
     assert column.kind == "number"
+
+
+def test_what_stands_beside_a_value_has_its_unit(result: Result) -> None:
+    """A margin of 0.03 beside a score of 20.2 points is one of 3 points, whatever the sign of the scores."""
+    table = pl.DataFrame({"of": ["a", "b"], "score": [0.2, -0.1], "margin": [0.03, 0.03], "p": [1.0, 0.5]})
+    roles = {"y": "of", "x": "score", "margin": "margin", "p": "p"}
+
+    found = prepare(replace(result, tables=result.tables | {"t": table}), View("table", "t", "", "", roles))
+
+    assert [column.kind for column in found.columns] == ["text", "share", "share", "number"]
+
+
+def test_the_table_of_an_audit_keeps_its_order(result: Result) -> None:
+    """Whoever made it says in the reading what comes first."""
+    table = pl.DataFrame({"of": ["b", "c", "a"], "share": [0.1, 0.9, 0.5], "n": [3, 2, 9]})
+    roles = {"x": "share", "y": "of", "n": "n"}
+
+    found = prepare(replace(result, tables=result.tables | {"t": table}), View("bars", "t", "", "", roles))
+
+    assert [row[1] for row in found.rows] == ["b", "c", "a"]
 
 
 def test_chances_are_no_shares(result: Result) -> None:
@@ -246,6 +266,15 @@ def test_bins_count_what_a_loop_counts(result: Result) -> None:
     expected = [sum(low <= v < high or v == high == 1 for v in known) for low, high, _ in found.rows]
     assert [n for *_, n in found.rows] == expected
     assert (sum(expected), found.left_out, len(found.rows)) == (6, 2, 20)
+
+
+def test_zeros_that_are_counted_are_no_shares(result: Result) -> None:
+    rows = pl.DataFrame({"id": ["1", "2"], "v": [0, 0]})
+
+    column = with_rows(result, rows, View("histogram", "rows", "", "", {"x": "v"})).column("x")
+
+    assert column is not None
+    assert column.kind == "number"
 
 
 def test_few_whole_numbers_have_a_bin_each(kinds: Result) -> None:
@@ -300,7 +329,9 @@ def test_a_page_stays_small_whatever_the_table(result: Result, kind: str, most: 
         (0.1234, "share", "12.3"),
         (12345, "count", "12,345"),
         (1234.5678, "number", "1,234.568"),
-        (0.00004, "number", "4.0e-05"),
+        (0.00004, "number", "< 0.001"),
+        (-0.00004, "number", "> -0.001"),
+        (-5.6e-17, "share", "0.0"),
         (0.0, "number", "0.000"),
         (["a", None, "b"], "text", "a, -, b"),
         ({"label": "cat", "score": 0.5}, "text", "label cat, score 0.500"),

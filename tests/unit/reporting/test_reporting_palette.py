@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -103,6 +104,16 @@ def test_marks_of_a_condition_have_its_colour_whatever_else_is_drawn(role: str) 
     for name in ("plain", "image", "rest"):
         assert f'fill="{paint_condition(name)}"' in drawn.svg
     assert "var(--series-" not in drawn.svg
+
+
+def test_swatches_of_one_family_differ() -> None:
+    """`orig` and `iou` have one colour, so that the second is paler, in the bar and in the legend."""
+    rows = ((0.5, "a", "orig"), (0.4, "a", "iou"), (0.2, "b", "rest"))
+    svg = draw(replace(bars("color"), rows=rows)).svg
+
+    marks = re.findall(r'<path[^>]*fill="(var\(--condition-[^"]+)"[^>]* opacity="([\d.]+)"', svg)
+    assert len(marks) == 6
+    assert len(set(marks)) == 3
 
 
 def test_a_card_that_shows_a_condition_says_so() -> None:

@@ -4,7 +4,7 @@ import polars as pl
 
 from eyechart.result import View
 
-BARS = {"x": "accuracy", "y": "solver", "low": "low", "high": "high", "n": "n", "label": "picks"}
+BARS = {"x": "accuracy", "y": "solver", "low": "low", "high": "high", "chance": "chance", "n": "n", "label": "picks"}
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
@@ -20,7 +20,10 @@ def judge_views(tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[V
 
 
 def _solvers_of(name: str) -> View:
-    reading = "A bar above chance is a way to the answer that does not go through understanding; whiskers are 95 %."
+    reading = (
+        "The upright line is chance on the same examples; a bar beyond it is a way to the answer that does not go "
+        "through understanding. Whiskers are 95 % intervals."
+    )
     return View("bars", "solvers", f"What solves the options {name!r}", reading, BARS, {"options": name})
 
 

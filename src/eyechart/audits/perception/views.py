@@ -8,6 +8,7 @@ from eyechart.audits.perception.removals import Removal
 from eyechart.result import View
 
 BARS = {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"}
+BESIDE = ("low", "high", "margin", "n", "p", "ignored")
 GROUP_BARS = {"x": "perception", "y": "group", "low": "low", "high": "high", "n": "n"}
 
 
@@ -59,7 +60,13 @@ JUDGED = (
     View(
         "table", "errors", "Where the error comes from", "Standard errors of examples and of draws; the pool is fixed."
     ),
-    View("table", "ignored", "Is it ignored?", "Ignored: shown to lie within the margin of 0 at 5 %."),
+    View(
+        "table",
+        "ignored",
+        "Is it ignored?",
+        "Ignored: shown to lie within the margin of 0 at 5 %.",
+        {"y": "removed", "x": "perception", **dict(zip(BESIDE, BESIDE, strict=True))},
+    ),
     View(
         "gallery",
         "seen",

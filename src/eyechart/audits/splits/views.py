@@ -37,7 +37,7 @@ VIEWS = (
         "matrix",
         "jaccard",
         "How alike the heads of the shortcuts are",
-        "Jaccard similarity of two heads: 1 where two shortcuts are carried by the same examples.",
+        "Jaccard similarity of two heads: 100 where two shortcuts are carried by the same examples.",
         {"x": "with", "y": "of", "color": "share", "n": "n", "among": "among"},
     ),
     View(
@@ -88,7 +88,7 @@ JUDGE_VIEWS = (
         "scatter",
         "sets",
         "Imbalance of the data against accuracy on the OOD test set",
-        "Low E is an imbalanced shortcut; in the paper its OOD test set is the harder for it.",
+        "A low imbalance (E) is that of an imbalanced shortcut; in the paper its OOD test set is the harder for it.",
         {"x": "imbalance", "y": "tail", "low": "tail_low", "high": "tail_high", "n": "n_tail", "label": "concept"},
     ),
     View(
