@@ -55,7 +55,7 @@ def difference(
     if not first.size or not second.size:
         count = sum(arrange((x,), key).clusters.size for x, key in zip((first, second), own, strict=True))
         return Difference(np.nan, np.nan, np.nan, n, count, np.nan, "none", np.nan)
-    return _summary(contrast((first, second), own), level)
+    return summarise(contrast((first, second), own), level)
 
 
 def contrast(values: tuple[Floats, Floats], clusters: tuple[pl.Series, pl.Series]) -> Contrast:
@@ -76,7 +76,8 @@ def _correction(m: Moments) -> float:
     return clusters / max(clusters - 1, 1)
 
 
-def _summary(pair: Contrast, level: float) -> Difference:
+def summarise(pair: Contrast, level: float) -> Difference:
+    """Estimate the difference of two samples from what it needs of them."""
     a, b = estimate(pair.a, level, "scores"), estimate(pair.b, level, "scores")
     value = a.value - b.value
     se = float(np.sqrt(max(a.se**2 + b.se**2 - 2 * pair.covariance, 0.0)))

@@ -1,4 +1,4 @@
-"""The measures of a judgement, each with the per-example column it is the mean of.
+"""The measures of a judgement, each with the per-example column it is the mean of; intervals: see `weighted`.
 
 drop, c        accuracy on all judged examples - on the tail of c = (1 - n_c / N) (accuracy on the rest - on the tail)
 OOD mean, drop of all sets, and of the language, visual and multimodal ones: see `contributions`
@@ -13,20 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy
 
 from eyechart.audits.measuring import measured
-from eyechart.audits.splits.contributions import drop_from_all, set_mean
+from eyechart.audits.splits.contributions import drop_from_all, set_mean, set_weights
 from eyechart.audits.splits.names import FAMILIES, HEAD, TAIL, VAL, parts_of
-from eyechart.audits.splits.within import Sides, gap_contributions, number_strata
+from eyechart.audits.splits.weighted import LEVEL, Linear, Pair, difference_of_sides, doubtful_sides, mean_of_rows
+from eyechart.audits.splits.within import Sides, gap_contributions, gap_weights, number_strata
 from eyechart.probes import OWN
 from eyechart.result import Measure
-from eyechart.statistics import Estimate, adjust, difference, mean
-from eyechart.statistics.moments import Kind
-from eyechart.statistics.rows import Bools, Floats
+from eyechart.statistics import Difference, Estimate, adjust, difference, mean
+from eyechart.statistics.rows import Bools, Floats, Ints
 
 UNION, POOLED = "union", "pooled gap"
-LEVEL = 0.95
 TYPE, ANSWER = "stratum type", "stratum answer"
 GROUP = "group of "  # before the name of a concept
 
@@ -59,11 +57,16 @@ def measure_judged(scored: Scored) -> Measured:
     if not tails:
         return Measured(accuracies, rows)
     sets = {**tails, UNION: union}
-    columns = {**_means(scored, tails), **_gaps(scored), **_drops(scored, sets)}
+    families = _families(tails)
+    means = {f"OOD mean{name}": _mean_over(scored, each) for name, each in families.items()}
+    contrasts = {f"OOD drop{name}": _drop_over(scored, each) for name, each in families.items()} | _gaps(scored)
+    columns = {name: one.contributions for name, one in (means | contrasts).items()} | _drops(scored, sets)
     rows = rows.with_columns(pl.Series(name, values).fill_nan(None) for name, values in columns.items())
-    found = [_column_mean(rows, name, scored.how) for name in columns if name not in _drops_of(sets)]
+    pairs = {name: doubtful_sides(one.weights, rows) for name, one in contrasts.items()}
+    found = [_mean(rows, name, one.weights, scored.how) for name, one in means.items()]
+    found += [_contrast(rows, name, pair, scored.how) for name, pair in pairs.items()]
     drops = [_drop(rows, name, inside, scored.how) for name, inside in sets.items()]
-    more = [*_with_q(found), *_with_q(drops), *_pooled(scored), *_largest(rows, scored)]
+    more = [*_with_q(found), *_with_q(drops), *_pooled(scored), *_largest(rows, scored, pairs)]
     return Measured([*accuracies, *(one for one in more if np.isfinite(one.value))], rows)
 
 
@@ -71,10 +74,11 @@ def measure_validation(scored: Scored) -> Measured:
     """Measure what models are selected by: accuracy on val, and the mean over its OOD sets."""
     tails = tail_sets(scored)
     rows = scored.rows
-    if tails:
-        rows = rows.with_columns(pl.Series("OOD mean", set_mean(rows["accuracy"].to_numpy(), list(tails.values()))))
     found = list(measure_accuracy(rows, scored.concepts, scored.how))
-    found += [_column_mean(rows, "OOD mean", scored.how)] if tails else []
+    if tails:
+        whole = _mean_over(scored, list(tails.values()))
+        rows = rows.with_columns(pl.Series("OOD mean", whole.contributions).fill_nan(None))
+        found.append(_mean(rows, "OOD mean", whole.weights, scored.how))
     named = {name: VAL + name for name in ("accuracy", "OOD mean", *scored.concepts) if name in rows.columns}
     return Measured([_of_validation(one) for one in found], rows.rename(named))
 
@@ -103,16 +107,19 @@ def measure_accuracy(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) ->
                 yield replace(one, by=concept, group=side)
 
 
-def _means(scored: Scored, tails: dict[str, Bools]) -> dict[str, Floats]:
-    """Give the contributions to the mean over all sets and over each family of them, and to the drops."""
-    scores = scored.rows["accuracy"].to_numpy()
+def _families(tails: dict[str, Bools]) -> dict[str, list[Bools]]:
+    """Take all sets together, and those of each family that has any."""
     families = {", " + name: [tails[one] for one in members if one in tails] for name, members in FAMILIES.items()}
-    found = {}
-    for name, sets in {"": list(tails.values()), **families}.items():
-        if sets:
-            found[f"OOD mean{name}"] = set_mean(scores, sets)
-            found[f"OOD drop{name}"] = drop_from_all(scores, sets)
-    return found
+    return {name: sets for name, sets in {"": list(tails.values()), **families}.items() if sets}
+
+
+def _mean_over(scored: Scored, sets: list[Bools]) -> Linear:
+    return Linear(set_weights(sets), set_mean(scored.rows["accuracy"].to_numpy(), sets))
+
+
+def _drop_over(scored: Scored, sets: list[Bools]) -> Linear:
+    every = 1 / scored.rows.height
+    return Linear(every - set_weights(sets), drop_from_all(scored.rows["accuracy"].to_numpy(), sets))
 
 
 def _drops(scored: Scored, sets: dict[str, Bools]) -> dict[str, Floats]:
@@ -128,18 +135,18 @@ def _drop_name(concept: str) -> str:
     return "union drop" if concept == UNION else f"drop, {concept}"
 
 
-def _gaps(scored: Scored) -> dict[str, Floats]:
-    """Give the contributions to the gap and the matched gap of each concept that has both sides in a stratum."""
+def _gaps(scored: Scored) -> dict[str, Linear]:
+    """Give the gap and the matched gap of each concept that has both sides in a stratum as sums over the examples."""
     found = {}
     for concept in scored.concepts:
         # The question type cannot be held fixed where it is the concept itself.
         matched = [ANSWER] if parts_of(concept) == ("QT",) else [TYPE, ANSWER]
         for name, strata in ((f"gap, {concept}", _own_strata(scored, concept)), (f"matched gap, {concept}", matched)):
-            inside = scored.rows[concept].is_not_null()
-            part = gap_contributions(_sides(scored.rows.filter(inside), concept, strata))
+            sides, of = _sides(scored.rows, concept, strata)
+            part = gap_contributions(sides)
             if part is not None:
-                found[name] = np.full(scored.rows.height, np.nan)
-                found[name][inside.to_numpy()] = part
+                found[name] = Linear(np.zeros(scored.rows.height), np.full(scored.rows.height, np.nan))
+                found[name].weights[of], found[name].contributions[of] = gap_weights(sides), part
     return found
 
 
@@ -148,41 +155,51 @@ def _own_strata(scored: Scored, concept: str) -> list[str]:
     return [name for name in (GROUP + concept, TYPE) if name in scored.rows.columns]
 
 
-def _sides(rows: pl.DataFrame, concept: str, strata: list[str]) -> Sides:
-    tail = (rows[concept] == TAIL).cast(pl.Float64).to_numpy()
-    return Sides(rows["accuracy"].to_numpy(), tail, number_strata(rows, strata))
+def _sides(rows: pl.DataFrame, concept: str, strata: list[str]) -> tuple[Sides, Ints]:
+    """Take the examples that are on a side of a concept, and the numbers of their rows."""
+    inside = rows[concept].is_not_null()
+    part = rows.filter(inside)
+    tail = (part[concept] == TAIL).cast(pl.Float64).to_numpy()
+    sides = Sides(part["accuracy"].to_numpy(), tail, number_strata(part, strata))
+    return sides, np.flatnonzero(inside.to_numpy())
 
 
 def _pooled(scored: Scored) -> list[Measure]:
     """Measure the gap over the examples of all concepts under each other."""
-    parts, clusters, before = [], [], 0
+    parts, numbers, before = [], [], 0
     for concept in scored.concepts:
-        rows = scored.rows.drop_nulls(concept)
-        one = _sides(rows, concept, _own_strata(scored, concept))
+        one, of = _sides(scored.rows, concept, _own_strata(scored, concept))
         parts.append(one._replace(strata=one.strata + before))
-        clusters.append(rows["cluster"])
+        numbers.append(of)
         before += int(one.strata.max(initial=-1)) + 1
-    found = gap_contributions(Sides(*(np.concatenate(columns) for columns in zip(*parts, strict=True))))
+    sides, of = Sides(*(np.concatenate(columns) for columns in zip(*parts, strict=True))), np.concatenate(numbers)
+    found = gap_contributions(sides)
     if found is None:
         return []
     used = ~np.isnan(found)
-    whole = _within(mean(found[used], pl.concat(clusters).filter(pl.Series(used)), kind="differences"), -1)
-    return [measured(POOLED, whole, of=None, condition=OWN, score=scored.how)]
+    spread = _within(mean(found[used], scored.rows["cluster"].gather(of[used]), kind="differences"), -1)
+    # An example may be head by one concept and tail by another: what it is on the whole is what counts.
+    weights = np.bincount(of, weights=gap_weights(sides), minlength=scored.rows.height).astype(np.float64)
+    whole = difference_of_sides(doubtful_sides(weights, scored.rows), spread)
+    return [replace(measured(POOLED, whole, of=None, condition=OWN, score=scored.how), p=None)]
 
 
-def _column_mean(rows: pl.DataFrame, name: str, how: str) -> Measure:
+def _mean(rows: pl.DataFrame, name: str, weights: Floats, how: str) -> Measure:
     part = rows.drop_nulls(name)
-    kind: Kind = "scores" if name.startswith("OOD mean") else "differences"
-    found = _within(mean(part[name], part["cluster"], kind=kind), 0 if kind == "scores" else -1)
-    p = None if kind == "scores" else _p(found)
-    return replace(measured(name, found, of=name, condition=OWN, score=how), p=p)
+    found = mean_of_rows(weights, rows, _within(mean(part[name], part["cluster"]), 0))
+    return measured(name, found, of=name, condition=OWN, score=how)
 
 
-def _p(found: Estimate) -> float | None:
-    """Give the p-value of the clustered t test; none where there is no spread."""
-    if not found.se > 0:
-        return None
-    return 2 * float(scipy.special.stdtr(found.clusters - 1, -abs(found.value) / found.se))
+def _contrast(rows: pl.DataFrame, name: str, pair: Pair | None, how: str) -> Measure:
+    found = _contrast_at(rows, name, pair, LEVEL)
+    one = measured(name, found, of=name, condition=OWN, score=how)
+    return replace(one, p=None if np.isnan(found.p) else found.p)
+
+
+def _contrast_at(rows: pl.DataFrame, name: str, pair: Pair | None, level: float) -> Difference:
+    part = rows.drop_nulls(name)
+    spread = _within(mean(part[name], part["cluster"], level=level, kind="differences"), -1)
+    return difference_of_sides(pair, spread, level)
 
 
 def _drop(rows: pl.DataFrame, concept: str, inside: Bools, how: str) -> Measure:
@@ -204,11 +221,11 @@ def _with_q(measures: list[Measure]) -> list[Measure]:
     return found
 
 
-def _largest(rows: pl.DataFrame, scored: Scored) -> list[Measure]:
+def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, Pair | None]) -> list[Measure]:
     """Bound the largest gap: all intervals hold together with 95 %, so their largest ends bound it."""
-    names = {name: f"gap, {name}" for name in scored.concepts if f"gap, {name}" in rows.columns}
+    names = {name: f"gap, {name}" for name in scored.concepts if f"gap, {name}" in pairs}
     level = 1 - (1 - LEVEL) / max(len(names), 1)
-    every = {name: _gap_at(rows.drop_nulls(column), column, level) for name, column in names.items()}
+    every = {name: _contrast_at(rows, column, pairs[column], level) for name, column in names.items()}
     known = {name: one for name, one in every.items() if np.isfinite(one.low)}
     if not known:
         return []
@@ -218,10 +235,6 @@ def _largest(rows: pl.DataFrame, scored: Scored) -> list[Measure]:
     note = f"{surest}; interval for the largest of {len(known)} gaps, Bonferroni"
     found = Measure("largest gap", one.value, one.low, high, one.n, one.clusters, condition=OWN, note=note)
     return [replace(found, score=scored.how)]
-
-
-def _gap_at(part: pl.DataFrame, column: str, level: float) -> Estimate:
-    return _within(mean(part[column], part["cluster"], level=level, kind="differences"), -1)
 
 
 def _within(found: Estimate, least: int) -> Estimate:

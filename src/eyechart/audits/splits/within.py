@@ -5,7 +5,8 @@ even a guesser gets right half of the time. So head and tail are compared within
 
     gap = - sum_i (t_i - t_s) x_i / sum_i (t_i - t_s)^2
 
-the coefficient of t in a regression of the scores on t with an effect for each stratum, and its interval is clustered:
+the coefficient of t in a regression of the scores on t with an effect for each stratum. Its interval is clustered, see
+`weighted`:
 
 gap, c           strata are the groups of c, by question type: the same concept, a frequent and a rare answer
 matched gap, c   strata are question type and answer (the answer alone for QT): the same answer, frequent under one
@@ -38,7 +39,7 @@ def gap_contributions(sides: Sides) -> Floats | None:
     None where it would rest on fewer than LEAST effective examples, (sum w)^2 / sum w^2 with w = (t_i - t_s)^2: the
     intervals of such were too short in simulations.
     """
-    off_tail = sides.tail - _means(sides.tail, sides.strata)
+    off_tail = _off_tail(sides)
     used = off_tail != 0
     n, effects = int(used.sum()), len(np.unique(sides.strata[used])) + 1
     if n <= effects or np.sum(off_tail**2) ** 2 < LEAST * np.sum(off_tail**4):
@@ -51,9 +52,19 @@ def gap_contributions(sides: Sides) -> Floats | None:
     return np.where(used, np.round(value, DIGITS) - n * lost * off_tail * residuals / whole, np.nan)
 
 
+def gap_weights(sides: Sides) -> Floats:
+    """Give each example its weight in the gap: above 0 in the head, below 0 in the tail."""
+    off_tail = _off_tail(sides)
+    return np.asarray(-off_tail / np.sum(off_tail**2))
+
+
 def number_strata(rows: pl.DataFrame, columns: list[str]) -> Ints:
     """Give each different combination of columns a number."""
     return rows.select(pl.struct(columns).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+
+
+def _off_tail(sides: Sides) -> Floats:
+    return sides.tail - _means(sides.tail, sides.strata)
 
 
 def _means(values: Floats, strata: Ints) -> Floats:
