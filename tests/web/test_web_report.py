@@ -161,8 +161,12 @@ def test_a_chart_that_is_saved_at_night_has_the_colours_of_the_day(read_report: 
     """A file goes on white, whatever its reader's page looked like."""
     saved = []
     for scheme in ("light", "dark"):
-        button = read_report(scheme=scheme).locator("button[data-save=svg]:visible").first
-        with button.page.expect_download() as waiting:
+        page = read_report(scheme=scheme)
+        figure = page.locator("figure[data-chart]:has(button[data-save=svg]:visible)").first
+        figure.scroll_into_view_if_needed()
+        figure.locator("xpath=self::*[@data-chart='live']").wait_for()  # a still chart has other marks
+        button = figure.locator("button[data-save=svg]")
+        with page.expect_download() as waiting:
             button.click()
         saved.append(set(re.findall(r' (?:fill|stroke)="([^"]+)"', waiting.value.path().read_text(encoding="utf-8"))))
 
