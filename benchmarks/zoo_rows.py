@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from eyechart.zoo.training import Course
+from eyechart.zoo.course import Course
 
 EPOCHS, FIRST_STAGE = 30, 15
 BATCH, HIDDEN, EMBEDDING = 256, 256, 64

@@ -14,11 +14,12 @@ import torch  # noqa: TID253 - this runs where torch is
 
 from eyechart.zoo.arrays import Questions, Regions, TrainingArrays
 from eyechart.zoo.compiling import Compiler
+from eyechart.zoo.course import Course, seed_all
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Sizes
 from eyechart.zoo.shelf import Deck, Shelf
-from eyechart.zoo.training import Course, Training, seed_all
+from eyechart.zoo.training import Training
 
 IMAGES, REGIONS, FEATURES = 82_783, 36, 2048
 WORDS, ANSWERS, LENGTH, SCORED = 20_000, 3129, 14, 3

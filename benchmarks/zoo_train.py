@@ -11,12 +11,13 @@ import torch  # noqa: TID253 - this part runs where torch is
 
 from eyechart.zoo.arrays import SPLITS, Array, Questions, Regions, TrainingArrays, load_questions, read_arrays
 from eyechart.zoo.compiling import Compiler
+from eyechart.zoo.course import Course, seed_all
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.scenes import NOISE, make_regions
-from eyechart.zoo.training import Course, Epoch, State, Training, seed_all
+from eyechart.zoo.training import Epoch, State, Training
 from zoo_rows import EMBEDDING, HIDDEN, WIDTHS, Row
 
 ASK = "ask "

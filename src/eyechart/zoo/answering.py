@@ -10,12 +10,13 @@ from torch import Tensor
 from eyechart.dataset import Images
 from eyechart.errors import ModelError
 from eyechart.zoo.batch import Batch
+from eyechart.zoo.course import Course
 from eyechart.zoo.features import Features
 from eyechart.zoo.folder import Folder
 from eyechart.zoo.model import LIKELIEST
 from eyechart.zoo.shelf import Deck, Shelf
 from eyechart.zoo.shown import encode_shown
-from eyechart.zoo.training import SHOWN_AT_ONCE, Course
+from eyechart.zoo.training import SHOWN_AT_ONCE
 
 
 class Said(NamedTuple):

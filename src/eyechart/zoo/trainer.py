@@ -13,13 +13,14 @@ from eyechart.models.specs import divide_spec
 from eyechart.settings import fit_settings
 from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.compiling import Compiler
+from eyechart.zoo.course import Course, advising_on_memory, seed_all
 from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder, Trained, describe
 from eyechart.zoo.methods import make_method, with_whole_paths
 from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.prepare import divide, make_arrays
-from eyechart.zoo.training import Course, Epoch, Training, advising_on_memory, last_stage, seed_all
+from eyechart.zoo.training import Epoch, Training, last_stage
 from eyechart.zoo.vocabulary import ANSWERS, Vocabulary
 from eyechart.zoo.word_vectors import WordVectors, put_in, read_word_vectors
 

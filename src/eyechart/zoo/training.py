@@ -1,4 +1,4 @@
-"""The training loop: seeds, epochs, the rate of each, one step, scores after every epoch, what is kept of the best.
+"""The training loop: epochs, the rate of each, one step, scores after every epoch, what is kept of the best.
 
 The epoch that is kept is chosen on the split `val` alone, which is distributed as the training data; all other splits
 are scored and written down, never chosen by. Everything random in an epoch follows from the seed and its number, so
@@ -7,8 +7,8 @@ that training that stops after an epoch and goes on gives the same as training t
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from eyechart.errors import DataError, ModelError, SettingError
 from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.bias import PRIOR, Bias, FrozenBias, PriorBias
 from eyechart.zoo.compiling import Compiler
+from eyechart.zoo.course import Course, advising_on_memory, make_optimizer, seed_all
 from eyechart.zoo.debias import Debias, Then
 from eyechart.zoo.lesson import Lesson, differentiate, learned
 from eyechart.zoo.methods.branch import QuestionBranch
@@ -31,45 +32,8 @@ from eyechart.zoo.shelf import Deck, Shelf
 _log = logging.getLogger("eyechart.zoo")
 
 State = dict[str, Any]
-OPTIMIZERS = ("adam", "adamax")
 CLIP = 0.25
 SHOWN_AT_ONCE = 2048  # examples, where nothing is learned
-
-
-@dataclass(frozen=True)
-class Course:
-    """How a network is trained; `Recipe` says how its authors did."""
-
-    optimizer: str = "adamax"
-    rate: float = 2e-3
-    batch: int = 512
-    epochs: int = 13
-    warmup: int = 0  # epochs over which the rate rises to its full height
-    seed: int = 0
-    patience: int | None = None  # epochs without a better validation score after which training ends
-    device: str = "auto"
-    half: bool | None = None  # bfloat16 where it is safe; None: on a GPU
-    tuned: bool = False  # the network is trained already, so that a method's own rate holds
-
-    def __post_init__(self) -> None:
-        if self.optimizer not in OPTIMIZERS:
-            raise SettingError(f"an optimizer of {', '.join(OPTIMIZERS)}", repr(self.optimizer), "choose one")
-        if self.seed < 0:
-            raise SettingError("a seed of 0 or more", str(self.seed), "choose another seed")
-        for name in ("rate", "batch", "epochs"):
-            if getattr(self, name) <= 0:
-                raise SettingError(f"{name} above 0", str(getattr(self, name)), f"choose another {name}")
-
-    def place(self) -> torch.device:
-        """Choose the device: a GPU where there is one."""
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            return torch.zeros((), device=self.device).device
-        except (RuntimeError, AssertionError, NotImplementedError) as error:  # as torch says that it is not there
-            found = str(error).partition("\n")[0]
-            expected = f"a device that torch can use here, not {self.device!r}"
-            raise SettingError(expected, found, "name another, as cpu") from None
 
 
 class Epoch(NamedTuple):
@@ -87,18 +51,6 @@ OnEpoch = Callable[[Epoch, "Training"], None]
 
 def ignore(epoch: Epoch, training: "Training") -> None:
     """Let an epoch pass."""
-
-
-def seed_all(seed: int, epoch: int = -1) -> None:
-    """Set the seed of everything torch draws, for making a network or for an epoch."""
-    torch.manual_seed(int(np.random.SeedSequence([seed, epoch + 1]).generate_state(1)[0]))
-
-
-def make_optimizer(course: Course, weights: Iterable[Tensor], *, recorded: bool) -> torch.optim.Optimizer:
-    """Make the optimizer of a course; in recorded steps Adam moves all weights by one kernel."""
-    if course.optimizer == "adam":
-        return torch.optim.Adam(weights, lr=course.rate, capturable=recorded, fused=recorded or None)
-    return torch.optim.Adamax(weights, lr=course.rate, capturable=recorded)
 
 
 @dataclass
@@ -274,18 +226,6 @@ class Training:
             if name in fields and getattr(train, fields[name]) is None:
                 advice = "choose a model or method that does without"
                 raise DataError(f"data with what {name!r} is made from", "none", advice)
-
-
-@contextmanager
-def advising_on_memory(course: Course) -> Iterator[None]:
-    """Say what to lower where memory runs out, of a GPU or of the machine."""
-    try:
-        yield
-    except RuntimeError as error:
-        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-            raise
-        found = f"none left for {course.batch} examples at once"
-        raise ModelError(f"memory on {course.place()}", found, "lower the batch size or the hidden size") from None
 
 
 def last_stage(debias: Debias) -> int:

@@ -9,13 +9,14 @@ import torch
 
 from eyechart.world import Settings, make_world
 from eyechart.zoo.arrays import TrainingArrays
+from eyechart.zoo.course import Course, seed_all
 from eyechart.zoo.features import open_features
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Sizes
 from eyechart.zoo.prepare import divide, make_arrays
 from eyechart.zoo.shelf import Deck
-from eyechart.zoo.training import Course, Training, seed_all
+from eyechart.zoo.training import Training
 from eyechart.zoo.vocabulary import Vocabulary
 
 SEEDS = (0, 1)

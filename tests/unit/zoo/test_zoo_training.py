@@ -19,6 +19,7 @@ from eyechart.zoo import shelf
 from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.compiling import Compiler
+from eyechart.zoo.course import Course, seed_all
 from eyechart.zoo.debias import Plain
 from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder
@@ -29,7 +30,7 @@ from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.prepare import divide, make_arrays
 from eyechart.zoo.shelf import Deck, Shelf
 from eyechart.zoo.trainer import Wanted, train_into
-from eyechart.zoo.training import Course, Epoch, Training, last_stage, seed_all
+from eyechart.zoo.training import Epoch, Training, last_stage
 from eyechart.zoo.vocabulary import Vocabulary
 from eyechart.zoo.word_vectors import put_in, read_word_vectors
 
