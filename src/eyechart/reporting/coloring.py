@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from eyechart.reporting.drawing import Drawing, say
+from eyechart.reporting.drawing import Drawing, say_text
 from eyechart.reporting.look import MARK, PALETTE
 from eyechart.reporting.naming import relabel
 from eyechart.reporting.palette import are_conditions, paint_condition
@@ -17,20 +17,20 @@ Chart: TypeAlias = Any  # an Altair chart; Altair is loaded when the first one i
 
 def few_colors(rows: Records) -> Records:
     """Keep as many names of colours as eyes can tell apart."""
-    names = dict.fromkeys(_said(row["color"]) for row in rows if "color" in row)
+    names = dict.fromkeys(say_text(row["color"]) for row in rows if "color" in row)
     kept = list(names) if len(names) <= MOST_COLORS else list(names)[: MOST_COLORS - 1]
     return [row | ({"color": _kept(row["color"], kept)} if "color" in row else {}) for row in rows]
 
 
 def _kept(value: object, names: list[str]) -> str:
-    return _said(value) if _said(value) in names else OTHER
+    return say_text(value) if say_text(value) in names else OTHER
 
 
 def color_bars(drawing: Drawing, rows: Records) -> dict[str, Any]:
     """Give bars that are named by conditions the colours of these; the name beside a bar is its legend."""
     import altair as alt
 
-    names = list(dict.fromkeys(_said(row["y"]) for row in rows))
+    names = list(dict.fromkeys(say_text(row["y"]) for row in rows))
     if drawing.column("color"):
         colored = color(drawing, rows)
         return colored | _shades(rows, colored["color"])
@@ -47,7 +47,7 @@ def color(drawing: Drawing, rows: Records) -> dict[str, Any]:
     if column is None:
         return {"color": alt.value(MARK)}
     shared = drawing.names if len(drawing.names) <= MOST_COLORS else ()
-    names = list(shared or dict.fromkeys(_said(row["color"]) for row in rows))
+    names = list(shared or dict.fromkeys(say_text(row["color"]) for row in rows))
     legend = alt.Legend(**relabel(names))
     return {"color": alt.Color("color:N", scale=_scale(names), title=column.name, legend=legend, sort=None)}
 
@@ -74,7 +74,3 @@ def _scale(names: list[str]) -> Chart:
     if are_conditions(name for name in names if name != OTHER):
         return alt.Scale(domain=names, range=[paint_condition(name) for name in names])
     return alt.Scale(domain=names, range=[PALETTE[place % len(PALETTE)] for place in range(len(names))])
-
-
-def _said(value: object) -> str:
-    return say(value, "text")

@@ -116,6 +116,11 @@ def say(value: object, kind: ColumnKind) -> str:
     return ", ".join(say(part, kind) for part in value) if isinstance(value, list) else str(value)
 
 
+def say_text(value: object) -> str:
+    """Speak a value that is a name."""
+    return say(value, "text")
+
+
 def _say_number(value: float) -> str:
     if 0 < abs(value) < SMALLEST:
         return f"< {SMALLEST}" if value > 0 else f"> -{SMALLEST}"

@@ -18,7 +18,7 @@ from eyechart.dataset import Images
 from eyechart.errors import EyechartError
 from eyechart.pictures import show_pictures
 from eyechart.pixels import Pixels
-from eyechart.reporting.drawing import Drawing, say
+from eyechart.reporting.drawing import Drawing, say_text
 from eyechart.reporting.palette import are_conditions
 from eyechart.tables import BOX
 
@@ -139,4 +139,4 @@ def _shrink(pixels: Pixels) -> Thumbnail:
 
 
 def _said(value: object) -> str:
-    return "" if value is None else say(value, "text")
+    return "" if value is None else say_text(value)
