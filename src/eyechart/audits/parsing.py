@@ -60,7 +60,7 @@ def tell_unknown_options(data: Dataset, predictions: Predictions) -> None:
     strange = rows.filter(~names_option(rows))
     if strange.height > MOST * rows.height:
         told = "%d of the first %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds "
-        told += "options in what was said, --score choice-index takes numbers"
+        told += "options in what was said, --score choice-index takes numbers, --score vqa or exact takes open answers"
         _log.warning(told, strange.height, rows.height, predictions.model, strange["given"][0])
 
 

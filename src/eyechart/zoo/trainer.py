@@ -89,7 +89,9 @@ def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Ep
 def _folder_of(init: str) -> Folder:
     """Find the trained model to start from: `zoo:FOLDER`, or `zoo:FOLDER,trust=yes` where it brings code of its own."""
     what, given = divide_spec(init.removeprefix(ZOO))
-    return Folder(Path(what), **fit_settings("zoo", {"trust": bool}, given))  # type: ignore[arg-type]  # a bool
+    folder = Folder(Path(what), **fit_settings("zoo", {"trust": bool}, given))  # type: ignore[arg-type]  # a bool
+    _ = folder.record  # a folder without a model is told at once
+    return folder
 
 
 def _begin(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors: WordVectors | None) -> Training:
@@ -159,6 +161,11 @@ def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: 
             raise SettingError(f"{folder.path} to be free, or a training", "other files there", "name another folder")
         folder.start(record, vocabulary)
         return
+    state = folder.state()
+    if state is None:  # it ended in its first epoch, as by a rate that was too high: nothing is lost
+        (folder.path / "best.pt").unlink(missing_ok=True)  # written before the state
+        folder.start(record, vocabulary)
+        return
     ours, theirs = describe(record), describe(folder.record)
     theirs["examples"] = theirs["examples"] or ours["examples"]
     # A record read back has lists where we have tuples.
@@ -168,11 +175,10 @@ def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: 
     if other:
         found = f"another {', '.join(other)} there"
         raise SettingError(f"the training in {folder.path} to be this one", found, "name another folder, or remove it")
-    if (state := folder.state()) is not None:
-        try:
-            training.go_on(state)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise damaged(folder.path / "last.pt", str(error)) from None
+    try:
+        training.go_on(state)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise damaged(folder.path / "last.pt", str(error)) from None
     if record.course["epochs"] > folder.record.course["epochs"]:
         folder.start(record, vocabulary)  # it is trained for longer than was said before
 

@@ -25,7 +25,7 @@ from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder
 from eyechart.zoo.lesson import Lesson, differentiate
 from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import make_network
+from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.prepare import divide, make_arrays
 from eyechart.zoo.shelf import Deck, Shelf
@@ -200,6 +200,22 @@ def test_a_loss_that_is_no_number_stops_with_the_last_good_epoch_kept(
     assert state is not None
     assert len(state["epochs"]) == 1
     assert all(bool(value.isfinite().all()) for value in state["model"].values())
+
+
+def test_a_training_that_broke_in_its_first_epoch_can_begin_otherwise(world: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"finite loss.*epoch 0; lower the rate"):
+        train_into(tmp_path / "m", world, small("updn", rate=1e30), lambda _: None)
+
+    train_into(tmp_path / "m", world, small("updn"), lambda _: None)
+
+    record = Folder(tmp_path / "m").record
+    assert record.course["rate"] == MODELS.get("updn").recipe.rate
+    assert Folder(tmp_path / "m").open()[0].sizes.hidden == record.sizes["hidden"]
+
+
+def test_a_start_from_no_model_is_told_as_such(world: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"a trained model in .*; found no zoo.json"):
+        train_into(tmp_path / "m", world, small(init=f"zoo:{tmp_path}"), lambda _: None)
 
 
 def test_memory_that_runs_out_says_what_to_lower(

@@ -13,7 +13,7 @@ from eyechart.audits.splits.names import VAL
 from eyechart.errors import DataError
 from eyechart.probes import OWN
 from eyechart.result import Measure, Result
-from eyechart.statistics import Estimate, mean
+from eyechart.statistics import mean
 
 BY = {"OOD test": "OOD mean", "OOD val": f"{VAL}OOD mean", "IID val": f"{VAL}accuracy"}
 COLUMNS = ("strategy", "chosen", "by", "ood", "ood_low", "ood_high", "iid", "lost", "lost_low", "lost_high")
@@ -47,14 +47,17 @@ def _measure(result: Result, name: str, measure: str) -> Measure:
 
 def _row(strategy: str, name: str, result: Result, reference: Result) -> tuple[object, ...]:
     ood, iid = (result.measure(measure, OWN) for measure in ("OOD mean", "accuracy"))
-    lost = _lost(result, reference)
-    return (strategy, name, None, ood.value, ood.low, ood.high, iid.value, lost.value, lost.low, lost.high)
+    return (strategy, name, None, ood.value, ood.low, ood.high, iid.value, *_lost(result, reference))
 
 
-def _lost(result: Result, reference: Result) -> Estimate:
+def _lost(result: Result, reference: Result) -> tuple[float, float, float]:
+    """Estimate the loss with its interval; who chooses the same is known to lose nothing."""
+    if result is reference:
+        return 0.0, 0.0, 0.0
     column = "OOD mean"
     both = reference.rows.select("id", "cluster", column).join(
         result.rows.select("id", column), on="id", validate="1:1", suffix=" chosen"
     )
     known = both.drop_nulls([column, f"{column} chosen"]).sort("id")
-    return mean(known[column] - known[f"{column} chosen"], known["cluster"], kind="differences")
+    found = mean(known[column] - known[f"{column} chosen"], known["cluster"], kind="differences")
+    return found.value, found.low, found.high
