@@ -1,0 +1,134 @@
+"""Scores of single examples: how right one answer is, 0 to 1.
+
+Accuracy is not one thing: papers use the official soft score with conditional normalisation, the same with
+normalisation always, min(count / 3, 1) on raw text, or plain equality. Each has a name here; say which was used.
+
+`score` reads one row per example: the reference columns `answer` (text), `answers` (the human answers),
+`choices` and their `relevance`, and a model's columns `given` (text; null: no usable answer) and `ranking`
+(texts, best first). A row that lacks its reference has no score (null); a row with a reference but nothing
+usable given scores 0.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import polars as pl
+
+from eyechart.errors import DataError
+from eyechart.registry import unknown_name
+from eyechart.scoring.humans import any_of, count3, soft_accuracy
+from eyechart.scoring.options import by_index, by_letter, by_text, by_text_or_letter, compare, names_option
+from eyechart.scoring.rankings import mrr, ndcg
+from eyechart.scoring.texts import exact, exact_normalized, one_minus_mape
+
+__all__ = ["OPTION_SCORES", "SCORES", "Score", "auto_score", "chosen_score", "names_option", "score"]
+
+_TYPES: dict[str, pl.DataType] = {
+    "answer": pl.String(),
+    "answers": pl.List(pl.String),
+    "choices": pl.List(pl.String),
+    "relevance": pl.List(pl.Float64),
+    "given": pl.String(),
+    "ranking": pl.List(pl.String),
+}
+_VOTES = 4  # of two or three humans, not even the answer of all scores 1 by the official formula
+
+
+@dataclass(frozen=True)
+class Score:
+    """A named way to score, the columns it reads, and what it means in one line."""
+
+    name: str
+    needs: tuple[str, ...]
+    about: str
+    function: Callable[[pl.DataFrame], pl.Series]
+
+
+def score(table: pl.DataFrame, how: str) -> pl.Series:
+    """Score each row of a table of examples joined with answers; null exactly where a row cannot be scored."""
+    chosen = _known(how)
+    _check_columns(table, chosen)
+    typed = table.select(pl.col(name).cast(_TYPES[name]) for name in chosen.needs)
+    return chosen.function(typed).cast(pl.Float64).rename("score")
+
+
+def auto_score(examples: pl.DataFrame) -> str:
+    """Name the score that fits the references.
+
+    `choice` where at least half of the examples with an answer have options; else by the longest list of answers:
+    `vqa` for the votes of four humans or more, `any` for two or three accepted texts, `exact` for a single one.
+    """
+    if _mostly_options(examples):
+        return "choice"
+    longest = _longest_answers(examples)
+    return "vqa" if longest >= _VOTES else "any" if longest > 1 else "exact"
+
+
+def chosen_score(how: str, examples: pl.DataFrame) -> str:
+    """Resolve the setting `auto` to the score that fits the references."""
+    return auto_score(examples) if how == "auto" else _known(how).name
+
+
+def _known(how: str) -> Score:
+    """Find a score by its name."""
+    if how not in SCORES:
+        raise unknown_name("score", how, tuple(SCORES))
+    return SCORES[how]
+
+
+def _check_columns(table: pl.DataFrame, chosen: Score) -> None:
+    for name in chosen.needs:
+        if name not in table.columns:
+            raise DataError(
+                f"a column {name!r} for the score {chosen.name}",
+                f"the columns {', '.join(table.columns) or 'none'}",
+                "join the examples with the answers, or choose a score that does without it",
+            )
+
+
+def _mostly_options(examples: pl.DataFrame) -> bool:
+    """Tell whether at least half of the examples that have a reference answer have options."""
+    if "choices" not in examples.columns:
+        return False
+    sizes = examples["choices"].cast(_TYPES["choices"]).list.len().fill_null(0)
+    if "answer" in examples.columns:
+        sizes = sizes.filter(examples["answer"].is_not_null())
+    return 2 * int((sizes > 0).sum()) >= max(len(sizes), 1)
+
+
+def _longest_answers(examples: pl.DataFrame) -> int:
+    """Count the answers of the longest list, 0 where there is none; a null is nobody's answer."""
+    if "answers" not in examples.columns:
+        return 0
+    sizes = examples["answers"].cast(_TYPES["answers"]).list.drop_nulls().list.len()
+    return int(sizes.max() or 0)  # type: ignore[arg-type]  # a whole number
+
+
+_TEXT = ("answer", "given")
+_HUMANS = ("answers", "given")
+_OPTIONS = ("answer", "choices", "given")
+_RANKED = ("choices", "relevance", "ranking")
+_NORMALIZED = "the same text as the answer, both in the official normal form"
+_ACCEPTED = "the same text as one of the answers, both in the official normal form"
+_LETTERED = "names the right option by its letter: A, a, A., A) or (A)"
+
+SCORES: dict[str, Score] = {
+    each.name: each
+    for each in (
+        Score("exact", _TEXT, "the same text as the answer", exact),
+        Score("exact-normalized", _TEXT, _NORMALIZED, exact_normalized),
+        Score("any", _HUMANS, _ACCEPTED, any_of),
+        Score("vqa", _HUMANS, "official soft accuracy", partial(soft_accuracy, always=False)),
+        Score("vqa-always", _HUMANS, "soft accuracy, always normalised", partial(soft_accuracy, always=True)),
+        Score("count3", _HUMANS, "min(count / 3, 1) of human answers with the same raw text", count3),
+        Score("choice", _OPTIONS, "names the right option by text, else by letter", compare(by_text_or_letter())),
+        Score("choice-text", _OPTIONS, "names the right option by its text", compare(by_text())),
+        Score("choice-letter", _OPTIONS, _LETTERED, compare(by_letter())),
+        Score("choice-index", _OPTIONS, "names the right option by its number, from 0", compare(by_index())),
+        Score("mrr", ("answer", "ranking"), "1 / rank of the answer, 0 if it is not in the ranking", mrr),
+        Score("ndcg", _RANKED, "discounted gain of the top k over that of the best ranking", ndcg),
+        Score("one-minus-mape", _TEXT, "1 - |given - answer| / |answer|, for numbers", one_minus_mape),
+    )
+}
+OPTION_SCORES = tuple(name for name, each in SCORES.items() if each.needs == _OPTIONS)
