@@ -42,7 +42,7 @@ def score_baseline(data: Dataset, judged: pl.DataFrame, how: str, scope: str, sp
     form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
     given = form(learn, test)
     scored = score(given, OPTIONS if how in OPTION_SCORES else how)
-    note = f"most frequent answer learned on {train.height} examples of {split!r}, scope {scope}"
+    note = f"most frequent answer learned on {train.height:,} examples of {split!r}, scope {scope}"
     return Baseline(scored.alias("majority"), note, learn_majority(learn))
 
 

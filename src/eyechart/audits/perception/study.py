@@ -132,7 +132,7 @@ def _describe(pools: dict[str, Pool], judged: Dataset) -> pl.DataFrame:
 
 def _notes(audit: PerceptionAudit, judged: Dataset, base: str) -> Iterator[str]:
     yield base
-    yield f"donors by the policy {audit.donors!r} from the {judged.examples.height} judged examples"
+    yield f"donors by the policy {audit.donors!r} from the {judged.examples.height:,} judged examples"
     yield "the donor pool is held fixed: intervals say nothing of other pools"
 
 
@@ -148,5 +148,5 @@ def _say(floor: list[Measure], pools: dict[str, Pool], judged: Dataset) -> str:
     said = (
         f"The most frequent answer scores {speak(asdict(floor[0]))} points" if floor else "There is no majority score"
     )
-    donors = ", ".join(f"{name} from {judged.examples[name].n_unique()} contents" for name in pools)
-    return f"{said}; {judged.examples.height} examples can be asked{' with ' + donors if donors else ''}."
+    donors = ", ".join(f"{name} from {judged.examples[name].n_unique():,} contents" for name in pools)
+    return f"{said}; {judged.examples.height:,} examples can be asked{' with ' + donors if donors else ''}."

@@ -61,7 +61,7 @@ def study_by_ids(audit: RulesAudit, data: Dataset, file: Path) -> Result:
     n = int((rows["kind"] == COUNTEREXAMPLE).sum())
     labelled = parts.judged.examples.with_columns(rows["kind"].alias("subset"))
     tables = {"answers": answers_table(labelled)}
-    sentence = f"{n} of the {rows.height} judged examples are on the published list of counterexamples."
+    sentence = f"{n:,} of the {rows.height:,} judged examples are on the published list of counterexamples."
     return Result(
         audit=audit.name,
         subject=data.name,
