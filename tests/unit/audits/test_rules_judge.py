@@ -3,11 +3,12 @@
 from collections import defaultdict
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.audits.rules.gap import measure_gap, with_strata
+from eyechart.audits.rules.gap import expected_contributions, measure_gap, with_strata
 from eyechart.audits.rules.judge import decide
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
@@ -15,6 +16,7 @@ from eyechart.predictions import Predictions, tidy
 from eyechart.probes import fill
 from eyechart.readers import read
 from eyechart.result import Measure, Result
+from eyechart.statistics import mean
 from eyechart.world import load_answerer
 
 AUDIT = RulesAudit(min_support=5, max_items=3)
@@ -226,6 +228,40 @@ def test_the_gap_within_strata_is_worked_out_by_hand(study: Result) -> None:
     found = {measure.name: measure.value for measure in measure_gap(both, "exact")}
 
     assert found == pytest.approx({"gap": 1 / 6, "expected gap": 1 / 6, "matched gap": 0})
+
+
+def expected_gap(both: pl.DataFrame) -> float:
+    """Work the expected gap out by its definition."""
+    strata = [(part["kind"], part["accuracy"].mean()) for _, part in both.group_by("answer_type", "frequency")]
+    sides = {kind: both.filter(pl.col("kind") == kind).height for kind in ("easy", "counterexample")}
+    shares = [{kind: (kinds == kind).sum() / n for kind, n in sides.items()} for kinds, _ in strata]
+    return sum(a * (share["easy"] - share["counterexample"]) for (_, a), share in zip(strata, shares, strict=True))
+
+
+def test_the_error_of_the_expected_gap_is_that_of_a_jackknife() -> None:
+    """Images hold both kinds, accuracies differ by stratum and kind, and each image is left out in turn."""
+    rng = np.random.default_rng(5)
+    n = 600
+    stratum, easy = rng.integers(0, 4, n), rng.random(n) < 0.4
+    stratum = np.where(easy, np.maximum(stratum, rng.integers(0, 4, n)), stratum)
+    table = pl.DataFrame(
+        {
+            "cluster": rng.integers(0, 150, n),
+            "kind": np.where(easy, "easy", "counterexample"),
+            "answer_type": np.where(stratum % 2, "yes/no", "other"),
+            "frequency": stratum // 2,
+            "accuracy": (rng.random(n) < 0.2 + 0.2 * stratum).astype(float),
+        }
+    )
+    both = table.with_columns(pl.col("accuracy").mean().over("answer_type", "frequency").alias("expected"))
+
+    found = mean(expected_contributions(both), both["cluster"], kind="differences")
+
+    left_out = [expected_gap(table.filter(pl.col("cluster") != each)) for each in table["cluster"].unique()]
+    error = np.sqrt((len(left_out) - 1) * np.var(left_out))
+    assert found.value == pytest.approx(expected_gap(table))
+    assert found.se == pytest.approx(error, rel=0.05)
+    assert found.low < found.value < found.high
 
 
 def test_without_counterexamples_there_is_no_gap(study: Result) -> None:

@@ -2,14 +2,21 @@
 
 gap           accuracy on easy examples - accuracy on counterexamples
 expected gap  the same for a model that is equally right on both within every stratum of answer type and answer
-frequency (powers of two of the train count): sum_s A_s (share of s among easy - among
-counterexamples), with A_s this model's accuracy in stratum s
+              frequency (powers of two of the train count): sum_s A_s (share of s among easy - among
+              counterexamples), with A_s this model's accuracy in stratum s
 matched gap   gap - expected gap = mean of (x_i - A_s(i)) on easy - the same on counterexamples
+
+With w_i one over the number of easy examples, or minus one over that of counterexamples, the expected gap is
+sum_i w_i A_s(i). Both the strata drawn and the accuracies in them are uncertain: of N examples, each contributes
+
+    value + N (w_i (A_s(i) - mean of A on its side) + (x_i - A_s(i)) mean of w in s)
+
+whose mean is the value and whose clustered spread is that of the value (its influence function).
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
 import polars as pl
 
 from eyechart.audits.measuring import measured
@@ -17,9 +24,9 @@ from eyechart.audits.rules.study import COUNTEREXAMPLE, EASY
 from eyechart.dataset import Dataset
 from eyechart.probes import OWN
 from eyechart.result import Measure, Result
-from eyechart.statistics import difference
+from eyechart.statistics import difference, mean
 
-NOTE = "what a model equally right within strata would show; the matched gap has the interval"
+NOTE = "what a model equally right within strata would show"
 STRATUM = ("answer_type", "frequency")
 
 
@@ -53,8 +60,19 @@ def measure_gap(both: pl.DataFrame, how: str) -> Iterator[Measure]:
         return
     gap = difference(easy["accuracy"], counter["accuracy"], easy["cluster"], counter["cluster"])
     yield measured("gap", gap, of=None, condition=OWN, score=how)
-    expected = float(np.mean(easy["expected"].to_numpy()) - np.mean(counter["expected"].to_numpy()))
-    yield Measure("expected gap", expected, np.nan, np.nan, gap.n, gap.clusters, condition=OWN, score=how, note=NOTE)
+    expected = mean(expected_contributions(both), both["cluster"], kind="differences")
+    found = measured("expected gap", expected, of=None, condition=OWN, score=how)
+    yield replace(found, note=f"{found.note}; {NOTE}")
     left = [(part["accuracy"] - part["expected"]) for part in (easy, counter)]
     matched = difference(left[0], left[1], easy["cluster"], counter["cluster"])
     yield measured("matched gap", matched, of=None, condition=OWN, score=how)
+
+
+def expected_contributions(both: pl.DataFrame) -> pl.Series:
+    """Give each example its contribution to the expected gap."""
+    of_easy, of_counter = (1 / (pl.col("kind") == kind).sum() for kind in (EASY, COUNTEREXAMPLE))
+    weighted = both.with_columns(pl.when(pl.col("kind") == EASY).then(of_easy).otherwise(-of_counter).alias("weight"))
+    among_its_side = pl.col("weight") * (pl.col("expected") - pl.col("expected").mean().over("kind"))
+    within_stratum = (pl.col("accuracy") - pl.col("expected")) * pl.col("weight").mean().over(STRATUM)
+    value = (pl.col("weight") * pl.col("expected")).sum()
+    return weighted.select(value + pl.len() * (among_its_side + within_stratum)).to_series()
