@@ -25,6 +25,9 @@ from eyechart.run import Run
 DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
 _HEAT_HELP = "Maps of where people looked, as `QUESTION_ID.png`: what is hot becomes the evidence of `grounding`."
+_FEATURES_HELP = (
+    "Region features of the images, as `python -m eyechart.zoo.converters` writes them: what `train` looks at."
+)
 _MAP_HELP = "Our name = their column, as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, as `images=500`; again for more."
 _WORDS_HELP = "The file, folder or archive to read; none for a format that makes its data."
@@ -35,6 +38,7 @@ Format = Annotated[str, typer.Argument(metavar="FORMAT", help="See `eyechart ls 
 Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS_HELP, show_default=False)]
 ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help="The folder to write.", show_default=False)]
 ReadSettings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
+RegionFeatures = Annotated[Path | None, typer.Option("--features", metavar="FOLDER", help=_FEATURES_HELP)]
 HeatMaps = Annotated[Path | None, typer.Option("--heat-maps", metavar="FOLDER", help=_HEAT_HELP)]
 Map = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN...", help=_MAP_HELP)]
 
@@ -77,6 +81,7 @@ def read(
     map: Map = None,  # noqa: A002 - the reader's setting
     settings: ReadSettings = None,
     heat_maps: HeatMaps = None,
+    features: RegionFeatures = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
     json: options.Json = False,
@@ -98,6 +103,10 @@ def read(
         data = read_data(format, place, **given).sample(limit, seed)
         if heat_maps is not None:
             data = with_heat_evidence(data, heat_maps)
+        if features is not None:
+            from eyechart.zoo.features import with_features
+
+            data = with_features(data, features)
         data.write_into(draft)
     sizes = {"examples": data.height, "images": data.images.kept.height}
     if json:

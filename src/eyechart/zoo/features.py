@@ -5,13 +5,14 @@ width and height) where boxes are known: image i has the rows starts[i] to start
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from eyechart.dataset import Images
+from eyechart.dataset import Dataset, Images
 from eyechart.errors import DataError, FileFormatError
 from eyechart.files import missing, replacing_folder
 from eyechart.hashing import hash_text
@@ -47,8 +48,21 @@ def open_features(images: Images, noise: float = NOISE) -> Features:
         return read_features(images.features)
     if all(name in images.table.columns for name in ATTRIBUTES):
         return world_features(images.table, noise)
-    advice = "convert some with `eyechart.zoo.converters`; networks that see no image want them too"
+    advice = "convert some with `python -m eyechart.zoo.converters` and read the data with --features; networks that "
+    advice += "see no image want them too"
     raise DataError("images with region features", "none in these data", advice)
+
+
+def with_features(data: Dataset, folder: Path) -> Dataset:
+    """Tie a folder of region features to a dataset, if every image that is asked about has some."""
+    read_features(folder).number(data.scan("image").select("image").unique().sort("image").collect()["image"])
+    return replace(data, images=replace(data.images, features=folder))
+
+
+def frames_of(images: Images) -> pl.DataFrame | None:
+    """Give the size of each image, None where the data do not tell: boxes in pixels are no shares then."""
+    wanted = ["image", "width", "height"]
+    return images.table.select(wanted) if set(wanted) <= set(images.table.columns) else None
 
 
 def read_features(folder: Path) -> Features:

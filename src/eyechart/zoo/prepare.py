@@ -10,7 +10,7 @@ from eyechart.boxes import Lists, gather, overlaps
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.zoo.arrays import Array, Questions, TrainingArrays
-from eyechart.zoo.features import Features
+from eyechart.zoo.features import Features, frames_of
 from eyechart.zoo.models.symbolic import OPERATIONS
 from eyechart.zoo.programs import programs_of
 from eyechart.zoo.vocabulary import Vocabulary, count_words
@@ -118,10 +118,10 @@ def open_words(examples: pl.DataFrame, vocabulary: Vocabulary) -> Array:
 def hints(data: Dataset, features: Features, images: Array) -> Array | None:
     """Say how well each region covers a piece of evidence: its largest intersection over union, [M, N]."""
     regions, found = features.regions, np.zeros((len(images), features.regions.most), np.float16)
-    if regions.boxes is None:
+    frames = frames_of(data.images)
+    if regions.boxes is None or frames is None:
         return None
     evidence = data.examples.select(row=pl.int_range(pl.len()), box=pl.col("evidence"), image="image")
-    frames = data.images.table.select("image", "width", "height")
     long = evidence.explode("box", empty_as_null=False, keep_nulls=False).join(
         frames, on="image", validate="m:1", maintain_order="left"
     )

@@ -10,8 +10,9 @@ import polars as pl
 
 from eyechart.boxes import Lists, gather, overlaps
 from eyechart.dataset import Images
+from eyechart.errors import DataError
 from eyechart.zoo.arrays import Array, Questions
-from eyechart.zoo.features import Features
+from eyechart.zoo.features import Features, frames_of
 from eyechart.zoo.models.symbolic import OPERATIONS
 from eyechart.zoo.programs import programs_of
 from eyechart.zoo.vocabulary import Vocabulary
@@ -49,10 +50,25 @@ def in_sight(shown: pl.DataFrame, images: Images, features: Features, numbers: A
     """Tell which regions are in sight, [M, N]; None where all are."""
     seen = np.ones((shown.height, features.regions.most), bool)
     if "visible" in shown.columns:
+        if "objects" in images.table.columns:
+            _check_objects(shown, images, features, numbers)
         seen &= _listed(shown["visible"], seen.shape)
     if "hidden" in shown.columns and shown["hidden"].list.len().max():
         seen &= ~_covered(shown, images, features, numbers)
     return None if seen.all() else seen
+
+
+def _check_objects(shown: pl.DataFrame, images: Images, features: Features, numbers: Array) -> None:
+    """Refuse to count regions by objects that are others: a list of what is visible would hide anything."""
+    counts = images.table.select("image", objects=pl.col("objects").list.len().fill_null(0))
+    known = shown.select("image", "visible").with_columns(number=numbers).filter(pl.col("number") >= 0)
+    known = known.drop_nulls("visible").join(counts, on="image", validate="m:1")
+    regions = np.diff(features.regions.starts)[known["number"].to_numpy()]
+    other = known.with_columns(regions=regions).filter(pl.col("objects") != pl.col("regions"))
+    if other.height:
+        image, n, own = other.select("image", "objects", "regions").row(0)
+        advice = "give the data the boxes that the features are of as their objects"
+        raise DataError(f"as many regions as objects in image {image!r}", f"{own} and {n}", advice)
 
 
 def _listed(visible: pl.Series, shape: tuple[int, ...]) -> Array:
@@ -69,9 +85,9 @@ def _listed(visible: pl.Series, shape: tuple[int, ...]) -> Array:
 def _covered(shown: pl.DataFrame, images: Images, features: Features, numbers: Array) -> Array:
     """Tell which regions hidden boxes cover by more than half; boxes of one probe do not overlap, so areas add up."""
     regions, found = features.regions, np.zeros((shown.height, features.regions.most), bool)
-    if regions.boxes is None or not {"width", "height"} <= set(images.table.columns):
+    frames = frames_of(images)
+    if regions.boxes is None or frames is None:
         return found
-    frames = images.table.select("image", "width", "height")
     asked = shown.select("image", "hidden", row=pl.int_range(pl.len())).filter(pl.Series(numbers >= 0))
     long = asked.explode("hidden", empty_as_null=False, keep_nulls=False).join(
         frames, on="image", validate="m:1", maintain_order="left"

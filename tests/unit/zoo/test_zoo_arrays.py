@@ -281,6 +281,21 @@ def test_a_probe_shows_listed_regions_that_are_not_covered(
     assert not found.q[2].any()
 
 
+def test_regions_are_not_counted_by_other_objects(world: Dataset, features: Features, vocabulary: Vocabulary) -> None:
+    """A list of visible objects says nothing of regions that another detector found."""
+    images = replace(world.images, table=world.images.table.with_columns(pl.col("objects").list.head(1)))
+    shown = pl.DataFrame({"image": images.table["image"].head(1), "question": ["is there a cat?"], "visible": [[0]]})
+
+    with pytest.raises(DataError, match=r"as many regions as objects in image .*; found \d+ and 1; give"):
+        encode_shown(shown, images, vocabulary, features)
+
+
+def test_without_the_sizes_of_images_there_are_no_hints(world: Dataset, features: Features) -> None:
+    images = replace(world.images, table=world.images.table.drop("width", "height"))
+
+    assert hints(replace(world, images=images), features, features.number(world.examples["image"])) is None
+
+
 def test_other_answers_change_nothing_but_the_targets(
     world: Dataset, features: Features, vocabulary: Vocabulary
 ) -> None:

@@ -13,14 +13,15 @@ from typer.testing import CliRunner
 from eyechart.audits import make_audit
 from eyechart.cli import app
 from eyechart.dataset import Dataset, Images
-from eyechart.errors import EyechartError, FileFormatError, ModelError, SettingError
+from eyechart.errors import DataError, EyechartError, FileFormatError, ModelError, SettingError
 from eyechart.layout import Layout
 from eyechart.models import load
 from eyechart.probes import Prober, fill
 from eyechart.result import Result
 from eyechart.run import Run
 from eyechart.world import Settings, make_world
-from eyechart.zoo.features import write_features
+from eyechart.zoo.converters import convert
+from eyechart.zoo.features import with_features, write_features
 from eyechart.zoo.folder import Folder
 from eyechart.zoo.model import ZooModel, open_zoo
 from eyechart.zoo.trainer import Wanted, train_into
@@ -211,6 +212,35 @@ def test_damaged_weights_are_refused(world: Dataset, models: Path, tmp_path: Pat
 def test_wrong_specs_are_refused(spec: str, error: type[EyechartError], models: Path) -> None:
     with pytest.raises(error):
         open_zoo(spec.format(models))
+
+
+def test_the_command_line_trains_on_converted_features(world: Dataset, tmp_path: Path) -> None:
+    """Of a dataset that is no planted world any more, with an npz file of random regions for each image."""
+    names, rng = world.images.table["image"], np.random.default_rng(0)
+    world.examples.write_parquet(tmp_path / "vqa.parquet")
+    (tmp_path / "npz").mkdir()
+    for name in names:
+        np.savez(tmp_path / "npz" / name, x=rng.random((3, 7)), bbox=np.zeros((3, 4)), image_w=9, image_h=9)
+    convert("npz", tmp_path / "npz", tmp_path / "regions")
+    reading = ["read", "table", str(tmp_path / "vqa.parquet"), "-o", str(tmp_path / "data")]
+    training = ["train", str(tmp_path / "data"), "updn", "-o", str(tmp_path / "m"), "--device", "cpu"]
+    training += ["--epochs", "1", "--hidden", "16", "--batch-size", "64"]
+
+    CliRunner().invoke(app, reading)
+    assert "--features" in str(CliRunner().invoke(app, training).exception)
+
+    done = CliRunner().invoke(app, [*reading, "--features", str(tmp_path / "regions")])
+    assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(app, training)
+    assert done.exit_code == 0, done.output
+    assert Folder(tmp_path / "m").record.sizes["features"] == 7
+
+
+def test_features_of_other_images_are_not_tied_to_a_dataset(world: Dataset, tmp_path: Path) -> None:
+    write_features([("elsewhere", np.ones((2, 5)), None)], tmp_path / "regions")
+
+    with pytest.raises(DataError, match=r"none for .* and \d+ more"):
+        with_features(world, tmp_path / "regions")
 
 
 def test_the_command_line_trains_and_audits(world: Dataset, tmp_path: Path) -> None:
