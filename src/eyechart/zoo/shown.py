@@ -87,6 +87,7 @@ def _covered(shown: pl.DataFrame, images: Images, features: Features, numbers: A
     regions, found = features.regions, np.zeros((shown.height, features.regions.most), bool)
     frames = frames_of(images)
     if regions.boxes is None or frames is None:
+        _check_listed(shown)
         return found
     asked = shown.select("image", "hidden", row=pl.int_range(pl.len())).filter(pl.Series(numbers >= 0))
     long = asked.explode("hidden", empty_as_null=False, keep_nulls=False).join(
@@ -101,6 +102,15 @@ def _covered(shown: pl.DataFrame, images: Images, features: Features, numbers: A
     rows = row[pairs.rows]
     np.add.at(share, (rows, pairs.seen - regions.starts[numbers[rows]]), pairs.share)
     return np.asarray(share > COVERED)
+
+
+def _check_listed(shown: pl.DataFrame) -> None:
+    """Refuse boxes that hide nobody knows which regions, unless a list says which ones are left."""
+    bare = shown.filter(pl.col("hidden").list.len() > 0)
+    listed = bare["visible"].null_count() == 0 if "visible" in shown.columns else not bare.height
+    if not listed:
+        advice = "read data that tell both, or use an audit that hides no part of an image"
+        raise DataError("sizes of images and boxes of regions, as parts of images are hidden", "none", advice)
 
 
 def _options(shown: pl.DataFrame, vocabulary: Vocabulary) -> Array | None:

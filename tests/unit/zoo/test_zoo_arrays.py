@@ -290,6 +290,21 @@ def test_regions_are_not_counted_by_other_objects(world: Dataset, features: Feat
         encode_shown(shown, images, vocabulary, features)
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_hidden_boxes_want_the_sizes_of_images_unless_regions_are_listed(
+    world: Dataset, features: Features, vocabulary: Vocabulary, *, listed: bool
+) -> None:
+    images = replace(world.images, table=world.images.table.drop("width", "height"))
+    row = {"image": images.table["image"].head(1), "question": ["is there a cat?"], "hidden": [[[0, 0, 9, 9]]]}
+    shown = pl.DataFrame(row | ({"visible": [[0]]} if listed else {}))
+
+    if listed:
+        assert encode_shown(shown, images, vocabulary, features).seen.sum() == 1
+        return
+    with pytest.raises(DataError, match="sizes of images and boxes of regions"):
+        encode_shown(shown, images, vocabulary, features)
+
+
 def test_without_the_sizes_of_images_there_are_no_hints(world: Dataset, features: Features) -> None:
     images = replace(world.images, table=world.images.table.drop("width", "height"))
 
