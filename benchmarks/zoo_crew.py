@@ -1,6 +1,7 @@
 """Train rows of the study side by side on one device, until a time is up; torch and NumPy alone."""
 
 import json
+import os
 import queue
 import time
 from collections import defaultdict
@@ -44,6 +45,18 @@ def settle() -> None:
     torch.set_float32_matmul_precision("high")  # TensorFloat-32 where there is a GPU
 
 
+def warn_of_turns(shift: Shift) -> None:
+    """Say when processes will take turns on a GPU because nothing lets them share it: rows take thrice as long."""
+    pipes = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps"))  # noqa: S108 - the service's own choice
+    shared = shift.workers > 1 and shift.device != "cpu" and torch.cuda.is_available()
+    if shared and not (pipes / "control").exists():
+        print(
+            f"the GPU's multi-process service does not run, so that {shift.workers} processes take turns: "
+            "start it by `nvidia-cuda-mps-control -d`",
+            flush=True,
+        )
+
+
 def work(shift: Shift, tasks: "Queue[Row]", done: "Queue[Done]", until: float) -> None:
     """Train rows until none is left or the time is up; a row that fails says why, and the next one goes on."""
     settle()
@@ -75,6 +88,7 @@ def in_turn(rows: list[Row], shift: Shift) -> list[Row]:
 
 def train_all(rows: list[Row], shift: Shift) -> None:
     """Train rows by several processes until the time is up; what is finished lies in `out` at any moment."""
+    warn_of_turns(shift)
     began, packed_at = time.time(), time.time()
     context = mp.get_context("spawn")
     tasks, done = context.Queue(), context.Queue()

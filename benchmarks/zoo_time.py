@@ -9,7 +9,7 @@ import torch.multiprocessing as mp  # noqa: TID253 - this part runs where torch 
 
 from eyechart.zoo.compiling import Compiler
 from eyechart.zoo.training import Epoch, Training
-from zoo_crew import Shift, settle
+from zoo_crew import Shift, settle, warn_of_turns
 from zoo_rows import EPOCHS, Row
 from zoo_train import Bundle, make_pair
 
@@ -19,6 +19,7 @@ Timed = tuple[str, bool, float | str]  # pair, whether it was compiled, seconds 
 
 def time_pairs(pairs: list[str], shift: Shift) -> None:
     """Print what an epoch of each pair takes, as it is and, where that is wanted, compiled."""
+    warn_of_turns(shift)
     context = mp.get_context("spawn")
     together, told = context.Barrier(shift.workers), context.Queue()
     crew = [

@@ -67,6 +67,26 @@ def test_rows_that_were_begun_come_first(scripts: Path, tmp_path: Path, monkeypa
     assert in_turn(rows, shift._replace(compiled=True)) == [rows[3], rows[0], rows[2], rows[1]]
 
 
+def test_processes_that_will_take_turns_on_a_gpu_are_told_of(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(scripts))
+    import zoo_crew
+
+    def told(shift: zoo_crew.Shift) -> bool:
+        zoo_crew.warn_of_turns(shift)
+        return "`nvidia-cuda-mps-control -d`" in capsys.readouterr().out
+
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    shift = zoo_crew.Shift(tmp_path / "bundle.npz", tmp_path / "out.npz", 1, 15, None, "auto", compiled=False)
+    assert told(shift)
+    assert not told(shift._replace(workers=1))
+    assert not told(shift._replace(device="cpu"))
+    (tmp_path / "control").touch()  # as the service does
+    assert not told(shift)
+
+
 def test_seeds_of_a_pair_share_what_a_process_compiled(
     scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
