@@ -3,6 +3,7 @@
 Everything is written beside its place under another name and then renamed, so a crash leaves the old state or the new.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -16,10 +17,11 @@ from typing import TypeVar
 import polars as pl
 from polars.exceptions import PolarsError
 
-from eyechart.errors import FileFormatError
+from eyechart.errors import FileFormatError, SettingError
 
 FORMAT = 1  # of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
 Record = TypeVar("Record")
+_PART, _PARTS = 1 << 16, 64  # bytes at once, and how often, of files that may be too large to be read whole
 
 
 def our_version() -> str:
@@ -104,6 +106,42 @@ def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep others from writing into a folder at the same time; it is made if it is not there."""
+    import fcntl
+
+    _make_folder(folder)
+    mark = folder / ".writing"
+    try:
+        held = mark.open("w")
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    with held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            advice = "wait for it, or name another folder"
+            raise SettingError(f"nobody else to write into {folder}", "another process there", advice) from None
+        try:
+            yield
+        finally:
+            mark.unlink(missing_ok=True)
+
+
+def digest_arrays(folder: Path) -> str:
+    """Tell the array files of a folder from others, by their sizes and by parts that lie evenly in them."""
+    found = hashlib.sha256()
+    for file in sorted(folder.glob("*.npy")):
+        size = file.stat().st_size
+        found.update(f"{file.name} {size} ".encode())
+        with file.open("rb") as bytes_of:
+            for part in range(_PARTS):
+                bytes_of.seek(max(size - _PART, 0) * part // (_PARTS - 1))
+                found.update(bytes_of.read(_PART))
+    return found.hexdigest()[:16]
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import FileFormatError
-from eyechart.files import read_record, read_table
+from eyechart.files import digest_arrays, read_record, read_table
 from eyechart.predictions import Predictions
 from eyechart.result import Result
 from eyechart.tables import COUNTS, empty
@@ -196,8 +196,10 @@ class Layout:
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
-    """Hash the tables of a saved dataset."""
-    return {path.name: _hash(path) for path in sorted(folder.glob("*.parquet"))}
+    """Hash the tables of a saved dataset, and parts of its region features."""
+    tables = {path.name: _hash(path) for path in sorted(folder.glob("*.parquet"))}
+    features = Dataset.load(folder).images.features
+    return tables if features is None else {**tables, "features": digest_arrays(features)}
 
 
 def _hash(path: Path) -> str:

@@ -1,5 +1,6 @@
 """The verb that sets models side by side."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +62,7 @@ def _print(found: Standings) -> None:
             _print_grid(f"{contest.audit} by group", contest.groups)
     for sentence in found.left_out:
         typer.echo(f"not compared by {sentence}")
+    show.print_learned(replace(each.learned, model=each.name) for each in found.entrants if each.learned)
 
 
 def _print_grid(title: str, grid: TextGrid) -> None:

@@ -12,6 +12,7 @@ import typer
 from eyechart.layout import Layout
 from eyechart.progress import Advance, Progress, quiet
 from eyechart.reporting import collect, to_json
+from eyechart.reporting.contents import Learned
 from eyechart.tables import STATUSES
 
 if TYPE_CHECKING:
@@ -93,6 +94,16 @@ def print_summary(run: Layout, *, as_json: bool) -> None:
     columns = ("audit", "subject", "verdict", "measure", "points [95 %]", "n", "clusters")
     rows = [(row.audit, row.subject, row.state, row.measure, row.said, row.n, row.clusters) for row in page.summary]
     print_table(page.title, columns, rows)
+    print_learned(page.learned)
+
+
+def print_learned(models: Iterable[Learned]) -> None:
+    """Say of each model what makes its numbers say less than they seem to."""
+    for each in models:
+        if each.trained_on_the_metric:
+            typer.echo(f"{each.model}: trained on what these audits measure: {', '.join(each.trained_on_the_metric)}")
+        if each.pretrained_on:
+            typer.echo(f"{each.model}: pretrained on: {', '.join(each.pretrained_on)}")
 
 
 def progress_bars(*, silent: bool) -> Progress:

@@ -7,6 +7,7 @@ import typer
 
 from eyechart.cli import options, show
 from eyechart.readers import read
+from eyechart.reporting.contents import Learned
 
 if TYPE_CHECKING:
     from eyechart.zoo.folder import Trained
@@ -125,8 +126,5 @@ def _print(out: Path, record: "Trained", epochs: "list[Epoch]", *, as_json: bool
     ]
     if rows:
         show.print_table(f"{record.model}, {record.method}", ("epoch", "loss", *names, "best so far"), rows)
-    if record.pretrained_on:
-        typer.echo(f"pretrained on: {', '.join(record.pretrained_on)}")
-    if record.trained_on_the_metric:
-        typer.echo(f"trained on what these audits measure: {', '.join(record.trained_on_the_metric)}")
+    show.print_learned([Learned(out.name, record.pretrained_on, record.trained_on_the_metric)])
     typer.echo(f"model: {told['model']}")

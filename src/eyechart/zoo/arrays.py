@@ -4,6 +4,8 @@ I images, R regions in all, D numbers each; M questions, T words, S scored answe
 """
 
 import hashlib
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -119,5 +121,5 @@ def read_arrays(file: Path) -> dict[str, Array]:
     try:
         with np.load(file, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise FileFormatError(f"arrays in {file}", str(error).splitlines()[0], "make the file anew") from None

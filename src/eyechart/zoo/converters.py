@@ -7,10 +7,12 @@ bottom-up   the TSV of Anderson et al. (image_id, image_w, image_h, num_boxes, b
             or a folder or list of such files, packed (.gz) or not
 gqa         GQA's object features: gqa_objects_*.h5 with `features` [n, 100, 2048] and `bboxes`, and
             gqa_objects_info.json, which says where each image lies and how many objects it has
-npz         a folder of one file an image (`features` or `x`, and `bbox` or `boxes` in pixels with `image_w`, `image_h`)
+npz         a folder of one file an image (`features` or `x`, and `bbox` or `boxes` in pixels with `image_w`, `image_h`
+            or as shares without these)
 hdf5        one file with `features` [I, N, D] and `ids` [I] (and `boxes` as shares, `counts`), where h5py is installed
 
-Images are named by their ids as the files write them; `--name "{:012}.jpg"` writes numbers another way.
+Images are named by their ids as the files write them; `--name "{:012}.jpg"` writes numbers another way. An image that
+is there twice, features that are not [regions, numbers], and boxes that do not lie in their image are refused.
 """
 
 import base64
@@ -18,80 +20,93 @@ import csv
 import gzip
 import json
 import sys
-from collections.abc import Callable, Iterator
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from textwrap import shorten
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from eyechart.errors import EyechartError, FileFormatError, MissingExtraError, SettingError
+from eyechart.errors import DataError, EyechartError, FileFormatError, MissingExtraError, SettingError
 from eyechart.zoo.arrays import Array, read_arrays
 
 FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 _LONGEST_FIELD = 1 << 27
+_UNPACK = "unpack GQA's objectFeatures.zip there"
+_ROUNDING = 0.02  # how far boxes may reach out of their image, as a share
+_NO_VALUES = (ValueError, TypeError, LookupError, OverflowError)
+_DAMAGE = (*_NO_VALUES, OSError, EOFError, RuntimeError, csv.Error, zlib.error, zipfile.BadZipFile)
 
 
 class Block(NamedTuple):
-    """The regions of one image."""
+    """The regions of one image as a file has them, not yet checked."""
 
     image: str
     values: Array  # [N, D]
-    boxes: Array | None  # [N, 4] as shares
+    boxes: Array | None  # [N, 4]
+    frame: tuple[Any, Any] | None = None  # width and height where boxes are in pixels, None where they are shares
 
 
 def read_bottom_up(path: Path) -> Iterator[Block]:
     """Read the TSV of bottom-up features, line by line."""
     csv.field_size_limit(_LONGEST_FIELD)
     for file in sorted(path.glob("*.tsv*")) if path.is_dir() else [path]:
-        with _open_text(file) as lines:
+        with _reading(f"bottom-up features in {file}"), _open_text(file) as lines:
             for number, row in enumerate(csv.DictReader(lines, FIELDS, delimiter="\t"), 1):
-                yield _bottom_up_row(row, f"line {number} of {file}")
+                with _reading(f"{', '.join(FIELDS)} in line {number} of {file}"):
+                    block = _bottom_up_row(row)
+                yield block
 
 
-def _bottom_up_row(row: dict[str, Any], where: str) -> Block:
-    try:
-        n = int(row["num_boxes"])
-        values, boxes = (
-            np.frombuffer(base64.b64decode(row[name]), np.float32).reshape(n, -1) for name in ("features", "boxes")
-        )
-        return Block(str(row["image_id"]), values, shares(boxes, float(row["image_w"]), float(row["image_h"])))
-    except (TypeError, ValueError, KeyError) as error:
-        told = str(error).splitlines()[0]
-        raise FileFormatError(f"{', '.join(FIELDS)} in {where}", told, "check that the file is whole") from None
+def _bottom_up_row(row: dict[str, Any]) -> Block:
+    n = int(row["num_boxes"])
+    values, boxes = (
+        np.frombuffer(base64.b64decode(row[name]), np.float32).reshape(n, -1) for name in ("features", "boxes")
+    )
+    return Block(str(row["image_id"]), values, boxes, (row["image_w"], row["image_h"]))
 
 
 def read_gqa(folder: Path) -> Iterator[Block]:
     """Read GQA's object features, image by image in the order of their files."""
     info = folder / "gqa_objects_info.json"
     if not info.is_file():
-        raise FileFormatError(f"gqa_objects_info.json in {folder}", "none", "unpack GQA's objectFeatures.zip there")
-    known: dict[str, dict[str, Any]] = json.loads(info.read_text(encoding="utf-8"))
-    by_file: dict[int, list[str]] = {}
+        raise FileFormatError(f"gqa_objects_info.json in {folder}", "none", _UNPACK)
+    with _reading(f"JSON in {info}"):
+        known = json.loads(info.read_text(encoding="utf-8"))
+    if not isinstance(known, dict):
+        raise FileFormatError(f"an object with a key for each image in {info}", type(known).__name__, _UNPACK)
+    by_file: dict[int, list[tuple[str, int, int, tuple[Any, Any]]]] = {}
     for name, told in known.items():
-        by_file.setdefault(int(told["file"]), []).append(name)
-    for at, names in sorted(by_file.items()):
+        try:
+            at, row, n = (int(told[key]) for key in ("file", "idx", "objectsNum"))
+            frame = told["width"], told["height"]
+        except _NO_VALUES:
+            wanted = f"numbers file, idx, objectsNum, width and height for image {name!r} in {info}"
+            raise FileFormatError(wanted, shorten(repr(told), 100), _UNPACK) from None
+        by_file.setdefault(at, []).append((name, row, n, frame))
+    for at, images in sorted(by_file.items()):
         with _open_hdf5(folder / f"gqa_objects_{at}.h5") as found:
-            for name in names:
-                told = known[name]
-                row, n = int(told["idx"]), int(told["objectsNum"])
-                boxes = shares(found["bboxes"][row, :n], float(told["width"]), float(told["height"]))
-                yield Block(name, found["features"][row, :n], boxes)
+            for name, row, n, frame in images:
+                yield Block(name, _regions(found, "features", row, n), _regions(found, "bboxes", row, n), frame)
 
 
 def read_npz(folder: Path) -> Iterator[Block]:
     """Read one file an image; its name is the image's."""
     for file in sorted(folder.glob("*.npz")):
-        found = read_arrays(file)
+        with _reading(f"arrays in {file}"), zipfile.ZipFile(file):  # which closes a damaged file, as NumPy does not
+            found = read_arrays(file)
         values = found.get("features", found.get("x"))
         if values is None:
-            raise FileFormatError(f"`features` or `x` in {file}", ", ".join(found), "rename the array")
+            raise FileFormatError(f"`features` or `x` in {file}", ", ".join(found) or "none", "rename the array")
         boxes = found.get("boxes", found.get("bbox"))
-        if boxes is not None and len(values) != len(boxes) == values.shape[-1]:
+        if boxes is not None and values.shape[:1] != boxes.shape[:1] == values.shape[1:]:
             values = values.T  # openvqa writes one column a region
-        if boxes is not None and {"image_w", "image_h"} <= found.keys():
-            boxes = shares(boxes, float(found["image_w"]), float(found["image_h"]))
-        yield Block(file.stem, values, boxes)
+        sides = [found[name].squeeze().tolist() for name in ("image_w", "image_h") if name in found]
+        yield Block(file.stem, values, boxes, (sides[0], sides[1]) if len(sides) == 2 else None)
 
 
 def read_hdf5(file: Path) -> Iterator[Block]:
@@ -99,11 +114,28 @@ def read_hdf5(file: Path) -> Iterator[Block]:
     with _open_hdf5(file) as found:
         for name in ("features", "ids"):
             if name not in found:
-                raise FileFormatError(f"a dataset {name!r} in {file}", ", ".join(found), "rename it")
-        for at, image in enumerate(found["ids"][:]):
-            n = int(found["counts"][at]) if "counts" in found else found["features"].shape[1]
-            boxes = found["boxes"][at, :n] if "boxes" in found else None
-            yield Block(image.decode() if isinstance(image, bytes) else str(image), found["features"][at, :n], boxes)
+                raise FileFormatError(f"a dataset {name!r} in {file}", ", ".join(found) or "none", "rename it")
+        with _reading(f"features, ids and counts of as many images in {file}"):
+            sizes = {name: len(found[name]) for name in ("features", "ids", "counts") if name in found}
+            listed = {name: found[name][:].reshape(n) for name, n in sizes.items() if name != "features"}
+            ids = [image.decode() if isinstance(image, bytes) else str(image) for image in listed["ids"]]
+            counts = [int(n) for n in listed["counts"]] if "counts" in listed else [None] * len(ids)
+        if len(set(sizes.values())) > 1:
+            told = ", ".join(f"{n} {name}" for name, n in sizes.items())
+            raise FileFormatError(f"features, ids and counts of as many images in {file}", told, "write one an image")
+        for at, (image, n) in enumerate(zip(ids, counts, strict=True)):
+            boxes = _regions(found, "boxes", at, n) if "boxes" in found else None
+            yield Block(image, _regions(found, "features", at, n), boxes)
+
+
+def _regions(found: Any, name: str, at: int, n: int | None) -> Array:  # noqa: ANN401 - h5py has no types
+    """Read the first n regions of image `at`, or all of them."""
+    shape: tuple[int, ...] = getattr(found.get(name), "shape", None) or ()
+    if len(shape) != 3 or not (0 <= at < shape[0] and 0 <= (n or 0) <= shape[1]):
+        wanted = f"`{name}` [images, regions, numbers] with " + ("" if n is None else f"{n} regions in ")
+        told = f"shape {list(shape)}"
+        raise FileFormatError(f"{wanted}row {at} in {found.filename}", told, "check that it is whole and of this kind")
+    return np.asarray(found[name][at, :n])
 
 
 READERS: dict[str, Callable[[Path], Iterator[Block]]] = {
@@ -114,11 +146,6 @@ READERS: dict[str, Callable[[Path], Iterator[Block]]] = {
 }
 
 
-def shares(boxes: Array, width: float, height: float) -> Array:
-    """Turn pixels into shares of width and height."""
-    return np.asarray(boxes / np.array([width, height, width, height]), np.float32)
-
-
 def convert(kind: str, source: Path, folder: Path, name: str = "{}") -> None:
     """Read features of a kind and write them as a folder; `name` is a format for images numbered by whole numbers."""
     from eyechart.zoo.features import write_features
@@ -127,34 +154,89 @@ def convert(kind: str, source: Path, folder: Path, name: str = "{}") -> None:
         raise SettingError(f"features of {', '.join(READERS)}", repr(kind), "choose one of these")
     if not source.exists():
         raise FileFormatError(f"features at {source}", "nothing", "check the path")
-    blocks = (block._replace(image=_named(block.image, name)) for block in READERS[kind](source))
-    try:
-        write_features(blocks, folder)
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, json.JSONDecodeError, KeyError) as error:
-        told = f"{type(error).__name__}: {error}"
-        raise FileFormatError(f"{kind} features in {source}", told, "check that its files are whole") from None
+    write_features(_checked(READERS[kind](source), source, name), folder)
+
+
+def _checked(blocks: Iterable[Block], source: Path, name: str) -> Iterator[tuple[str, Array, Array | None]]:
+    """Name images, turn boxes into shares, and refuse what would be of no use, whichever kind it comes from."""
+    seen: set[str] = set()
+    regions = 0
+    for block in blocks:
+        image = _named(block.image, name)
+        if image in seen:
+            advice = "leave one of them out, or tell images apart by --name"
+            raise FileFormatError(f"every image once in {source}", f"{image!r} more than once", advice)
+        seen.add(image)
+        _check_shapes(block, f"image {image!r} in {source}")
+        regions += len(block.values)
+        yield image, block.values, _shares(block, f"image {image!r} in {source}")
+    if seen and not regions:
+        raise DataError(f"at least one region in {source}", f"none in {len(seen)} images", "check where they come from")
+
+
+def _check_shapes(block: Block, where: str) -> None:
+    """Refuse features that are not [regions, numbers], and boxes that are not [regions, 4]."""
+    values, boxes = block.values, block.boxes
+    fit = values.ndim == 2 and values.shape[1] > 0 and (boxes is None or boxes.shape == (len(values), 4))
+    if not fit or any(part is not None and part.dtype.kind not in "fiu" for part in (values, boxes)):
+        told = f"features {list(values.shape)} of {values.dtype}"
+        told += "" if boxes is None else f", boxes {list(boxes.shape)} of {boxes.dtype}"
+        advice = "extract a row of numbers and a box for each region; a grid has none"
+        raise FileFormatError(f"features [regions, numbers], with boxes [regions, 4] or none, of {where}", told, advice)
+
+
+def _shares(block: Block, where: str) -> Array | None:
+    """Turn boxes into shares of width and height, and refuse those that do not lie in their image."""
+    if block.boxes is None:
+        return None
+    size, advice = np.ones(2), "divide pixels by width and height, or give image_w and image_h in an npz"
+    if block.frame is not None:
+        advice = "check its width and height, which boxes in pixels are divided by"
+        try:
+            size = np.array([float(side) for side in block.frame])
+        except _NO_VALUES:
+            size = np.zeros(2)
+        if not ((size > 0) & (size < np.inf)).all():
+            told = shorten(f"{block.frame[0]!r} and {block.frame[1]!r}", 100)
+            raise FileFormatError(f"width and height above 0 of {where}", told, advice)
+    with np.errstate(all="ignore"):  # what is no number is refused below
+        found = block.boxes / np.tile(size, 2)
+        inside = (found >= -_ROUNDING) & (found <= 1 + _ROUNDING)
+    if not inside.all():
+        told = f"{found.min():g} to {found.max():g}"
+        raise FileFormatError(f"boxes as shares, from 0 to 1, of {where}", told, advice)
+    return np.asarray(found, np.float32)
 
 
 def _named(image: str, name: str) -> str:
     try:
         return name.format(int(image)) if name != "{}" and image.isdecimal() else image
-    except (ValueError, LookupError) as error:
+    except (ValueError, LookupError, AttributeError) as error:
         raise SettingError("a format of one number in --name, as '{:012}.jpg'", str(error), "write another") from None
+
+
+@contextmanager
+def _reading(wanted: str) -> Iterator[None]:
+    """Say in one line what was to be read where a file is damaged."""
+    try:
+        yield
+    except _DAMAGE as error:
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise FileFormatError(wanted, told, "check that it is whole") from None
 
 
 def _open_text(file: Path) -> IO[str]:
     return gzip.open(file, "rt", encoding="ascii") if file.suffix == ".gz" else file.open(encoding="ascii")
 
 
-def _open_hdf5(file: Path) -> Any:  # noqa: ANN401 - h5py has no types
+@contextmanager
+def _open_hdf5(file: Path) -> Iterator[Any]:
     try:
         h5py: Any = import_module("h5py")
     except ImportError:
         raise MissingExtraError("the package h5py", "none", "pip install 'eyechart[hdf5]'") from None
-    try:
-        return h5py.File(file, "r")
-    except OSError as error:
-        raise FileFormatError(f"an HDF5 file {file}", str(error).splitlines()[0], "check that it is whole") from None
+    with _reading(f"an HDF5 file {file}"), h5py.File(file, "r") as found:
+        yield found
 
 
 def main() -> None:

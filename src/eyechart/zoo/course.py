@@ -42,11 +42,13 @@ class Course:
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         try:
-            return torch.zeros((), device=self.device).device
+            found = torch.zeros((), device=self.device)
+            found.item()  # a device without memory fails here
         except (RuntimeError, AssertionError, NotImplementedError) as error:  # as torch says that it is not there
-            found = str(error).partition("\n")[0]
+            told = str(error).partition("\n")[0]
             expected = f"a device that torch can use here, not {self.device!r}"
-            raise SettingError(expected, found, "name another, as cpu") from None
+            raise SettingError(expected, told, "name another, as cpu") from None
+        return found.device
 
 
 def seed_all(seed: int, epoch: int = -1) -> None:

@@ -10,6 +10,7 @@ predictions/      the answers of every epoch, where they are kept
 import hashlib
 import json
 import pickle
+import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -40,7 +41,8 @@ class Trained:
     pretrained_on: tuple[str, ...]
     trained_on_the_metric: tuple[str, ...]
     words: str | None = None  # the file of word vectors that it started from
-    examples: str | None = None  # a digest of all questions and answers; older records have none
+    examples: str | None = None  # a digest of all questions, answers and features; older records have none
+    vocabulary: str | None = None  # its digest, likewise
 
     @property
     def code(self) -> list[str]:
@@ -76,7 +78,11 @@ class Folder:
     @property
     def vocabulary(self) -> Vocabulary:
         """Read the lists the network is made for."""
-        return read_record(self.path / "vocabulary.json", Vocabulary)
+        found = read_record(self.path / "vocabulary.json", Vocabulary)
+        if self.record.vocabulary not in {None, found.digest()}:
+            expected = f"the vocabulary that was written with the weights in {self.path}"
+            raise ModelError(expected, "another", "keep files of one training together")
+        return found
 
     def digest(self, name: str) -> str:
         """Tell the weights of the best or last epoch from all others."""
@@ -106,9 +112,13 @@ class Folder:
         if not file.is_file():
             return None
         try:
-            found: State = torch.load(file, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            raise damaged(file, str(error)) from None
+            with zipfile.ZipFile(file) as parts:
+                broken = parts.testzip()  # torch does not look at the sums that it writes
+            found = None if broken else torch.load(file, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, EOFError, ValueError, LookupError, pickle.UnpicklingError, zipfile.BadZipFile):
+            raise damaged(file, "not weights as torch writes them") from None
+        if not isinstance(found, dict):
+            raise damaged(file, f"its part {broken} has changed" if broken else "other things than a training has")
         return found
 
     def open(self, name: str = "best") -> tuple[Network, Debias]:
@@ -116,7 +126,7 @@ class Folder:
         record, vocabulary, state = self.vouched, self.vocabulary, self.state(name)
         if state is None:
             raise missing(self.path / f"{name}.pt")
-        sizes = Sizes(**record.sizes)
+        sizes = self._sizes(record)
         by_option = "cand" in MODELS.get(record.model).needs
         wanted = {"words": sizes.words, "types": sizes.types} | ({} if by_option else {"answers": sizes.answers})
         found = {name: len(getattr(vocabulary, name)) for name in wanted}
@@ -125,6 +135,11 @@ class Folder:
             raise ModelError(expected, str(found), "keep the vocabulary.json that was written with the weights")
         return fill_weights(record.model, record.method, sizes, state)
 
+    def _sizes(self, record: Trained) -> Sizes:
+        if not {"words", "answers", "features"} <= set(record.sizes) <= set(Sizes._fields):
+            raise damaged(self.path / "zoo.json", f"sizes {', '.join(record.sizes)}")
+        return Sizes(**record.sizes)
+
     def _save(self, state: State, name: str) -> None:
         with replacing(self.path / f"{name}.pt") as draft:
             torch.save(state, draft)
@@ -132,14 +147,16 @@ class Folder:
 
 def fill_weights(model: str, method: str, sizes: Sizes, state: State) -> tuple[Network, Debias]:
     """Build a network and a method, and put weights in that must fit."""
-    network = make_network(model, sizes)
-    debias = make_method(method, network)
-    for part, name in ((network, "model"), (debias, "debias")):
-        try:
+    try:
+        network = make_network(model, sizes)
+        debias = make_method(method, network)
+        for part, name in ((network, "model"), (debias, "debias")):
             part.load_state_dict(state[name])
-        except (RuntimeError, KeyError, TypeError) as error:
-            told = " ".join(str(error).split())[:200]
-            raise ModelError(f"weights that fit {model} with {sizes}", told, "train it anew") from None
+    except (RuntimeError, KeyError, TypeError, ValueError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise ModelError(f"weights that fit {model} with {sizes}", told, "train it anew") from None
+    if not all(bool(each.isfinite().all()) for each in (*network.parameters(), *debias.parameters())):
+        raise ModelError(f"weights of {model} that are numbers", "others among them", "train it anew")
     return network, debias
 
 

@@ -22,11 +22,11 @@ HELD_OUT = "val"
 def divide(data: Dataset, seed: int) -> dict[str, Dataset]:
     """Divide a dataset into `train`, `val` (as the data have it, else a tenth of the training images) and the rest."""
     names = data.splits()
-    if "train" not in names:
-        learn, judged, _ = data.divide(seed=seed)
-        parts = {"train": learn, "test": judged}
-    else:
-        parts = {name: data.take(pl.col("split") == name) for name in names}
+    if "train" not in names:  # what is learned must not be judged later, and audits know splits alone
+        found = f"splits {', '.join(names)}" if names else "no splits"
+        advice = "give the examples one, as by `eyechart read resplit DATA --set recipe=random`"
+        raise DataError(f"a split 'train' in {data.name}", found, advice)
+    parts = {name: data.take(pl.col("split") == name) for name in names}
     parts = {name: part.take(pl.col("answer").is_not_null()) for name, part in parts.items()}
     if parts["train"].clusters().n_unique() < 1 + (HELD_OUT not in names):
         found = f"{parts['train'].examples.height} with an answer"

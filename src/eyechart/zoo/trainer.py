@@ -8,7 +8,7 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import ModelError, SettingError
-from eyechart.files import damaged, write_table
+from eyechart.files import alone_in, damaged, digest_arrays, missing, write_table
 from eyechart.models.specs import divide_spec
 from eyechart.settings import fit_settings
 from eyechart.zoo.arrays import TrainingArrays
@@ -73,8 +73,7 @@ def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Ep
     arrays = make_arrays(parts, vocabulary, features)
     vectors = None if wanted.words is None else read_word_vectors(wanted.words, vocabulary.words)
     training = _begin(wanted, arrays, start, vectors)
-    record = _record(wanted, data, training, start)
-    _take_up(folder, record, vocabulary, training)
+    record = replace(_record(wanted, data, training, start), vocabulary=vocabulary.digest())
 
     def heard(epoch: Epoch, now: Training) -> None:
         if wanted.keep_predictions:
@@ -82,8 +81,19 @@ def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Ep
         folder.keep(now.state(), epoch)
         on_epoch(epoch)
 
-    training.run(heard)
+    with alone_in(path):
+        _take_up(folder, record, vocabulary, training)
+        if wanted.keep_predictions:
+            _check_kept(path / "predictions", training.epochs)
+        training.run(heard)
     return record
+
+
+def _check_kept(place: Path, epochs: list[Epoch]) -> None:
+    """Refuse to keep the answers of some epochs only, which a study of selection would take for all."""
+    if lost := [each.number for each in epochs if not (place / f"epoch-{each.number:03}.parquet").is_file()]:
+        expected = "the answers of every epoch so far beside those to come"
+        raise SettingError(expected, f"none of epoch {lost[0]} in {place}", "train anew into another folder")
 
 
 def _folder_of(init: str) -> Folder:
@@ -99,7 +109,11 @@ def _begin(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors
     course, compiler = wanted.course(), Compiler() if wanted.compiled else None
     with advising_on_memory(course):
         network = _start(wanted, arrays, start, vectors)
-        training = Training(network, make_method(wanted.method, network), arrays, course, compiler)
+        method = make_method(wanted.method, network)
+        if vectors is not None:
+            put_in(network, vectors)
+            put_in(method, vectors)
+        training = Training(network, method, arrays, course, compiler, vectors)
     if (first := last_stage(training.debias)) >= course.epochs:
         expected = f"more than {first} epochs, which {wanted.method} gives to its first stages"
         raise SettingError(expected, str(course.epochs), "give it more --epochs")
@@ -118,12 +132,12 @@ def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors
     if vectors is not None:
         sizes = sizes._replace(embedding=vectors.values.shape[1])
     if start is None:
-        network = make_network(wanted.model, sizes)
-        if vectors is not None:
-            put_in(network, vectors)
-        return network
+        return make_network(wanted.model, sizes)
     network, _ = start.open()
     was = start.record
+    if wanted.answers != ANSWERS:
+        advice = "the trained model has its own answers; leave it out"
+        raise SettingError("no --answers beside --init", str(wanted.answers), advice)
     if wanted.words is not None or wanted.hidden not in {None, network.sizes.hidden}:
         advice = "the trained model has its own; leave them out"
         raise SettingError(f"no --words and no --hidden but {network.sizes.hidden} beside --init", "others", advice)
@@ -150,8 +164,14 @@ def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | N
         tuple(dict.fromkeys((*network.pretrained_on, *before))),
         tuple(dict.fromkeys((*audits, *debias.trained_on_the_metric))),
         None if wanted.words is None else wanted.words.name,
-        training.arrays.digest(),
+        _digest(training.arrays, data),
     )
+
+
+def _digest(arrays: TrainingArrays, data: Dataset) -> str:
+    """Tell what is learned from all else: questions and answers, and parts of the features where these lie in files."""
+    features = data.images.features
+    return arrays.digest() if features is None else f"{arrays.digest()} {digest_arrays(features)}"
 
 
 def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: Training) -> None:
@@ -162,25 +182,42 @@ def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: 
         folder.start(record, vocabulary)
         return
     state = folder.state()
+    if state is None and (folder.path / "epochs.json").is_file():
+        raise missing(folder.path / "last.pt")
     if state is None:  # it ended in its first epoch, as by a rate that was too high: nothing is lost
         (folder.path / "best.pt").unlink(missing_ok=True)  # written before the state
         folder.start(record, vocabulary)
         return
-    ours, theirs = describe(record), describe(folder.record)
-    theirs["examples"] = theirs["examples"] or ours["examples"]
-    # A record read back has lists where we have tuples.
-    other = [name for name in ours if _plain(ours[name]) != _plain(theirs[name])]
-    if vocabulary != folder.vocabulary:
-        other.append("vocabulary")
-    if other:
+    before = folder.record
+    if other := _differences(record, before):
         found = f"another {', '.join(other)} there"
         raise SettingError(f"the training in {folder.path} to be this one", found, "name another folder, or remove it")
     try:
         training.go_on(state)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise damaged(folder.path / "last.pt", str(error)) from None
-    if record.course["epochs"] > folder.record.course["epochs"]:
+    if any(each.best for each in training.epochs) and folder.state("best") is None:
+        raise missing(folder.path / "best.pt")
+    more = record.course["epochs"] > before.course.get("epochs", 0)
+    if more and training.teacher is not None:
+        found = f"{before.course['epochs']}, which the network that tells the bias was trained for as well"
+        raise SettingError(f"no more epochs for {record.method}", found, "train anew into another folder")
+    if more:
         folder.start(record, vocabulary)  # it is trained for longer than was said before
+
+
+def _differences(ours: Trained, theirs: Trained) -> list[str]:
+    """Name what sets a training apart from the one in a folder, and what it is there where that is short."""
+    now, then = describe(ours), describe(theirs)
+    then |= {name: then[name] or now[name] for name in ("examples", "vocabulary")}  # older records have none
+    # A record read back has lists where we have tuples.
+    other = [name for name in now if _plain(now[name]) != _plain(then[name])]
+    course = [
+        f"{name} ({then['course'].get(name)})"
+        for name in now["course"]
+        if now["course"][name] != then["course"].get(name)
+    ]
+    return [*(name for name in other if name != "course"), *course]
 
 
 def _plain(value: object) -> object:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -29,11 +29,21 @@ from eyechart.zoo.network import Network, Sizes
 from eyechart.zoo.recording import Kind, Recorder, Step
 from eyechart.zoo.shelf import Deck, Shelf
 
+if TYPE_CHECKING:
+    from eyechart.zoo.word_vectors import WordVectors
+
 _log = logging.getLogger("eyechart.zoo")
 
 State = dict[str, Any]
 CLIP = 0.25
 SHOWN_AT_ONCE = 2048  # examples, where nothing is learned
+MADE_FROM = {  # what a network or a method may need
+    "hints": "evidence with boxes",
+    "cand": "choices",
+    "program": "questions of a planted world",
+    "qmask": "words that may be hidden",
+    "qtype": "question types",
+}
 
 
 class Epoch(NamedTuple):
@@ -62,6 +72,7 @@ class Training:
     arrays: TrainingArrays
     course: Course
     compiler: Compiler | None = None
+    vectors: "WordVectors | None" = None  # of words, for what is trained beside the network
     epochs: list[Epoch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -133,7 +144,10 @@ class Training:
         if state["teacher"] is not None:
             self.teacher = make_network(str(self.debias.bias_from), self.model.sizes).to(self.device)
             self.teacher.load_state_dict(state["teacher"])
-        self.epochs = [Epoch(*each) for each in state["epochs"]]
+        self.epochs = [
+            Epoch(int(number), float(loss), {"val": accuracy["val"], **accuracy}, float(seconds), bool(best))
+            for number, loss, accuracy, seconds, best in state["epochs"]
+        ]
 
     def _epoch(self, number: int, take: Step) -> float:
         """Take one step for every batch and give the mean loss."""
@@ -191,7 +205,7 @@ class Training:
         if source == PRIOR:
             return PriorBias(self.decks["train"], self.arrays.types, SHOWN_AT_ONCE)
         if self.teacher is None:
-            self.teacher = train_plainly(source, self.model.sizes, self.arrays, self.course)
+            self.teacher = train_plainly(source, self.model.sizes, self.arrays, self.course, self.vectors)
         return FrozenBias(self.teacher)
 
     def _is_best(self, number: int, score: float) -> bool:
@@ -214,18 +228,23 @@ class Training:
 
     def _check_needs(self) -> None:
         train = self.arrays.splits["train"]
-        fields = {"cand": "cand", "hints": "hints", "qmask": "qmask", "qtype": "qtype", "program": "program"}
-        if self.debias.bias_from == PRIOR:
-            fields["bias"] = "qtype"
+        if not (train.scores > 0).any() and not self.options:
+            found = "none of the answers to the training questions"
+            raise DataError("answers that the network knows", found, "learn more answers, or start from no other model")
+        if self.course.batch == 1 and any(isinstance(part, torch.nn.BatchNorm1d) for part in self.model.modules()):
+            raise SettingError("batches of two or more for a network that normalises over them", "1", "give it more")
+        if self.debias.bias_from == PRIOR and self.arrays.types == 1:
+            _log.warning("the data have no question types, so that the bias is the same for every question")
         branched = any(isinstance(part, QuestionBranch) for part in self.debias.modules())
         if self.options and (branched or self.debias.bias_from is not None):
             expected = "a method that scores no answers by itself for a network that chooses among options"
             found = "one with a branch for the question" if branched else "one that takes a bias"
             raise SettingError(expected, found, "choose another method or network")
-        for name in (*self.model.needs, *self.debias.needs):
-            if name in fields and getattr(train, fields[name]) is None:
-                advice = "choose a model or method that does without"
-                raise DataError(f"data with what {name!r} is made from", "none", advice)
+        by_type = ("qtype",) if self.debias.bias_from == PRIOR else ()
+        for name in (*self.model.needs, *self.debias.needs, *by_type):
+            there = getattr(train, name, None)
+            if name in MADE_FROM and (there is None or (name == "program" and not there[:, 0].any())):
+                raise DataError(f"data with {MADE_FROM[name]}", "none", "choose a model or method that does without")
 
 
 def last_stage(debias: Debias) -> int:
@@ -233,13 +252,31 @@ def last_stage(debias: Debias) -> int:
     return debias.n_epochs + last_stage(debias.second) if isinstance(debias, Then) else 0
 
 
-def train_plainly(name: str, sizes: Sizes, arrays: TrainingArrays, course: Course) -> Network:
-    """Train a network without any method, to be frozen: a bias for others."""
+def train_plainly(
+    name: str, sizes: Sizes, arrays: TrainingArrays, course: Course, vectors: "WordVectors | None" = None
+) -> Network:
+    """Train a network without any method, to be frozen: a bias for others.
+
+    It learns from the examples that it is asked about later, so that it is surer there than elsewhere. Where patience
+    ends its training, its best epoch is taken, else its last.
+    """
     from eyechart.zoo.methods import make_method
 
     seed_all(course.seed)
     network = make_network(name, sizes)
-    Training(network, make_method("plain", network), arrays, course).run()
+    if vectors is not None:
+        from eyechart.zoo.word_vectors import put_in
+
+        put_in(network, vectors)
+    best: State = {}
+
+    def keep(epoch: Epoch, now: Training) -> None:
+        if epoch.best and course.patience is not None:
+            best.update({each: value.clone() for each, value in now.model.state_dict().items()})
+
+    Training(network, make_method("plain", network), arrays, course).run(keep)
+    if best:
+        network.load_state_dict(best)
     return network
 
 

@@ -1,6 +1,8 @@
 """Words, answers and types of questions by number, and texts turned into numbers."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Self
 
@@ -13,7 +15,6 @@ from eyechart.zoo.arrays import Array
 
 NOTHING, UNKNOWN = "", "<unknown>"  # words 0 and 1
 LONGEST = 14  # words of a question that are read
-LONGEST_OPTION = 6
 ANSWERS = 3129  # as many as UpDn has
 _WORD = r"[\p{L}\p{N}']+"
 
@@ -39,6 +40,10 @@ class Vocabulary:
             raise DataError("examples with answers to learn from", "none", "choose another split")
         return cls((NOTHING, UNKNOWN, *words), tuple(known["answer"].head(most)), (NOTHING, *_types(examples)))
 
+    def digest(self) -> str:
+        """Tell these lists, in their order, from all others."""
+        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:16]
+
     @cached_property
     def word_numbers(self) -> dict[str, int]:
         """Give each word its place."""
@@ -57,9 +62,10 @@ class Vocabulary:
     def read_options(self, options: pl.Series) -> Array:
         """Turn lists of options into words by number, [M, K, L]; 0 throughout where a list has no such option."""
         sizes = options.list.len().fill_null(0).to_numpy()
-        found = np.zeros((len(options), int(sizes.max(initial=1)), LONGEST_OPTION), np.int32)
         texts = options.explode(empty_as_null=False, keep_nulls=False)
-        found[np.arange(found.shape[1]) < sizes[:, None]] = self.read(texts, LONGEST_OPTION)
+        longest = int(count_words(texts).max(initial=1))
+        found = np.zeros((len(options), int(sizes.max(initial=1)), longest), np.int32)
+        found[np.arange(found.shape[1]) < sizes[:, None]] = self.read(texts, longest)
         return found
 
     def number_types(self, questions: pl.Series, known: pl.Series | None = None) -> Array:

@@ -6,11 +6,11 @@ from typing import IO, NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
 from eyechart.errors import FileFormatError
 from eyechart.files import damaged, missing
 from eyechart.zoo.arrays import Array
-from eyechart.zoo.network import Network
 
 
 class WordVectors(NamedTuple):
@@ -43,14 +43,18 @@ def read_word_vectors(file: Path, words: tuple[str, ...]) -> WordVectors:
         raise FileFormatError(f"a word and its numbers a line in {file}", str(error), "check the file") from None
 
 
-def put_in(network: Network, vectors: WordVectors) -> None:
-    """Start the words that are known from their vectors; the others keep what was drawn."""
-    if network.embedding.weight.shape[1] != vectors.values.shape[1]:
-        found = f"{vectors.values.shape[1]} numbers a word"
-        expected = f"word vectors of {network.embedding.weight.shape[1]} numbers for this network"
-        raise FileFormatError(expected, found, "leave --words out, or give others")
-    with torch.no_grad():
-        network.embedding.weight[torch.from_numpy(vectors.places)] = torch.from_numpy(vectors.values)
+def put_in(whole: nn.Module, vectors: WordVectors) -> None:
+    """Start the words that are known from their vectors wherever words are looked up; others keep what was drawn."""
+    for part in whole.modules():
+        looked_up = getattr(part, "embedding", None)
+        if not isinstance(looked_up, nn.Embedding):
+            continue
+        if looked_up.weight.shape[1] != vectors.values.shape[1]:
+            found = f"{vectors.values.shape[1]} numbers a word"
+            expected = f"word vectors of {looked_up.weight.shape[1]} numbers for this network"
+            raise FileFormatError(expected, found, "leave --words out, or give others")
+        with torch.no_grad():
+            looked_up.weight[torch.from_numpy(vectors.places)] = torch.from_numpy(vectors.values)
 
 
 def _open(file: Path) -> IO[str]:

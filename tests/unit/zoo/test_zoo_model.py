@@ -178,6 +178,11 @@ def test_a_vocabulary_of_other_weights_is_refused(world: Dataset, models: Path, 
     file = models / "question-only" / "vocabulary.json"
     (tmp_path / "m" / "vocabulary.json").write_text(file.read_text())
 
+    with pytest.raises(ModelError, match="the vocabulary that was written with the weights"):
+        Folder(tmp_path / "m").open()
+
+    told = json.loads((tmp_path / "m" / "zoo.json").read_text())
+    (tmp_path / "m" / "zoo.json").write_text(json.dumps(told | {"vocabulary": None}))  # as older records have it
     with pytest.raises(ModelError, match="a vocabulary of"):
         Folder(tmp_path / "m").open()
 
@@ -257,4 +262,8 @@ def test_the_command_line_trains_and_audits(world: Dataset, tmp_path: Path) -> N
     assert told["epochs"] == []
 
     audited = ["audit", str(tmp_path / "data"), "-m", f"zoo:{tmp_path / 'm'}", "-a", "accuracy", "--score", "vqa"]
-    assert CliRunner().invoke(app, [*audited, "-o", str(tmp_path / "run")]).exit_code == 0
+    runs = [["-o", str(tmp_path / "run")], ["-m", "world:seer", "-o", str(tmp_path / "two")]]
+    for words in ([*audited, *runs[0]], [*audited, *runs[1]], ["compare", str(tmp_path / "two")]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        assert "m: trained on what these audits measure: perception" in done.output

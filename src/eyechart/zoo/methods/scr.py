@@ -1,11 +1,13 @@
 """SCR, self-critical reasoning (Wu and Mooney 2019): a wrong answer should not lean on the region of the right one.
 
 n* = of the 5 regions of highest hint, those of hint 0 left out, the one with the least ordering violation (as in HINT);
-L = base + w violation(n*) + w_c mean_t relu(p_t - p_y) (g_n*(t) - g_n*(y)), t the 4 highest answers. Examples without
-such a region, or without a right answer, have 0 in both terms.
+L = base + w violation(n*) + w_c mean_t relu(p_t - p_y) (g_n*(t) - g_n*), t the 4 highest answers. Examples without such
+a region, or without a right answer, have 0 in both terms.
 
-The paper's form: released code confuses the rank of n* among the five with its place among the regions. The last term
-has no lower bound; its authors stay safe by a rate of 1e-5 and few epochs after two other stages.
+g_n*(t) is the gradient of the logit of t alone, g_n* that of the sum of all logits with a score, as `region_saliency`
+gives it. The paper writes g_n*(y) there; the sum is what released code takes. n* is the paper's: released code confuses
+its rank among the five with its place among the regions. The last term has no lower bound; its authors stay safe by a
+rate of 1e-5 and few epochs after two other stages.
 """
 
 from typing import ClassVar

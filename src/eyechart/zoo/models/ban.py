@@ -4,7 +4,9 @@
     e_g = sum_{n,t} att_g[n,t] relu(U_g v_n) * relu(V_g Q_t);  Q <- Q + W_g e_g;  s = head(sum_t Q_t)
 
 Left out of the released model: its counting module, worth little outside number questions, and its second set of word
-vectors. The released code also attends to padding; here padding is out of sight like a masked region.
+vectors; the dropout of 0.2 before the attention's own maps and before each glimpse's last map (`Glimpse.out`); the
+weight normalisation of the glimpse weights p. The released code also attends to padding; here padding is out of sight
+like a masked region.
 """
 
 from typing import ClassVar

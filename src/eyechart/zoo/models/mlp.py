@@ -2,7 +2,8 @@
 
     f(c, i, q) = U relu(W [mean word vector of c; of q; image]) + b, trained as a logistic choice over all options
 
-Here the image is the mean of the regions in sight, scaled to length 1, in place of a pooled ResNet-200 feature.
+Here the image is the mean of the regions in sight, scaled to length 1, in place of a pooled ResNet-200 feature. Where
+a question has fewer options than others, those that are not there are as unlikely as can be and teach nothing.
 """
 
 from typing import ClassVar
@@ -13,6 +14,8 @@ from torch import Tensor, nn
 from eyechart.zoo.batch import Batch, Out
 from eyechart.zoo.layers import masked_mean
 from eyechart.zoo.network import Network, Recipe, Sizes
+
+ABSENT = -1e4  # a logit whose sigmoid is 0 in any precision
 
 
 class ImageQuestionAnswer(Network):
@@ -39,7 +42,8 @@ class ImageQuestionAnswer(Network):
         if "i" in self.use:
             parts["i"] = nn.functional.normalize(masked_mean(batch.v, batch.visible()), dim=-1)  # [B, D]
         h = self.join(torch.cat([self._spread(parts[part], options) for part in self.use], -1)).relu()  # [B, K, H]
-        return Out(self.rate(h).squeeze(-1), q=parts.get("q"), h=h.mean(1))
+        logits = self.rate(h).squeeze(-1).masked_fill((options == 0).all(-1), ABSENT)  # [B, K]
+        return Out(logits, q=parts.get("q"), h=h.mean(1))
 
     @staticmethod
     def _spread(part: Tensor, options: Tensor) -> Tensor:

@@ -2,6 +2,11 @@
 
 Differences from `updn`: two maps, each with one layer more (so att sums to 2 before it is reported as a share);
 dropout on question, map and head; hidden 1280; SSL's batch normalisation of the joint vector.
+
+Dropout is not that of SSL's and SCR's released code, which has 0.4 on word vectors, 0.2 after each of three layers of
+attention, 0.1 after the two joint layers and 0.5 in the head; here it is 0.4 on the question vector that guides
+attention, 0.2 after one layer of attention, none after the joint layers and 0.1 in the head. SSL's batch
+normalisation has no weights of its own; here it has a learned scale and offset.
 """
 
 from typing import ClassVar

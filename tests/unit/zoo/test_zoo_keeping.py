@@ -1,0 +1,268 @@
+"""A trained model's folder is not mixed up, damaged or written by two without a word."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+from eyechart.dataset import Dataset
+from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
+from eyechart.files import alone_in, digest_arrays
+from eyechart.layout import Layout
+from eyechart.run import Run
+from eyechart.world import Settings, make_world
+from eyechart.zoo.batch import Batch
+from eyechart.zoo.course import Course
+from eyechart.zoo.features import write_features
+from eyechart.zoo.folder import Folder
+from eyechart.zoo.methods import make_method
+from eyechart.zoo.models import make_network
+from eyechart.zoo.network import Sizes
+from eyechart.zoo.prepare import divide
+from eyechart.zoo.trainer import Wanted, train_into
+from eyechart.zoo.training import Training
+from eyechart.zoo.vocabulary import Vocabulary
+
+WANTED = Wanted("question-only", epochs=1, batch=64, hidden=16, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return make_world(Settings(images=60)).data
+
+
+@pytest.fixture
+def folder(world: Dataset, tmp_path: Path) -> Folder:
+    train_into(tmp_path / "m", world, WANTED, lambda _: None)
+    return Folder(tmp_path / "m")
+
+
+def go_on(folder: Folder, world: Dataset, **changes: object) -> None:
+    train_into(folder.path, world, replace(WANTED, **{"epochs": 2, **changes}), lambda _: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("splits", [(), ("test",), ("val", "test")])
+def test_data_without_a_split_to_learn_from_are_refused(world: Dataset, splits: tuple[str, ...]) -> None:
+    """What is learned from would be judged otherwise."""
+    data = replace(world, examples=world.examples.drop("split")) if not splits else world
+    with pytest.raises(DataError, match="a split 'train'"):
+        divide(data.take(pl.col("split").is_in(splits)) if splits else data, 0)
+
+
+def test_a_model_whose_last_state_is_lost_is_not_written_over(folder: Folder, world: Dataset) -> None:
+    (folder.path / "last.pt").unlink()
+    before = (folder.path / "best.pt").read_bytes()
+
+    with pytest.raises(FileFormatError, match=r"last\.pt"):
+        go_on(folder, world, model="updn")
+    assert (folder.path / "best.pt").read_bytes() == before
+
+
+def test_a_model_whose_best_weights_are_lost_does_not_go_on(folder: Folder, world: Dataset) -> None:
+    (folder.path / "best.pt").unlink()
+
+    with pytest.raises(FileFormatError, match=r"best\.pt"):
+        go_on(folder, world)
+
+
+def test_a_changed_byte_among_the_weights_is_noticed(folder: Folder) -> None:
+    file = folder.path / "best.pt"
+    whole = bytearray(file.read_bytes())
+    whole[len(whole) // 2] ^= 255
+    file.write_bytes(whole)
+
+    with pytest.raises(FileFormatError, match="damaged"):
+        folder.open()
+
+
+@pytest.mark.parametrize("found", [b"version https://git-lfs.github.com/spec/v1", b"hello world"])
+def test_a_file_of_another_kind_gets_no_advice_to_unpickle_it(folder: Folder, found: bytes) -> None:
+    (folder.path / "best.pt").write_bytes(found)
+
+    with pytest.raises(FileFormatError, match="not weights as torch writes them"):
+        folder.open()
+
+
+def test_weights_that_are_no_training_are_refused(folder: Folder) -> None:
+    torch.save(torch.zeros(3), folder.path / "best.pt")
+
+    with pytest.raises(FileFormatError, match="other things than a training has"):
+        folder.open()
+
+
+def test_weights_that_are_no_numbers_are_refused(folder: Folder) -> None:
+    state = torch.load(folder.path / "best.pt", weights_only=True)
+    next(iter(state["model"].values())).fill_(torch.nan)
+    torch.save(state, folder.path / "best.pt")
+
+    with pytest.raises(ModelError, match="that are numbers"):
+        folder.open()
+
+
+@pytest.mark.parametrize("change", [{"answers": None}, {"depth": 3}, {"hidden": 0}])
+def test_sizes_that_are_none_are_refused(folder: Folder, change: dict[str, int | None]) -> None:
+    file = folder.path / "zoo.json"
+    told = json.loads(file.read_text())
+    sizes = {name: value for name, value in {**told["sizes"], **change}.items() if value is not None}
+    file.write_text(json.dumps(told | {"sizes": sizes}))
+
+    with pytest.raises((FileFormatError, ModelError)):
+        folder.open()
+
+
+def test_answers_in_another_order_are_another_vocabulary(folder: Folder) -> None:
+    file = folder.path / "vocabulary.json"
+    told = json.loads(file.read_text())
+    file.write_text(json.dumps(told | {"answers": told["answers"][::-1]}))
+
+    with pytest.raises(ModelError, match="the vocabulary that was written"):
+        folder.open()
+
+
+def test_two_do_not_write_into_one_folder(folder: Folder, world: Dataset) -> None:
+    with alone_in(folder.path), pytest.raises(SettingError, match="nobody else"):
+        go_on(folder, world)
+    go_on(folder, world)
+
+    assert not (folder.path / ".writing").exists()
+
+
+def test_changed_features_are_another_training(world: Dataset, tmp_path: Path) -> None:
+    def write(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        write_features(((name, rng.random((2, 5)), None) for name in world.images.table["image"]), tmp_path / "f")
+
+    write(0)
+    data = replace(world, images=replace(world.images, features=tmp_path / "f"))
+    before = digest_arrays(tmp_path / "f")
+    train_into(tmp_path / "m", data, WANTED, lambda _: None)
+    write(1)
+
+    assert digest_arrays(tmp_path / "f") != before
+    with pytest.raises(SettingError, match="another examples"):
+        go_on(Folder(tmp_path / "m"), data)
+
+
+def test_answers_that_a_trained_model_does_not_know_are_told_of(folder: Folder, world: Dataset, tmp_path: Path) -> None:
+    other = "not " + pl.col("answer")
+    data = replace(world, examples=world.examples.with_columns(answer=other).drop("answers", "choices", strict=False))
+
+    with pytest.raises(DataError, match="answers that the network knows"):
+        train_into(tmp_path / "n", data, replace(WANTED, init=f"zoo:{folder.path}"), lambda _: None)
+    with pytest.raises(SettingError, match="no --answers"):
+        train_into(tmp_path / "n", world, replace(WANTED, init=f"zoo:{folder.path}", answers=2), lambda _: None)
+
+
+def test_answers_of_some_epochs_alone_are_not_kept(folder: Folder, world: Dataset) -> None:
+    with pytest.raises(SettingError, match="answers of every epoch"):
+        go_on(folder, world, keep_predictions=True)
+
+
+def test_a_teacher_is_not_left_behind_by_more_epochs(world: Dataset, tmp_path: Path) -> None:
+    taught = replace(WANTED, model="updn", method="lmh-l")
+    train_into(tmp_path / "m", world, taught, lambda _: None)
+
+    with pytest.raises(SettingError, match="no more epochs for lmh-l"):
+        train_into(tmp_path / "m", world, replace(taught, epochs=2), lambda _: None)
+
+
+def test_questions_without_programs_are_not_for_symbolic(world: Dataset, tmp_path: Path) -> None:
+    other = replace(world, examples=world.examples.with_columns(question=pl.lit("why?")))
+
+    with pytest.raises(DataError, match="questions of a planted world"):
+        train_into(tmp_path / "m", other, replace(WANTED, model="symbolic"), lambda _: None)
+
+
+def test_batches_of_one_are_not_normalised_over(world: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="batches of two or more"):
+        train_into(tmp_path / "m", world, replace(WANTED, model="updn2", batch=1), lambda _: None)
+
+
+def test_a_device_without_memory_is_refused() -> None:
+    with pytest.raises(SettingError, match="not 'meta'"):
+        Course(device="meta").place()
+
+
+def test_word_vectors_reach_whatever_looks_words_up(world: Dataset, tmp_path: Path) -> None:
+    """The twin of LfF has the architecture of the network, and begins as it does."""
+    (tmp_path / "glove.txt").write_text("is 9 9\nthere 9 9\n")
+    starts: dict[str, list[torch.Tensor]] = {}
+
+    class Watched(Training):
+        def run(self, *_: object) -> list:  # type: ignore[type-arg, override]  # nothing is trained
+            kept = [*self.model.named_parameters(), *self.debias.named_parameters()]
+            starts["words"] = [each.detach() for name, each in kept if name.endswith("embedding.weight")]
+            return []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("eyechart.zoo.trainer.Training", Watched)
+        wanted = replace(WANTED, model="updn", method="lff", words=tmp_path / "glove.txt")
+        train_into(tmp_path / "m", world, wanted, lambda _: None)
+
+    place = Vocabulary.of(divide(world, 0)["train"]).words.index("there")
+    assert [each[place].tolist() for each in starts["words"]] == [[9, 9], [9, 9]]
+
+
+def test_a_teacher_that_patience_stops_is_taken_at_its_best(world: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    from eyechart.zoo.features import open_features
+    from eyechart.zoo.prepare import make_arrays
+    from eyechart.zoo.training import train_plainly
+
+    parts = divide(world, 0)
+    arrays = make_arrays(parts, Vocabulary.of(parts["train"]), open_features(world.images))
+    sizes = Sizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types)
+    scores = {"one": [0.9], "patient": [0.9, 0.1, 0.1]}
+    found = {}
+    for name, course in {
+        "one": Course("adam", 0.01, 64, 1, device="cpu"),
+        "patient": Course("adam", 0.01, 64, 9, patience=2, device="cpu"),
+    }.items():
+        told = iter(scores[name])
+        monkeypatch.setattr(Training, "score", lambda _, split, told=told: next(told) if split == "val" else 0.0)
+        found[name] = train_plainly("question-only", sizes, arrays, course).state_dict()
+
+    for weight, value in found["one"].items():
+        assert torch.equal(value, found["patient"][weight]), weight
+
+
+def test_options_that_are_not_there_teach_nothing(sizes: Sizes, batch: Batch) -> None:
+    torch.manual_seed(0)
+    network = make_network("mlp-iqa", sizes).eval()
+    right = torch.eye(7)[:4]
+    fewer = batch.cand.clone()
+    fewer[:, 4:] = 0
+
+    whole = network(batch.to(cand=fewer[:, :4])).logits
+    padded = network(batch.to(cand=fewer)).logits
+    assert torch.equal(padded[:, :4], whole)
+    for method in ("plain", "plain-ce", "esr"):
+        losses = [
+            float(make_method(method, network)(network, batch.to(cand=cand, a=a)).detach())
+            for cand, a in ((fewer[:, :4], right[:, :4]), (fewer, right))
+        ]
+        assert losses[0] == pytest.approx(losses[1]), method
+
+
+def test_options_are_read_to_their_last_word() -> None:
+    long = "one two three four five six seven"
+    options = pl.Series([[f"{long} left", f"{long} right"]])
+    read = Vocabulary(("", "<unknown>", *long.split(), "left", "right"), ("a",), ("",)).read_options(options)
+
+    assert (read[0, 0] != read[0, 1]).any()
+
+
+def test_a_run_is_not_gone_on_with_on_other_features(world: Dataset, tmp_path: Path) -> None:
+    """Answers to the pictures as they were would stand for those as they are."""
+    names = world.images.table["image"]
+    data = replace(world, images=replace(world.images, features=tmp_path / "f"))
+    for value in (0, 0, 1):
+        write_features(((name, np.full((2, 5), value), None) for name in names), tmp_path / "f")
+        if value:
+            with pytest.raises(FileFormatError, match="other data there"):
+                Run(Layout(tmp_path / "run")).start(data)
+        else:
+            Run(Layout(tmp_path / "run")).start(data)
