@@ -17,7 +17,9 @@ _DEBIAS_HELP = (
     "One of `eyechart ls methods` or file.py:Class; `lmh+css` lays one over another, `plain@8,hint` has two stages."
 )
 _MODEL_HELP = "A network of `eyechart ls networks`, as updn, or file.py:Class."
-_INIT_HELP = "Start from a trained model, as zoo:FOLDER, and use its vocabulary."
+_INIT_HELP = (
+    "Start from a trained model, as zoo:FOLDER, or from released weights of lxmert or visualbert, as hf:FOLDER."
+)
 _KEEP_HELP = "Keep the answers of every epoch to all other splits, for the study of selection."
 _COMPILE_HELP = "Compile the steps, which takes up to minutes: for long trainings of deep networks on a GPU."
 _OUT_HELP = "The folder of the model; one that was stopped goes on."
@@ -33,7 +35,7 @@ Rate = Annotated[float | None, typer.Option(help="The learning rate. Default: th
 Hidden = Annotated[int | None, typer.Option(help="The width of the network. Default: the recipe.", min=2)]
 Patience = Annotated[int, typer.Option(help="Stop after so many epochs without a better validation score.", min=1)]
 Answers = Annotated[int, typer.Option(help="Learn so many of the most frequent answers.", min=1)]
-Init = Annotated[str | None, typer.Option("--init", metavar="zoo:DIR", help=_INIT_HELP)]
+Init = Annotated[str | None, typer.Option("--init", metavar="KIND:DIR", help=_INIT_HELP)]
 Keep = Annotated[bool, typer.Option("--keep-predictions", help=_KEEP_HELP)]
 Words = Annotated[Path | None, typer.Option("--words", metavar="FILE", help="Word vectors to start from, as GloVe's.")]
 Compile = Annotated[bool, typer.Option("--compile", help=_COMPILE_HELP)]

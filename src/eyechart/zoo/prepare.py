@@ -13,7 +13,7 @@ from eyechart.zoo.arrays import Array, Questions, TrainingArrays
 from eyechart.zoo.features import Features, frames_of
 from eyechart.zoo.models.symbolic import OPERATIONS
 from eyechart.zoo.programs import programs_of
-from eyechart.zoo.vocabulary import Vocabulary, count_words
+from eyechart.zoo.vocabulary import Vocabulary
 
 PER_PERSON = 0.3  # the official score of one, two, three of ten people: 0.3, 0.6, 0.9, then 1
 HELD_OUT = "val"
@@ -106,13 +106,10 @@ def right_options(examples: pl.DataFrame) -> Array:
 
 def open_words(examples: pl.DataFrame, vocabulary: Vocabulary) -> Array:
     """Tell which words may be critical: those behind the question's type, [M, T]."""
-    q = vocabulary.read(examples["question"])
-    of_type = np.zeros(examples.height, np.int64)
-    if "question_type" in examples.columns:
-        kind, text = (examples[name].fill_null("").str.to_lowercase() for name in ("question_type", "question"))
-        begins = pl.DataFrame({"kind": kind, "text": text}).select(pl.col("text").str.starts_with(pl.col("kind")))
-        of_type = np.where(begins.to_series().to_numpy(), count_words(kind), 0)
-    return np.asarray((q != 0) & (np.arange(q.shape[1]) >= of_type[:, None]))
+    told = pl.col("question_type") if "question_type" in examples.columns else pl.lit(None, pl.String)
+    begun = pl.col("question").str.to_lowercase().str.starts_with(told.str.to_lowercase())
+    kinds = examples.select(pl.when(begun).then(told)).to_series()
+    return vocabulary.may_be_hidden(examples["question"], kinds)
 
 
 def hints(data: Dataset, features: Features, images: Array) -> Array | None:

@@ -18,13 +18,15 @@ from eyechart.zoo.features import open_features
 from eyechart.zoo.folder import Folder, Trained, describe
 from eyechart.zoo.methods import make_method, with_whole_paths
 from eyechart.zoo.models import MODELS, make_network
+from eyechart.zoo.models.pretrained import Pretrained
 from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.pieces import read_known_pieces
 from eyechart.zoo.prepare import divide, make_arrays
 from eyechart.zoo.training import Epoch, Training, last_stage
 from eyechart.zoo.vocabulary import ANSWERS, Vocabulary
 from eyechart.zoo.word_vectors import WordVectors, put_in, read_word_vectors
 
-ZOO = "zoo:"
+ZOO, RELEASED = "zoo:", "hf:"
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,16 @@ class Wanted:
     patience: int | None = 5
     device: str = "auto"
     answers: int = ANSWERS
-    init: str | None = None  # a trained model to start from, as zoo:FOLDER
+    init: str | None = None  # what to start from: a trained model as zoo:FOLDER, or released weights as hf:FOLDER
     keep_predictions: bool = False
     words: Path | None = None  # word vectors to start from
     compiled: bool = False
+
+    @property
+    def released(self) -> Path | None:
+        """Say where released weights lie that it starts from."""
+        init = self.init or ""
+        return Path(init.removeprefix(RELEASED)) if init.startswith(RELEASED) else None
 
     def course(self) -> Course:
         """Fill the recipe in."""
@@ -58,7 +66,7 @@ class Wanted:
             self.seed,
             self.patience,
             self.device,
-            tuned=self.init is not None and self.rate is None,
+            tuned=self.init is not None and self.released is None and self.rate is None,
         )
 
 
@@ -67,8 +75,10 @@ def train_into(path: Path, data: Dataset, wanted: Wanted, on_epoch: Callable[[Ep
     folder = Folder(path)
     wanted = replace(wanted, model=with_whole_paths(wanted.model), method=with_whole_paths(wanted.method))
     parts = divide(data, wanted.seed)
-    start = None if wanted.init is None else _folder_of(wanted.init)
+    start = None if wanted.init is None or wanted.released else _folder_of(wanted.init)
     vocabulary = Vocabulary.of(parts["train"], wanted.answers) if start is None else start.vocabulary
+    if wanted.released:
+        vocabulary = replace(vocabulary, words=read_known_pieces(wanted.released), pieces=True)
     features = open_features(data.images)
     arrays = make_arrays(parts, vocabulary, features)
     vectors = None if wanted.words is None else read_word_vectors(wanted.words, vocabulary.words)
@@ -132,7 +142,10 @@ def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors
     if vectors is not None:
         sizes = sizes._replace(embedding=vectors.values.shape[1])
     if start is None:
-        return make_network(wanted.model, sizes)
+        network = make_network(wanted.model, sizes)
+        if wanted.released is not None:
+            _load(network, wanted)
+        return network
     network, _ = start.open()
     was = start.record
     if wanted.answers != ANSWERS:
@@ -147,6 +160,14 @@ def _start(wanted: Wanted, arrays: TrainingArrays, start: Folder | None, vectors
         raise ModelError(expected, found, "start from another model, or from none")
     network.sizes = network.sizes._replace(examples=len(train))  # for methods that remember each
     return network
+
+
+def _load(network: Network, wanted: Wanted) -> None:
+    """Put released weights in."""
+    if wanted.released is None or not isinstance(network, Pretrained) or wanted.words is not None:
+        expected = f"a network that comes from transformers, and no --words, to start from {wanted.init}"
+        raise SettingError(expected, wanted.model, "choose lxmert or visualbert")
+    network.load(wanted.released)
 
 
 def _record(wanted: Wanted, data: Dataset, training: Training, start: Folder | None) -> Trained:

@@ -4,14 +4,18 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
+from eyechart.zoo import pieces
 from eyechart.zoo.arrays import Array
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 NOTHING, UNKNOWN = "", "<unknown>"  # words 0 and 1
 LONGEST = 14  # words of a question that are read
@@ -21,11 +25,12 @@ _WORD = r"[\p{L}\p{N}']+"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The lists a network is made for."""
+    """The lists a network is made for; `pieces` says that words are those of a released network's tokenizer."""
 
     words: tuple[str, ...]
     answers: tuple[str, ...]
     types: tuple[str, ...]
+    pieces: bool = False
 
     @classmethod
     def of(cls, data: Dataset, most: int = ANSWERS) -> Self:
@@ -49,8 +54,15 @@ class Vocabulary:
         """Give each word its place."""
         return {word: at for at, word in enumerate(self.words)}
 
-    def read(self, texts: pl.Series, longest: int = LONGEST) -> Array:
+    @cached_property
+    def _tokenizer(self) -> "Tokenizer":
+        return pieces.make_tokenizer(self.words)
+
+    def read(self, texts: pl.Series, longest: int | None = None) -> Array:
         """Turn texts into words by number, [M, longest]; null is no word at all."""
+        if self.pieces:
+            return pieces.read_pieces(self._tokenizer, texts, longest or pieces.LONGEST)
+        longest = longest or LONGEST
         tokens = _words(texts.fill_null("")).list.head(longest)
         sizes = tokens.list.len().to_numpy()
         flat = tokens.explode(empty_as_null=False)
@@ -63,10 +75,18 @@ class Vocabulary:
         """Turn lists of options into words by number, [M, K, L]; 0 throughout where a list has no such option."""
         sizes = options.list.len().fill_null(0).to_numpy()
         texts = options.explode(empty_as_null=False, keep_nulls=False)
-        longest = int(count_words(texts).max(initial=1))
+        longest = pieces.LONGEST if self.pieces else int(count_words(texts).max(initial=1))
         found = np.zeros((len(options), int(sizes.max(initial=1)), longest), np.int32)
         found[np.arange(found.shape[1]) < sizes[:, None]] = self.read(texts, longest)
         return found
+
+    def may_be_hidden(self, texts: pl.Series, beginnings: pl.Series) -> Array:
+        """Tell which words stand behind a text's beginning, [M, T]; null is none."""
+        q, begun = self.read(texts), count_words(beginnings)
+        if self.pieces:
+            begun = (self.read(beginnings) != 0).sum(1) - 1  # with [CLS], without [SEP]
+            q = np.where(q == self.words.index(pieces.END), 0, q)
+        return np.asarray((q != 0) & (np.arange(q.shape[1]) >= begun[:, None]))
 
     def number_types(self, questions: pl.Series, known: pl.Series | None = None) -> Array:
         """Find the numbers of question types: those that are known, else the longest that a question begins with.

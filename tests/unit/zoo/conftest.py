@@ -12,6 +12,7 @@ if HAS_TORCH:
 
     from eyechart.zoo.batch import Batch
     from eyechart.zoo.network import Sizes
+    from unit.zoo.toy import Case, Toy, case_of
 
     torch.set_num_threads(1)  # the tensors of these tests are too small to share out
 
@@ -43,3 +44,11 @@ def batch(sizes: "Sizes") -> "Batch":
         qtype=torch.tensor([0, 2, 2, 1]),
         program=torch.tensor([[0, 3, 0], [1, 4, 0], [4, 5, 6], [5, 7, 8]]),
     )
+
+
+@pytest.fixture
+def case(sizes: "Sizes", batch: "Batch") -> "Case":
+    """Give a network whose values are known, and the batch, in double."""
+    torch.manual_seed(0)
+    numbers = {name: getattr(batch, name).double() for name in ("v", "boxes", "a", "bias", "hints")}
+    return case_of(Toy(sizes).double(), batch.to(**numbers))

@@ -1,8 +1,5 @@
 """Each loss is its equation, written out in NumPy."""
 
-from types import SimpleNamespace
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 import torch
@@ -10,50 +7,12 @@ from torch import nn
 
 from eyechart.errors import SettingError
 from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.debias import Debias
 from eyechart.zoo.editing import sample_answers, swap_pictures
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.methods.css import CSS, critical_regions, hide_words
 from eyechart.zoo.methods.hint import violations
 from eyechart.zoo.network import Sizes
-from unit.zoo.toy import Known, Toy, known
-
-
-class Case(NamedTuple):
-    """A network, a batch, and both in NumPy."""
-
-    toy: Toy
-    batch: Batch
-    known: Known
-    arrays: SimpleNamespace
-
-    def loss(self, name: str) -> tuple[float, Debias]:
-        torch.manual_seed(1)
-        method = make_method(name, self.toy).double()
-        method.begin_step()
-        torch.manual_seed(2)
-        return float(method(self.toy, self.batch).detach()), method
-
-
-@pytest.fixture
-def case(sizes: Sizes, batch: Batch) -> Case:
-    torch.manual_seed(0)
-    toy = Toy(sizes).double()
-    batch = batch.to(**{name: getattr(batch, name).double() for name in ("v", "boxes", "a", "bias", "hints")})
-    truth = known(toy)
-    arrays = SimpleNamespace(**{n: getattr(batch, n).numpy() for n in ("q", "v", "a", "bias", "hints", "qmask")})
-    arrays.seen, arrays.w = batch.v_mask.numpy().astype(float), truth.vectors[arrays.q]
-    arrays.s, arrays.y = truth.s(arrays.v, arrays.seen, arrays.w), arrays.a.argmax(1)
-    arrays.g = (truth.slopes(arrays.v, arrays.seen) * (arrays.a > 0)[:, None]).sum(2)
-    return Case(toy, batch, truth, arrays)
-
-
-def sigma(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-def softmax(x: np.ndarray) -> np.ndarray:
-    return np.exp(x) / np.exp(x).sum(1, keepdims=True)
+from unit.zoo.toy import Case, Toy, case_of, ce_each, known, sigma, softmax, with_many_regions
 
 
 def bce_each(s: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -62,10 +21,6 @@ def bce_each(s: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 def bce(s: np.ndarray, a: np.ndarray) -> float:
     return float(bce_each(s, a).sum(1).mean())
-
-
-def ce_each(s: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return -np.log(softmax(s)[np.arange(len(y)), y])
 
 
 def linear(layer: torch.nn.Linear, x: np.ndarray) -> np.ndarray:
@@ -229,21 +184,11 @@ def without_top_answers(s: np.ndarray, a: np.ndarray) -> np.ndarray:
     return labels
 
 
-def critical_words(case: Case) -> np.ndarray:
-    at = case.arrays
-    of_word = (at.a > 0) @ case.known.words.sum(1)  # the gradient is the same at every word of a question
-    critical = np.zeros((4, 6), dtype=bool)
-    for row in range(4):
-        allowed = np.flatnonzero(at.qmask[row])
-        critical[row, allowed[np.argmax(np.full(len(allowed), of_word[row]))]] = True
-    return critical
-
-
 @pytest.mark.parametrize(("name", "edits"), [("css", True), ("css-labels", False)])
 def test_css_with_words(case: Case, name: str, *, edits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eyechart.zoo.methods.css.WORDS_SHARE", 1.0)
-    at, critical = case.arrays, critical_words(case)
-    vectors = case.known.vectors
+    at, vectors = case.arrays, case.known.vectors
+    critical = at.qmask & (at.qmask.cumsum(1) == 1)  # the first that may be: the gradient is equal at all words
     alone = np.where(at.qmask & ~critical, 0, at.q)
     labels = without_top_answers(case.known.s(at.v, at.seen, vectors[alone]), at.a)
     shown = vectors[np.where(critical, 0, at.q)] if edits else at.w
@@ -252,13 +197,34 @@ def test_css_with_words(case: Case, name: str, *, edits: bool, monkeypatch: pyte
     assert case.loss(name)[0] == pytest.approx(expected)
 
 
-def critical_by_hand(case: Case, *, as_in_code: bool) -> np.ndarray:
-    at, kept = case.arrays, np.zeros((4, 5), dtype=bool)
+def test_the_critical_word_is_the_one_of_highest_gradient(case: Case) -> None:
+    g, may_be, q = np.random.default_rng(0).standard_normal((4, 6)), case.arrays.qmask, case.arrays.q
+    critical = np.zeros((4, 6), dtype=bool)
     for row in range(4):
-        sight = np.flatnonzero(at.seen[row])
-        by_hint = sight[np.argsort(-at.hints[row, sight])][:9]
-        by_gradient = by_hint[np.argsort(-at.g[row, by_hint])]
-        powers = np.exp(10 * (at.g[row, by_gradient] - at.g[row, by_gradient].max()))
+        critical[row, max(np.flatnonzero(may_be[row]), key=lambda place: g[row, place])] = True
+    pair = hide_words(torch.tensor(g), case.batch)
+
+    assert (g.argmax(1) != critical.argmax(1)).any()  # in some question the highest of all may not be critical
+    np.testing.assert_array_equal(pair.critical.q, np.where(may_be & ~critical, 0, q))
+    np.testing.assert_array_equal(pair.without.q, np.where(critical, 0, q))
+
+
+def test_words_are_hidden_in_about_half_of_the_steps(case: Case) -> None:
+    method, hidden = case.method("css"), 0
+    for _ in range(1000):
+        method.begin_step()
+        hidden += method.hides_words
+
+    assert hidden == pytest.approx(500, abs=50)
+
+
+def critical_by_hand(g: np.ndarray, hints: np.ndarray, seen: np.ndarray, *, as_in_code: bool) -> np.ndarray:
+    kept = np.zeros(g.shape, dtype=bool)
+    for row in range(len(g)):
+        sight = np.flatnonzero(seen[row])
+        by_hint = sight[np.argsort(-hints[row, sight])][:9]
+        by_gradient = by_hint[np.argsort(-g[row, by_hint])]
+        powers = np.exp(10 * (g[row, by_gradient] - g[row, by_gradient].max()))
         mass = np.cumsum(powers / powers.sum())
         many = max(1, int((mass <= 0.65).sum()))
         kept[row, (by_hint if as_in_code else by_gradient)[:many]] = True
@@ -272,12 +238,24 @@ def test_css_with_regions(
 ) -> None:
     monkeypatch.setattr("eyechart.zoo.methods.css.WORDS_SHARE", 0.0)
     monkeypatch.setattr(CSS, "as_in_code", as_in_code)
-    at, critical = case.arrays, critical_by_hand(case, as_in_code=as_in_code)
+    at = case.arrays
+    critical = critical_by_hand(at.g, at.hints, at.seen, as_in_code=as_in_code)
     labels = without_top_answers(case.known.s(at.v, critical.astype(float), at.w), at.a)
     shown = at.seen * ~critical if edits else at.seen
     expected = bce(at.s, at.a) + bce(case.known.s(at.v, shown, at.w), labels)
 
     assert case.loss(name)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("as_in_code", [False, True])
+def test_critical_regions_among_many(case: Case, *, as_in_code: bool) -> None:
+    case = with_many_regions(case)
+    g = np.random.default_rng(0).normal(0, 0.1, (4, 12))  # so that no region has most of the mass
+    chosen = critical_regions(torch.tensor(g), case.batch, as_in_code=as_in_code)
+    expected = critical_by_hand(g, case.arrays.hints, case.arrays.seen, as_in_code=as_in_code)
+
+    assert expected.sum(1).min() > 1
+    np.testing.assert_array_equal(chosen, expected)
 
 
 def test_critical_regions_may_be_several(case: Case) -> None:
@@ -313,26 +291,23 @@ def test_hint(case: Case, name: str) -> None:
     assert case.loss(name)[0] == pytest.approx(bce(at.s, at.a) + 2 * np.mean(columns))
 
 
-@pytest.mark.parametrize("marked", ["all", "few"])
+@pytest.mark.parametrize("marked", ["all", "few", "many"])
 def test_scr(case: Case, marked: str) -> None:
     if marked == "few":  # in one example nobody marked any region, in another one alone
         hints = case.batch.hints.clone()
         hints[0], hints[1, 1:] = 0, 0
-        case.batch.v_mask[1, 0] = 1
-        case = Case(case.toy, case.batch.to(hints=hints), case.known, case.arrays)
-        case.arrays.hints, case.arrays.seen = hints.numpy(), case.batch.v_mask.numpy().astype(float)
-        case.arrays.s = case.known.s(case.arrays.v, case.arrays.seen, case.arrays.w)
-        slopes = case.known.slopes(case.arrays.v, case.arrays.seen)
-        case.arrays.g = (slopes * (case.arrays.a > 0)[:, None]).sum(2)
+        case = case_of(case.toy, case.batch.to(hints=hints))
+    if marked == "many":
+        case = with_many_regions(case)
     at, slopes = case.arrays, case.known.slopes(case.arrays.v, case.arrays.seen)
     wrong, compared = [], []
     for row in range(4):
-        ranked = [n for n in np.argsort(-at.hints[row]) if at.seen[row, n] and at.hints[row, n] > 0]
+        ranked = [n for n in np.argsort(-at.hints[row]) if at.seen[row, n] and at.hints[row, n] > 0][:5]
         if not ranked:
             wrong.append(0.0)
             compared += [0.0] * 4
             continue
-        sums = {n: sum(violation(case, row, n, j, at.hints) for j in range(5)) for n in ranked}
+        sums = {n: sum(violation(case, row, n, j, at.hints) for j in range(at.v.shape[1])) for n in ranked}
         best = min(sums, key=sums.__getitem__)
         wrong.append(sums[best])
         p_right = sigma(at.s[row, at.y[row]])
@@ -385,6 +360,9 @@ def test_a_method_and_its_base_share_passes(case: Case, name: str) -> None:
 
 
 def test_visfis(case: Case) -> None:
+    hints = case.batch.hints.clone()
+    hints[0, :2] = torch.tensor([0.305, 0.295])  # the first is important, the second is not
+    case = case_of(case.toy, case.batch.to(hints=hints))
     at = case.arrays
     important = (at.hints > 0.3) & (at.seen > 0)
     total = 0.0

@@ -1,6 +1,7 @@
 """A network whose values and gradients can be written down: s_k = sum_n tanh(v_n . U_k) + sum_t w_t . P_k."""
 
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ import torch
 from torch import nn
 
 from eyechart.zoo.batch import Batch, Out
+from eyechart.zoo.debias import Debias
+from eyechart.zoo.methods import make_method
 from eyechart.zoo.models import MODELS
 from eyechart.zoo.network import Network, Sizes
 
@@ -53,3 +56,57 @@ class Known(NamedTuple):
 def known(toy: Toy) -> Known:
     parts = (toy.of_regions, toy.of_words, toy.embedding.weight)
     return Known(*(part.detach().numpy() for part in parts))
+
+
+class Case(NamedTuple):
+    """A network, a batch, and both in NumPy."""
+
+    toy: Toy
+    batch: Batch
+    known: Known
+    arrays: SimpleNamespace
+
+    def method(self, name: str) -> Debias:
+        torch.manual_seed(1)
+        method = make_method(name, self.toy).double()
+        method.begin_step()
+        return method
+
+    def loss(self, name: str) -> tuple[float, Debias]:
+        method = self.method(name)
+        torch.manual_seed(2)
+        return float(method(self.toy, self.batch).detach()), method
+
+
+def case_of(toy: Toy, batch: Batch) -> Case:
+    truth = known(toy)
+    arrays = SimpleNamespace(**{n: getattr(batch, n).numpy() for n in ("q", "v", "a", "bias", "hints", "qmask")})
+    arrays.seen, arrays.w = batch.v_mask.numpy().astype(float), truth.vectors[arrays.q]
+    arrays.s, arrays.y = truth.s(arrays.v, arrays.seen, arrays.w), arrays.a.argmax(1)
+    arrays.g = (truth.slopes(arrays.v, arrays.seen) * (arrays.a > 0)[:, None]).sum(2)
+    return Case(toy, batch, truth, arrays)
+
+
+def with_many_regions(case: Case) -> Case:
+    """Twelve regions, ten to twelve of them in sight: more than CSS and SCR look at."""
+    draw = torch.Generator().manual_seed(0)
+    v, hints = torch.randn(4, 12, 5, generator=draw).double(), torch.rand(4, 12, generator=draw).double()
+    seen = torch.ones(4, 12).bool()
+    seen[0, 3] = seen[2, 0] = seen[2, 7] = False
+    return case_of(case.toy, case.batch.to(v=v, hints=hints, v_mask=seen, boxes=None))
+
+
+def array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().numpy().astype(np.float64)
+
+
+def sigma(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    return np.exp(x) / np.exp(x).sum(1, keepdims=True)
+
+
+def ce_each(s: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return -np.log(softmax(s)[np.arange(len(y)), y])

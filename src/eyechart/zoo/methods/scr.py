@@ -6,8 +6,10 @@ a region, or without a right answer, have 0 in both terms.
 
 g_n*(t) is the gradient of the logit of t alone, g_n* that of the sum of all logits with a score, as `region_saliency`
 gives it. The paper writes g_n*(y) there; the sum is what released code takes. n* is the paper's: released code confuses
-its rank among the five with its place among the regions. The last term has no lower bound; its authors stay safe by a
-rate of 1e-5 and few epochs after two other stages.
+its rank among the five with its place among the regions. That code also weighs each rival by how unlike the right
+answer it is in words, takes the mean over rivals that are ahead, makes hints 0 or 1 and passes over regions without
+any violation where another has some; none of that is done here. The last term has no lower bound; its authors stay
+safe by a rate of 1e-5 and few epochs after two other stages.
 """
 
 from typing import ClassVar

@@ -1,5 +1,6 @@
 """Networks whose body comes from transformers, its weights fresh unless released ones are loaded from a folder."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 from torch import nn
@@ -12,7 +13,7 @@ from eyechart.zoo.network import Network, Sizes
 class Pretrained(Network):
     """Hold the body that `kind` names; there is no vector of the question alone.
 
-    With released weights q must come from their own tokenizer, whose padding is 0 too.
+    With released weights q must come from their own tokenizer, whose padding is 0 too (`zoo/pieces.py`).
     """
 
     kind: ClassVar[str]
@@ -36,15 +37,19 @@ class Pretrained(Network):
         body = auto.AutoModel.from_config(config, attn_implementation="eager")
         self.body, self.embedding = body, body.get_input_embeddings()
 
-    def load(self, place: str) -> None:
+    def load(self, place: Path) -> None:
         """Take the body's weights from a local folder."""
-        body = _transformers().AutoModel.from_pretrained(place, local_files_only=True)
+        sizes = f"{self.sizes.words} words, {self.sizes.features} features and width {self.sizes.hidden}"
+        expected = f"weights of {self.kind} with {sizes}"
         try:
+            body = _transformers().AutoModel.from_pretrained(place, local_files_only=True)
             self.body.load_state_dict(body.state_dict())
+        except (OSError, ValueError) as error:
+            told = str(error).partition("\n")[0]
+            raise ModelError(f"{expected} in {place}", told, "save them there with save_pretrained") from None
         except RuntimeError:
-            expected = f"weights of {self.kind} with {self.sizes.words} words and {self.sizes.features} features"
-            found = f"others in {place}"
-            raise ModelError(expected, found, "make the network with the sizes of those weights") from None
+            advice = "make the network with the sizes of those weights"
+            raise ModelError(expected, f"others in {place}", advice) from None
         self.pretrained_on = self.released_on
 
 
