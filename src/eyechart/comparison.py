@@ -4,6 +4,10 @@ A measure that is the mean of a column of the rows is compared example by exampl
 over the examples both have, its interval and its test cluster as everywhere. q is Benjamini-Hochberg over all
 differences of the audit. Over all examples and in every group the models are also ranked, the highest value first, and
 `first` is the share of bootstrap samples (whole clusters, drawn for all models together) in which a model leads.
+
+Where a measure is a sum of weights times scores, a result may have them in its table `weights`: id, score, and the
+weights under the name of the column that the measure is the mean of. Then the difference is no surer than the few
+examples that carry it let it be (see `statistics.paired_sums`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +23,7 @@ from eyechart.errors import DataError
 from eyechart.layout import Layout
 from eyechart.registry import unknown_name
 from eyechart.result import Result
-from eyechart.statistics import adjust, paired_difference
+from eyechart.statistics import adjust, no_surer_than_parts, paired_difference
 from eyechart.statistics.rows import Floats
 from eyechart.tables import MEASURES, empty
 
@@ -127,7 +131,7 @@ def _find(result: Result, key: dict[str, str | None]) -> dict[str, object] | Non
 
 
 def _column(result: Result, measure: Mapping[str, object], data: Dataset | None) -> pl.DataFrame | None:
-    """Take the scores of the examples that a measure is the mean of: id, cluster, score."""
+    """Take the scores of the examples that a measure is the mean of: id, cluster, score; weight and weighted if any."""
     of, by = measure["of"], measure["by"]
     if of is None or of not in result.rows.columns:
         return None
@@ -138,19 +142,36 @@ def _column(result: Result, measure: Mapping[str, object], data: Dataset | None)
         rows = rows.join(data.examples.select("id", str(by)), on="id", how="left", validate="1:1")
     if by is not None:
         rows = rows.filter(pl.col(str(by)).cast(pl.String).fill_null("(none)") == measure["group"])
-    return rows.select("id", "cluster", pl.col(str(of)).cast(pl.Float64).alias("score")).drop_nulls("score")
+    column = rows.select("id", "cluster", pl.col(str(of)).cast(pl.Float64).alias("score")).drop_nulls("score")
+    weights = result.tables.get("weights")
+    if by is not None or weights is None or of not in weights.columns:
+        return column
+    summed = weights.select("id", weight=str(of), weighted="score")
+    return column.join(summed, on="id", how="left", validate="1:1", maintain_order="left")
 
 
 def _against(columns: Mapping[str, pl.DataFrame], model: str, base: str) -> dict[str, object]:
     """Measure the difference to the base on the examples both have."""
     if model == base or model not in columns or base not in columns:
         return {}
-    both = columns[model].join(columns[base].select("id", pl.col("score").alias("other")), on="id", validate="1:1")
+    both = columns[model].join(columns[base].drop("cluster"), on="id", validate="1:1", suffix="_base")
     if not both.height:
         return {}
-    found = paired_difference(both["score"], both["other"], both["cluster"])
+    found = paired_difference(both["score"], both["score_base"], both["cluster"])
+    if "weight" in both.columns and "weight_base" in both.columns:
+        weights = _rescaled(both["weight"], columns[model]["weight"])
+        found = no_surer_than_parts(found, both["weighted"], both["weighted_base"], weights, both["cluster"])
     names = ("base", "delta", "delta_low", "delta_high", "common", "p")
     return dict(zip(names, (base, found.value, found.low, found.high, found.n, found.p), strict=True))
+
+
+def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:
+    """Let the weights of either sign sum to what they do over all examples of the model, as some may not be common."""
+    weight = pl.col("weight")
+    scale = {above: every.filter((every > 0) == above).sum() for above in (True, False)}
+    whole = pl.when(weight > 0).then(scale[True]).otherwise(scale[False])
+    summed = weight.sum().over(weight > 0)
+    return weights.to_frame().select(pl.when(summed == 0).then(0.0).otherwise(weight * whole / summed)).to_series()
 
 
 def _ranked(table: pl.DataFrame, columns: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import pytest
 from eyechart.audits.splits.judge import decide
 from eyechart.audits.splits.measures import ANSWER, GROUP, TYPE, Scored, measure_judged
 from eyechart.result import Measure
+from eyechart.statistics import no_surer_than_parts, paired_difference
 
 HEADS, DRAWS, MARGIN = 400, 100, 0.05
 
@@ -59,3 +60,18 @@ def test_a_gap_as_wide_as_the_margin_is_hardly_ever_cleared() -> None:
     states = [decide(measures, MARGIN).state for measures in judged(Case(24, 1.0, 1 - MARGIN))]
 
     assert states.count("clear") <= 0.05 * DRAWS
+
+
+@pytest.mark.parametrize("case", [Case(5, 0.7, 0.7), Case(24, 0.97, 0.97), Case(100, 0.6, 0.4)])
+def test_intervals_of_the_difference_of_two_drops_hold_the_truth(case: Case) -> None:
+    """Two models that are equally good: no difference, and p below 5 % in 5 % of draws (3.2 standard errors: 12 %)."""
+    rng = np.random.default_rng([case.tails, 7])
+    found = []
+    for _ in range(DRAWS):
+        one, other = (measure_judged(draw(case, rng)) for _ in range(2))
+        plain = paired_difference(one.rows["drop, QT"], other.rows["drop, QT"], one.rows["cluster"])
+        scores = one.weights["score"], other.weights["score"]
+        found.append(no_surer_than_parts(plain, *scores, one.weights["drop, QT"], one.rows["cluster"]))
+
+    assert np.mean([each.low <= 0 <= each.high for each in found]) > 0.88
+    assert np.mean([each.p < 0.05 for each in found]) < 0.12

@@ -29,11 +29,12 @@ def _is_target(table: pl.DataFrame, option: pl.Expr) -> pl.Series:
     return clean.select(pl.when(has_target).then(right.cast(pl.Float64))).to_series()
 
 
-def names_option(table: pl.DataFrame) -> pl.Series:
-    """Tell which answers name one of the options of their example, by its text or letter."""
+def names_option(table: pl.DataFrame, how: str = "choice") -> pl.Series:
+    """Tell which answers name one of the options of their example, by its text or letter unless a score has its way."""
     given = clean_answer(pl.col("given"))
     clean = table.select(given, pl.col("choices").list.eval(clean_answer(pl.element())))
-    return clean.select(by_text_or_letter().is_not_null()).to_series()
+    ways = {"choice-text": by_text, "choice-letter": by_letter, "choice-index": by_index}
+    return clean.select(ways.get(how, by_text_or_letter)().is_not_null()).to_series()
 
 
 def by_text() -> pl.Expr:

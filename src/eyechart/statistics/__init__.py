@@ -9,6 +9,7 @@ from eyechart.statistics.known import beyond_known
 from eyechart.statistics.many import adjust
 from eyechart.statistics.means import Estimate, mean, mean_by
 from eyechart.statistics.paired import Difference, mcnemar_exact, paired_difference, sign_flip_p
+from eyechart.statistics.paired_sums import no_surer_than_parts
 from eyechart.statistics.power import (
     design_effect,
     intracluster_correlation,
@@ -37,6 +38,7 @@ __all__ = [
     "mean",
     "mean_by",
     "minimum_detectable_effect",
+    "no_surer_than_parts",
     "paired_difference",
     "ratio",
     "required_n",

@@ -15,6 +15,8 @@ either mean is not t (see `intervals`), it is put together from the two of them,
 and p is the smallest 1 - level at which it leaves out 0. Rows that stand on both sides belong in `paired_difference`.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -92,7 +94,7 @@ def summarise(pair: Contrast, level: float) -> Difference:
         p = 2 * float(scipy.special.stdtr(degrees, -abs(value) / se))
         return Difference(value, value - half, value + half, n, pair.clusters, p, "t", se)
     low, high = _combine(a, b, pair.covariance)
-    return Difference(value, low, high, n, pair.clusters, _p_by_inversion(pair), "mover", se)
+    return Difference(value, low, high, n, pair.clusters, p_by_inversion(partial(_leaves_out_zero, pair)), "mover", se)
 
 
 def _combine(a: Estimate, b: Estimate, covariance: float) -> Span:
@@ -109,14 +111,14 @@ def _hypotenuse(first: float, second: float, r: float) -> float:
     return float(np.sqrt(max(first**2 + second**2 - 2 * r * first * second, 0.0)))
 
 
-def _p_by_inversion(pair: Contrast) -> float:
+def p_by_inversion(leaves_out_zero: Callable[[float], bool]) -> float:
     """Bisect, on a logarithmic scale, for the smallest 1 - level whose interval leaves out 0."""
-    if not _leaves_out_zero(pair, 1 - SMALLEST_P):
+    if not leaves_out_zero(1 - SMALLEST_P):
         return 1.0
     small, large = np.log(SMALLEST_P), 0.0
     for _ in range(40):
         middle = (small + large) / 2
-        small, large = (small, middle) if _leaves_out_zero(pair, float(np.exp(middle))) else (middle, large)
+        small, large = (small, middle) if leaves_out_zero(float(np.exp(middle))) else (middle, large)
     return float(np.exp(large))
 
 

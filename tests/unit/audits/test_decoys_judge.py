@@ -139,6 +139,47 @@ def test_the_seer_is_cleared_and_needs_both(world: Dataset, study: Result, probe
         assert result.measure("question adds", options).value == 1
 
 
+class Open:
+    """Answer openly, whatever the options are; with `named` it names one where it sees the picture."""
+
+    def __init__(self, named: float) -> None:
+        self.name, self.named = "open", named
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        chosen = pl.col("image").is_not_null() & (pl.int_range(pl.len()) < self.named * pl.len())
+        return probes.select("id", answer=pl.when(chosen).then(pl.col("choices").list.first()).otherwise(pl.lit("hm")))
+
+
+def test_one_who_never_chooses_among_the_options_is_not_cleared(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
+) -> None:
+    result = judged(world, study, probes, Open(0.4))
+    n = probes["orig-image-question"].height
+
+    assert result.measure("over chance", "orig-image-question").high < 0
+    assert result.verdict.state == "undecided"
+    assert f"{n} of its {n} answers to the options alone name none of them" in result.verdict.sentence
+
+
+def test_one_who_chooses_where_it_sees_and_abstains_where_it_does_not_is_cleared(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
+) -> None:
+    assert judged(world, study, probes, Open(0.6)).verdict.state == "clear"
+
+
+def test_numbers_name_options_where_they_are_scored_so(world: Dataset) -> None:
+    audit = DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=300, score="choice-index")
+    study = audit.study(world, Local())
+    answers = [
+        one.select("id", "condition", "probe", answer=pl.lit("0")) for one in dict(audit.probe(world, study)).values()
+    ]
+    given = [tidy(one.select("id", "answer"), one, "numbers") for one in answers]
+
+    result = audit.judge(world, study, Predictions("numbers", pl.concat(given)), Local())
+
+    assert "name none" not in result.verdict.sentence
+
+
 def test_the_cheater_is_caught_on_the_options_of_the_data_and_lost_on_the_repaired_ones(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:

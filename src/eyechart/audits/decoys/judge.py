@@ -17,6 +17,7 @@ from eyechart.dataset import Dataset
 from eyechart.predictions import Answered, Predictions
 from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.scoring import names_option
 from eyechart.statistics import adjust, beyond_known, mean, paired_difference
 from eyechart.tables import COUNTS, empty
 
@@ -33,6 +34,8 @@ class Heard(NamedTuple):
     answered: Answered
     rows: pl.DataFrame  # id, cluster, accuracy, chance
     counts: pl.DataFrame
+    answers: int
+    strange: int  # answers that name no option, lost ones among them
 
 
 def judge_model(audit: DecoysAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
@@ -76,7 +79,8 @@ def _hear(condition: Condition, examples: pl.DataFrame, predictions: Predictions
     answered = predictions.beside(guess, condition.name)
     rows = score_rows(answered, how, CHANCE)
     counts = count_unscored(answered, rows).with_columns(pl.lit(condition.name).alias("condition"))
-    return Heard(condition, answered, rows, counts)
+    strange = answered.lost.height + int((~names_option(answered.table, how)).sum())
+    return Heard(condition, answered, rows, counts, answered.table.height + answered.lost.height, strange)
 
 
 def _side_by_side(heard: list[Heard]) -> pl.DataFrame:
@@ -153,14 +157,24 @@ _ORDER = {name: at for at, name in enumerate((*VISIBLE.values(), "Random"))}
 
 
 def _decide(measures: list[Measure], heard: list[Heard], margin: float) -> Verdict:
-    """Conclude from what the model makes of the options alone."""
-    asked = [one.condition for one in heard if one.condition.hidden == ALONE]
+    """Conclude from what the model makes of the options alone; one that never names an option is not cleared."""
+    asked = [one for one in heard if one.condition.hidden == ALONE]
     if not asked:
         return Verdict("none", "accuracy", "It was not asked with the options alone.")
-    over = next(one for one in measures if one.name == OVER and one.condition == asked[0].name)
-    said = f"{speak(asdict(over))} points over chance on {asked[0].options!r}"
+    alone, options = asked[0], asked[0].condition.options
+    over = next(one for one in measures if one.name == OVER and one.condition == alone.condition.name)
+    said = f"{speak(asdict(over))} points over chance on {options!r}"
     if over.low > margin:
         return Verdict("caught", OVER, f"It finds answers from the options alone: {said}.")
+    # One that names options where it sees all, and none where it sees nothing else, was tested and abstained.
+    if all(2 * one.strange > one.answers for one in (alone, *_whole(heard, options))):
+        told = f"{alone.strange:,} of its {alone.answers:,} answers to the options alone name none of them"
+        return Verdict("undecided", OVER, f"It does not choose among options, so they cannot test it: {told}.")
     if over.high < margin:
         return Verdict("clear", OVER, f"The options alone do not help it: {said}.")
     return Verdict("undecided", OVER, f"Too close to tell whether the options alone help it: {said}.")
+
+
+def _whole(heard: list[Heard], options: str) -> Iterator[Heard]:
+    """Find what was heard about a set of options with nothing hidden."""
+    return (one for one in heard if one.condition == Condition(options))

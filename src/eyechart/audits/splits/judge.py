@@ -15,6 +15,7 @@ from eyechart.audits.splits.measures import (
     Scored,
     measure_judged,
     measure_validation,
+    weights_table,
 )
 from eyechart.audits.splits.names import VAL
 from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, divide
@@ -47,6 +48,7 @@ def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: P
     ]
     sets = sets_table(judged.measures, study.tables["concepts"])
     tables = {"counts": count_unscored(answered, scored), "sets": sets, "sides": sides_table(judged.measures, concepts)}
+    tables["weights"] = pl.concat([judged.weights, validated.weights], how="diagonal")
     if "labels" in study.tables:
         tables["worst"] = worst_table(judged.rows, study.tables["labels"], list(concepts), engine)
     if audit.compat == "release":
@@ -84,7 +86,7 @@ def _strata(examples: pl.DataFrame, study: Result) -> pl.DataFrame:
 def _measure(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> tuple[Measured, Measured]:
     """Measure the judged rows, and apart from them those of val where they were asked."""
     if "part" not in rows.columns:
-        return measure_judged(Scored(rows, concepts, how)), Measured([], rows.clear())
+        return measure_judged(Scored(rows, concepts, how)), Measured([], rows.clear(), weights_table(rows.clear(), {}))
     names = {VAL + name: name for name in concepts}
     judged = rows.filter(pl.col("part") == JUDGED).drop(*names)
     val = rows.filter(pl.col("part") == VALIDATION).drop(*concepts).rename(names)

@@ -41,10 +41,14 @@ class Scored(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Measures, and the rows with the columns they are means of."""
+    """Measures, the rows with the columns they are means of, and the weights of the scores where a measure is a sum.
+
+    weights: id, score, and by the names of those columns the weight of each score.
+    """
 
     measures: list[Measure]
     rows: pl.DataFrame
+    weights: pl.DataFrame
 
 
 def measure_judged(scored: Scored) -> Measured:
@@ -55,32 +59,40 @@ def measure_judged(scored: Scored) -> Measured:
     rows = scored.rows.with_columns(side)
     accuracies = list(measure_accuracy(rows, (*scored.concepts, UNION), scored.how))
     if not tails:
-        return Measured(accuracies, rows)
+        return Measured(accuracies, rows, weights_table(scored.rows, {}))
     sets = {**tails, UNION: union}
     families = _families(tails)
     means = {f"OOD mean{name}": _mean_over(scored, each) for name, each in families.items()}
     contrasts = {f"OOD drop{name}": _drop_over(scored, each) for name, each in families.items()} | _gaps(scored)
-    columns = {name: one.contributions for name, one in (means | contrasts).items()} | _drops(scored, sets)
-    rows = rows.with_columns(pl.Series(name, values).fill_nan(None) for name, values in columns.items())
+    sums = means | contrasts | {_drop_name(name): _drop_over(scored, [inside]) for name, inside in sets.items()}
+    rows = rows.with_columns(pl.Series(name, one.contributions).fill_nan(None) for name, one in sums.items())
     pairs = {name: doubtful_sides(one.weights, rows) for name, one in contrasts.items()}
     found = [_mean(rows, name, one.weights, scored.how) for name, one in means.items()]
     found += [_contrast(rows, name, pair, scored.how) for name, pair in pairs.items()]
     drops = [_drop(rows, name, inside, scored.how) for name, inside in sets.items()]
     more = [*_with_q(found), *_with_q(drops), *_pooled(scored), *_largest(rows, scored, pairs)]
-    return Measured([*accuracies, *(one for one in more if np.isfinite(one.value))], rows)
+    kept = [*accuracies, *(one for one in more if np.isfinite(one.value))]
+    return Measured(kept, rows, weights_table(scored.rows, sums))
 
 
 def measure_validation(scored: Scored) -> Measured:
     """Measure what models are selected by: accuracy on val, and the mean over its OOD sets."""
     tails = tail_sets(scored)
-    rows = scored.rows
+    rows, sums = scored.rows, {}
     found = list(measure_accuracy(rows, scored.concepts, scored.how))
     if tails:
         whole = _mean_over(scored, list(tails.values()))
         rows = rows.with_columns(pl.Series("OOD mean", whole.contributions).fill_nan(None))
+        sums = {f"{VAL}OOD mean": whole}
         found.append(_mean(rows, "OOD mean", whole.weights, scored.how))
     named = {name: VAL + name for name in ("accuracy", "OOD mean", *scored.concepts) if name in rows.columns}
-    return Measured([_of_validation(one) for one in found], rows.rename(named))
+    weights = weights_table(rows, sums)
+    return Measured([_of_validation(one) for one in found], rows.rename(named), weights)
+
+
+def weights_table(rows: pl.DataFrame, sums: dict[str, Linear]) -> pl.DataFrame:
+    """Lay out the weight of each score in each sum."""
+    return rows.select("id", pl.col("accuracy").alias("score"), *(pl.Series(k, v.weights) for k, v in sums.items()))
 
 
 def _of_validation(one: Measure) -> Measure:
@@ -120,15 +132,6 @@ def _mean_over(scored: Scored, sets: list[Bools]) -> Linear:
 def _drop_over(scored: Scored, sets: list[Bools]) -> Linear:
     every = 1 / scored.rows.height
     return Linear(every - set_weights(sets), drop_from_all(scored.rows["accuracy"].to_numpy(), sets))
-
-
-def _drops(scored: Scored, sets: dict[str, Bools]) -> dict[str, Floats]:
-    scores = scored.rows["accuracy"].to_numpy()
-    return {name: drop_from_all(scores, [sets[concept]]) for name, concept in _drops_of(sets).items()}
-
-
-def _drops_of(sets: dict[str, Bools]) -> dict[str, str]:
-    return {_drop_name(concept): concept for concept in sets}
 
 
 def _drop_name(concept: str) -> str:
