@@ -209,22 +209,28 @@ def _take_up(folder: Folder, record: Trained, vocabulary: Vocabulary, training: 
         (folder.path / "best.pt").unlink(missing_ok=True)  # written before the state
         folder.start(record, vocabulary)
         return
-    before = folder.record
-    if other := _differences(record, before):
-        found = f"another {', '.join(other)} there"
-        raise SettingError(f"the training in {folder.path} to be this one", found, "name another folder, or remove it")
+    _refuse_another(folder, record, vocabulary)
     try:
         training.go_on(state)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise damaged(folder.path / "last.pt", str(error)) from None
     if any(each.best for each in training.epochs) and folder.state("best") is None:
         raise missing(folder.path / "best.pt")
-    more = record.course["epochs"] > before.course.get("epochs", 0)
-    if more and training.teacher is not None:
-        found = f"{before.course['epochs']}, which the network that tells the bias was trained for as well"
+    said = folder.record.course.get("epochs", 0)
+    if record.course["epochs"] > said and training.teacher is not None:
+        found = f"{said}, which the network that tells the bias was trained for as well"
         raise SettingError(f"no more epochs for {record.method}", found, "train anew into another folder")
-    if more:
+    if record.course["epochs"] > said:
         folder.start(record, vocabulary)  # it is trained for longer than was said before
+
+
+def _refuse_another(folder: Folder, record: Trained, vocabulary: Vocabulary) -> None:
+    other = _differences(record, folder.record)
+    if "vocabulary" not in other and vocabulary != folder.vocabulary:  # of a record that has no digest of it
+        other.append("vocabulary")
+    if other:
+        found = f"another {', '.join(other)} there"
+        raise SettingError(f"the training in {folder.path} to be this one", found, "name another folder, or remove it")
 
 
 def _differences(ours: Trained, theirs: Trained) -> list[str]:

@@ -114,13 +114,17 @@ def test_sizes_that_are_none_are_refused(folder: Folder, change: dict[str, int |
         folder.open()
 
 
-def test_answers_in_another_order_are_another_vocabulary(folder: Folder) -> None:
+def test_answers_in_another_order_are_another_vocabulary(folder: Folder, world: Dataset) -> None:
     file = folder.path / "vocabulary.json"
     told = json.loads(file.read_text())
     file.write_text(json.dumps(told | {"answers": told["answers"][::-1]}))
 
     with pytest.raises(ModelError, match="the vocabulary that was written"):
         folder.open()
+    older = json.loads((folder.path / "zoo.json").read_text()) | {"vocabulary": None}
+    (folder.path / "zoo.json").write_text(json.dumps(older))
+    with pytest.raises(SettingError, match="another vocabulary"):
+        go_on(folder, world)
 
 
 def test_two_do_not_write_into_one_folder(folder: Folder, world: Dataset) -> None:
