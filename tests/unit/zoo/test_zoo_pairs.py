@@ -30,9 +30,8 @@ def trained_once(
 
 
 def assert_finite(model: str, method: str, sizes: Sizes, batch: Batch) -> None:
-    for hides_words in (
-        (True, False) if "css" in method else (True,)
-    ):  # CSS hides words in some steps, regions in others
+    forms = (True, False) if "css" in method else (True,)  # CSS hides words in some steps, regions in others
+    for hides_words in forms:
         network, debias, loss = trained_once(model, method, sizes, batch, hides_words=hides_words)
         parameters = [*network.named_parameters(), *debias.named_parameters()]
         broken = [name for name, each in parameters if each.grad is not None and not each.grad.isfinite().all()]
