@@ -28,7 +28,7 @@ from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray, load_ray
 from eyechart.interview import Asking
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models.function import Function
 from eyechart.protocols import Engine
 from eyechart.run import Run
@@ -63,7 +63,7 @@ def study(name: str, folder: Path, engine: Engine) -> None:
 
 def predict(model: Function, folder: Path, engine: Engine) -> None:
     """Ask the model everything anew."""
-    run = Run(Layout(folder / "run"), engine, asking=Asking(batch=128, fresh=True))
+    run = Run(Store(folder / "run"), engine, asking=Asking(batch=128, fresh=True))
     run.start(Dataset.load(folder / "data")).study([make_audit("accuracy")])
     run.probe()
     run.predict(model)

@@ -20,7 +20,7 @@ import polars as pl
 import eyechart
 from eyechart.audits import make_audit
 from eyechart.interview import Asking
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.run import Run
 
 WAYS = {
@@ -55,11 +55,11 @@ def unpack(weights: Path, folder: Path) -> Path:
 def measure(data: eyechart.Dataset, model: str, folder: Path) -> pl.DataFrame:
     """Audit the accuracy and count what became of the answers."""
     began = time.perf_counter()
-    run = Run(Layout(folder), asking=Asking(batch=64, allow_partial=True)).start(data)
+    run = Run(Store(folder), asking=Asking(batch=64, allow_partial=True)).start(data)
     run.study([make_audit("accuracy")])
     result = run.audit(eyechart.load(model))["accuracy"]
-    (name,) = Layout(folder).models()
-    answers = Layout(folder).answers(name).answers
+    (name,) = Store(folder).models()
+    answers = Store(folder).answers(name).answers
     found = result.measures.filter(pl.col("name") == "accuracy", pl.col("by").is_null()).select(
         "value", "low", "high", "n", "clusters"
     )

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.files import write_record, write_table
-from eyechart.layout import Layout, Manifest, fingerprint
+from eyechart.store import Store, Manifest, fingerprint
 from eyechart.result import Measure, Result, Verdict, measures_table
 from eyechart.tables import ANSWERS, COUNTS, empty
 from mining_data import N_LABELS, make_dataset, zipf
@@ -62,7 +62,7 @@ class Sizes(NamedTuple):
 
 def make_run(folder: Path, sizes: Sizes) -> None:
     """Write a run."""
-    data, run, rng = make_dataset(sizes.train, sizes.judged), Layout(folder), np.random.default_rng(0)
+    data, run, rng = make_dataset(sizes.train, sizes.judged), Store(folder), np.random.default_rng(0)
     data.save(folder / "data")
     write_record(Manifest("run", "benchmarks/view.py", 0, None, fingerprint(folder / "data")), folder / "manifest.json")
     judged = data.examples.filter(pl.col("split") == "val").select("id", "image", "answer").sort("id")

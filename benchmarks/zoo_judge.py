@@ -8,7 +8,7 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.files import write_table
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.run import Run
 from eyechart.scoring import score
 from eyechart.zoo.arrays import Array, read_arrays
@@ -37,18 +37,18 @@ def measure(
 ) -> dict[str, float]:
     """Take the numbers of one row."""
     by_option = row.split(maxsplit=1)[0] in BY_OPTION
-    opened = Run(Layout(run))
+    opened = Run(Store(run))
     found: dict[str, float] = {}
     for name in (each for each in ("shifted", "balanced", "best shifted", "best balanced") if each in said):
         examples = worlds[name.removeprefix("best ")].examples
         found[name] = _accuracy(examples, _texts(said[name], texts, examples if by_option else None))
-    for condition in opened.at.conditions():
-        asked = opened.at.probes(condition)
+    for condition in opened.store.conditions():
+        asked = opened.store.probes(condition)
         own = asked.select("id").join(
             worlds["iid"].examples, on="id", how="left", validate="1:1", maintain_order="left"
         )
         options = own if by_option else None
-        write_table(_answers(asked, _texts(said[condition], texts, options)), opened.at.answer_file(row, condition))
+        write_table(_answers(asked, _texts(said[condition], texts, options)), opened.store.answer_file(row, condition))
         if f"best {condition}" in said:
             found["best iid"] = _accuracy(own, _texts(said[f"best {condition}"], texts, options))
     results = opened.judge(row)

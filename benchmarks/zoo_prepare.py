@@ -10,7 +10,7 @@ import polars as pl
 from eyechart.audits import make_audit
 from eyechart.dataset import Dataset
 from eyechart.hashing import hash_text
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.probes import fill
 from eyechart.run import Run
 from eyechart.world import Settings, make_world
@@ -58,7 +58,7 @@ def prepare(folder: Path, images: int) -> None:
     worlds = make_worlds(images)
     for name, data in worlds.items():
         data.save(folder / name)
-    run = Run(Layout(folder / "run")).start(worlds["iid"])
+    run = Run(Store(folder / "run")).start(worlds["iid"])
     run.study([make_audit(name, settings) for name, settings in AUDITS.items()])
     counts = run.probe()
     parts = divide(worlds["iid"], 0)
@@ -81,8 +81,8 @@ def prepare(folder: Path, images: int) -> None:
 
 
 def _encode_probes(run: Run, condition: str, vocabulary: Vocabulary, features: Features) -> Questions:
-    shown = fill(run.at.probes(condition), run.at.data)
-    return encode_shown(shown, run.at.data.images, vocabulary, features)
+    shown = fill(run.store.probes(condition), run.store.data)
+    return encode_shown(shown, run.store.data.images, vocabulary, features)
 
 
 def _moved(questions: Questions, offset: int) -> Questions:

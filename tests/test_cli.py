@@ -17,7 +17,7 @@ from PIL import Image
 from eyechart.audits import AUDITS
 from eyechart.cli import EXAMPLES, main, show
 from eyechart.dataset import Dataset
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.progress import quiet
 from eyechart.readers import read
 from eyechart.readers.predictions import read_predictions
@@ -163,7 +163,7 @@ def test_the_steps_one_by_one_are_the_audit(eyechart: Eyechart, world: Path) -> 
         ("audit", world, "-a", "accuracy", "--by", "question_type", "-o", "whole", "-m", "world:blind"),
     ):
         assert eyechart(*words)[0] == 0
-    steps, whole = Layout(Path("steps")), Layout(Path("whole"))
+    steps, whole = Store(Path("steps")), Store(Path("whole"))
 
     assert steps.results()["blind"]["accuracy"].measures.equals(whole.results()["blind"]["accuracy"].measures)
     assert Path("steps/report.html").is_file()
@@ -191,13 +191,13 @@ def test_a_dry_run_counts_and_asks_nothing(eyechart: Eyechart, world: Path) -> N
     calls = json.loads(eyechart(*words)[1])
 
     assert calls["seer"]["plain"] == {"calls": read(world).divide(learn=None).judge.examples.height}
-    assert Layout(Path("R")).models() == []
+    assert Store(Path("R")).models() == []
 
 
 def test_several_models_are_told_as_one_object_with_all_that_people_see(eyechart: Eyechart, world: Path) -> None:
     eyechart("study", world, "-a", "accuracy", "-o", "R")
     eyechart("probe", "R")
-    ids = Layout(Path("R")).probes("plain")["id"]
+    ids = Store(Path("R")).probes("plain")["id"]
     Path("a.json").write_text(json.dumps(dict.fromkeys([*ids[:-3], "extra"], "yes")))
     models = ("-m", "world:seer", "-m", "predictions:a.json")
     ahead = json.loads(eyechart("predict", "R", *models, "--dry-run", "--json")[1])
@@ -226,7 +226,7 @@ def test_settings_reach_their_audit(eyechart: Eyechart, world: Path) -> None:
         "--score",
         "exact",
     )
-    settings = Layout(Path("R")).studies()["accuracy"].settings
+    settings = Store(Path("R")).studies()["accuracy"].settings
 
     assert settings == {"score": "exact", "by": ["split", "question_type"], "split": "auto", "margin": 0.05}
 
@@ -237,7 +237,7 @@ def test_a_config_file_gives_options_and_the_command_line_wins(eyechart: Eyechar
     )
     Path("it.yaml").write_text(options)
     code, _, err = eyechart("audit", "--config", "it.yaml", "--limit", "60")
-    run = Layout(Path("R"))
+    run = Store(Path("R"))
 
     assert (code, err) == (0, "")
     assert run.models() == ["blind", "seer"]
@@ -260,7 +260,7 @@ def test_a_config_file_may_name_one_where_several_could_stand(eyechart: Eyechart
     code, _, err = eyechart("audit", "--config", "it.yaml")
 
     assert (code, err) == (0, "")
-    assert list(Layout(Path("R")).results()["seer"]) == ["accuracy"]
+    assert list(Store(Path("R")).results()["seer"]) == ["accuracy"]
 
 
 def test_audits_that_a_file_cannot_serve_are_not_studied(
@@ -272,7 +272,7 @@ def test_audits_that_a_file_cannot_serve_are_not_studied(
     (line,) = (message for message in caplog.messages if "left out" in message)
 
     assert code == 0
-    assert set(Layout(Path("R")).studies()) == set(Layout(Path("R")).results()["a"]) == {"accuracy", "rules", "splits"}
+    assert set(Store(Path("R")).studies()) == set(Store(Path("R")).results()["a"]) == {"accuracy", "rules", "splits"}
     assert "perception (no answers under image#0, question#0); `eyechart study DATA -a NAME`" in line
     assert json.loads(out)["left_out"] == {
         "decoys": "no answers under orig, iou, qou, iou+qou, all",
@@ -287,10 +287,10 @@ def test_audits_that_a_file_cannot_serve_are_not_studied(
 
 def test_audits_that_a_file_serves_are_judged_by_it(eyechart: Eyechart, world: Path) -> None:
     eyechart("audit", world, "-m", "world:seer", "-a", "perception", "-o", "asked")
-    asked = Layout(Path("asked"))
+    asked = Store(Path("asked"))
     asked.answers("seer").answers.select("id", "condition", "answer").write_csv("it.csv")
     found = json.loads(eyechart("audit", world, "-m", "predictions:it.csv", "-o", "R", "--json")[1])
-    again, before = Layout(Path("R")).results()["it"]["perception"], asked.results()["seer"]["perception"]
+    again, before = Store(Path("R")).results()["it"]["perception"], asked.results()["seer"]["perception"]
 
     assert set(found["left_out"]) == {"decoys", "grounding"}
     assert again.measures.equals(before.measures)
@@ -301,7 +301,7 @@ def test_an_audit_of_which_a_file_has_a_part_is_studied(
 ) -> None:
     Path("a.json").write_text(json.dumps(dict.fromkeys(read(world).examples["id"], "yes")))
     code, out, _ = eyechart("audit", world, "-m", "predictions:plain=a.json,image#0=a.json", "-o", "R", "--json")
-    run = Layout(Path("R"))
+    run = Store(Path("R"))
 
     assert code == 0
     assert set(json.loads(out)["left_out"]) == {"decoys", "grounding"}
@@ -316,7 +316,7 @@ def test_an_audit_that_is_named_is_studied_whatever_a_file_holds(eyechart: Eyech
     assert json.loads(eyechart(*words, "-a", "accuracy")[1])["left_out"] == {}
     code, _, err = eyechart(*words, "-a", "perception")
     assert (code, "expected a file of answers for condition 'image#0'" in err) == (1, True)
-    assert set(Layout(Path("R")).studies()) == {"accuracy", "perception"}
+    assert set(Store(Path("R")).studies()) == {"accuracy", "perception"}
     assert json.loads(eyechart("report", "R", "--json")[1])["left_out"] == {}
 
 
@@ -489,7 +489,7 @@ def test_answers_are_exported_for_other_tools(eyechart: Eyechart, world: Path) -
     written = json.loads(eyechart("export", "R", "--to", "eee", "-o", "E", "--json")[1])
     (name,) = written
     back = read_predictions(Path("E") / name).answers.select("id", "answer").sort("id")
-    answers = Layout(Path("R")).answers("mix:seer=0.5,blind=0.5").answers
+    answers = Store(Path("R")).answers("mix:seer=0.5,blind=0.5").answers
 
     assert written[name] == answers.height
     assert back.equals(answers.select("id", "answer").sort("id"))
@@ -515,7 +515,7 @@ def test_square_brackets_in_data_are_not_markup(eyechart: Eyechart) -> None:
     eyechart("read", "table", "t.csv", "-o", "D")
     Path("a.json").write_text('{"1": "[red]x"}')
     eyechart("audit", "D", "-m", "predictions:a.json", "--by", "category", "-o", "R")
-    result = Layout(Path("R")).results()["a"]["accuracy"]
+    result = Store(Path("R")).results()["a"]["accuracy"]
 
     assert result.measures.filter(pl.col("by").is_not_null())["group"].to_list() == ["[bold]loud"]
     assert eyechart("judge", "R")[0] == 0

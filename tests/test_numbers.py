@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.audits import AUDITS, make_audit
 from eyechart.dataset import Dataset
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import Result, Verdict, View, measures_table
@@ -53,7 +53,7 @@ def lacking(result: Result, view: View) -> list[str]:
 @pytest.mark.parametrize("name", AUDITS.names())
 def test_every_view_shows_intervals_and_n(name: str, world: Dataset, tmp_path: Path) -> None:
     audit = make_audit(name, SETTINGS.get(name, {}) | {"by": ("question_type",)})
-    run = Run(Layout(tmp_path)).start(world)
+    run = Run(Store(tmp_path)).start(world)
     results = [*run.study([audit]).values(), *run.audit(load("world:mix:seer=0.5,cheater=0.5")).values()]
 
     assert sum(len(result.views) for result in results) > 0

@@ -20,7 +20,7 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.registry import unknown_name
 from eyechart.result import Result
 from eyechart.statistics import adjust, no_surer_than_parts, paired_difference
@@ -55,11 +55,11 @@ class Judged(NamedTuple):
 
     name: str
     model: str
-    run: Layout
+    run: Store
     results: dict[str, Result]
 
 
-def judged_in(runs: Sequence[Layout]) -> list[Judged]:
+def judged_in(runs: Sequence[Store]) -> list[Judged]:
     """List the models of runs on the same data; a name that two runs have gets its run's."""
     if any(run.manifest.inputs != runs[0].manifest.inputs for run in runs):
         found = f"other data than in {runs[0].folder}"
@@ -83,7 +83,7 @@ def _shorten(places: Sequence[Path]) -> dict[Path, str]:
     return dict(zip(places, names, strict=True))
 
 
-def results_of(runs: Sequence[Layout]) -> dict[str, dict[str, Result]]:
+def results_of(runs: Sequence[Store]) -> dict[str, dict[str, Result]]:
     """Gather the results of runs on the same data, by audit and model."""
     gathered: dict[str, dict[str, Result]] = {}
     for judged in judged_in(runs):

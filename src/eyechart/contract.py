@@ -18,12 +18,12 @@ from eyechart.audits import make_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.interview import Asking
-from eyechart.layout import Layout
 from eyechart.probes import fill
 from eyechart.protocols import Audit, Engine, Model, Step
 from eyechart.registry import reference_to
 from eyechart.result import Result
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.tables import PROBES, check
 
 SECRETS = ("answer", "answers", "relevance", "evidence")  # what would give the answer away
@@ -40,7 +40,7 @@ class Case:
 
     def results(self, folder: Path, data: Dataset | None = None, engine: Engine | None = None) -> tuple[Result, Result]:
         """Study and judge, in a folder."""
-        run = Run(Layout(folder), engine or self.engine, asking=Asking(batch=37)).start(data or self.data)
+        run = Run(Store(folder), engine or self.engine, asking=Asking(batch=37)).start(data or self.data)
         study = run.study([self.audit])[self.audit.name]
         return study, run.audit(self.model)[self.audit.name]
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Self
 
 import polars as pl
 
+from eyechart.division import HELD_OUT, Division, Sizes, decide
 from eyechart.errors import DataError, TableError
 from eyechart.files import damaged, read_record, read_table, replacing_folder, write_record, write_table
 from eyechart.hashing import combine, hash_text, uniform
@@ -17,10 +18,8 @@ from eyechart.stored import Kept, Stored, Table
 from eyechart.tables import COUNTS, EXAMPLES, IMAGES, check, empty
 from eyechart.web import Web
 
-JUDGE_SPLITS = ("test", "val")  # in this order, where the data name no other
 PICTURES = "pictures"  # the folder of those that were made with the dataset
 FILES = ("manifest.json", "examples.parquet", "images.parquet", "counts.parquet", PICTURES)  # all in its folder
-HELD_OUT = 0.3  # of the images, where the data have no split of their own
 _IMAGES, _EXAMPLES = Table(IMAGES), Table(EXAMPLES)
 
 
@@ -79,12 +78,11 @@ class Manifest:
     rows: dict[str, int]
 
 
-class Division(NamedTuple):
-    """The part of a dataset to learn from, the part to judge on, and how they came about."""
+class Parts(NamedTuple):
+    """The part of a dataset to learn from, and the part to judge."""
 
     learn: "Dataset"
     judge: "Dataset"
-    note: str
 
 
 @dataclass(frozen=True)
@@ -101,6 +99,7 @@ class Dataset:
     modalities: tuple[str, ...] = ("image", "question")
     cluster: str = "image"
     counts: pl.DataFrame = field(default_factory=lambda: empty(COUNTS))
+    division: Division | None = None  # of the run that works on the data; never saved with them
 
     def __post_init__(self) -> None:
         check(self.counts, COUNTS)
@@ -161,27 +160,58 @@ class Dataset:
         pictures = self.images.kept.stored or self.images.table
         images = Images(pictures, self.images.root, self.images.features, web)
         examples = self.kept.stored or self.examples
-        return type(self)(self.name, examples, images, self.modalities, self.cluster, self.counts)
+        return type(self)(self.name, examples, images, self.modalities, self.cluster, self.counts, self.division)
 
-    def divide(self, learn: str | None = "train", judge: str | None = None, seed: int = 0) -> Division:
-        """Separate what is learned from and what is judged.
+    def decide(self, learn: Sequence[str] | None = None, judge: Sequence[str] | None = None, seed: int = 0) -> Self:
+        """Decide what is learned from and what is judged: names of splits, or `none`; see `division`."""
+        answered = self._count_answered()
+        division = decide(self.name, answered, learn, judge, seed)
+        decided = self.under(division)
+        if not decided.divided(learns=False).judge.height:
+            found = f"none among {self.height:,} examples ({division})"
+            raise DataError(f"examples to judge in {self.name}", found, "name other splits with --judge")
+        return decided
 
-        Judged is the named split, else `test`, else `val`, whichever has reference answers; data without those splits
-        are divided by image with the seed. `learn=None` says that nothing is learned: then all may be judged.
+    def under(self, division: Division) -> Self:
+        """Take a division that was decided before."""
+        return self._with(self.kept.stored or self.examples, self.modalities, division)
+
+    def divided(self, *, learns: bool) -> Parts:
+        """Separate what is learned from and what is judged, as was decided, else as is usual.
+
+        Where there is no split to learn from, an audit that `learns` is given a part of the images to learn from and
+        judges the others; one that does not judges all of them.
         """
-        if judge is not None and judge not in self.splits():
-            found = f"splits {', '.join(self.splits()) or 'none'}"
-            raise DataError(f"a split {judge!r} in {self.name}", found, "name one of those, or none")
-        judge = judge or self._judge_split()
-        if learn is None:
-            judged = self if judge is None else self.take(pl.col("split") == judge)
-            return Division(self.take(pl.lit(value=False)), judged, f"judged on {judge or 'all examples'}")
-        if judge is not None and learn in self.splits():
-            note = f"learned on {learn}, judged on {judge}"
-            return Division(self.take(pl.col("split") == learn), self.take(pl.col("split") == judge), note)
-        held_out = pl.Series(uniform(hash_text(self.clusters(), seed)) < HELD_OUT)
-        note = f"no splits {learn!r} and {judge or 'test'!r} in the data: {HELD_OUT:.0%} of {self.cluster}s held out"
-        return Division(self.take(pl.lit(~held_out)), self.take(pl.lit(held_out)), note)
+        division = self.division or decide(self.name, self._count_answered(), None, None, 0)
+        learn = self.take(_in(division.learn)) if division.learn else self.take(pl.lit(value=False))
+        judged = self._judged(division)
+        if division.learn or not learns:
+            return Parts(learn, judged)
+        held_out = pl.Series(uniform(hash_text(judged.clusters(), division.seed)) < HELD_OUT)
+        parts = Parts(judged.take(pl.lit(~held_out)), judged.take(pl.lit(held_out)))
+        if not parts.judge.height or not parts.learn.height:
+            found = f"{judged.height} examples, too few {self.cluster}s to hold some out"
+            raise DataError(f"examples of {self.name} to learn from and others to judge", found, "bring more examples")
+        return parts
+
+    def sizes(self) -> Sizes:
+        """Count the examples of each part."""
+        plain = self.divided(learns=False)
+        learned, judged = plain.learn.height, plain.judge.height
+        apart, held_out = self._count_apart() if not learned else (learned, judged)
+        return Sizes("sizes", learned, judged, held_out, apart, self.height - learned - judged)
+
+    def _count_apart(self) -> tuple[int, int]:
+        try:
+            learn, judge = self.divided(learns=True)
+        except DataError:  # too few images to hold some out: audits that learn say so themselves
+            return 0, 0
+        return learn.height, judge.height
+
+    def _judged(self, division: Division) -> Self:
+        if division.judge:
+            return self.take(_in(division.judge))
+        return self.take(~_in(division.learn)) if division.learn else self
 
     def splits(self) -> tuple[str, ...]:
         """Name the splits that occur."""
@@ -247,15 +277,19 @@ class Dataset:
     def _column(self, name: str) -> pl.Series:
         return self.kept.lazy().select(name).collect().to_series()
 
-    def _with(self, examples: pl.DataFrame | Stored, modalities: tuple[str, ...]) -> Self:
-        return type(self)(self.name, examples, self.images, modalities, self.cluster, self.counts)
+    def _with(
+        self, examples: pl.DataFrame | Stored, modalities: tuple[str, ...], division: Division | None = None
+    ) -> Self:
+        kept = division or self.division
+        return type(self)(self.name, examples, self.images, modalities, self.cluster, self.counts, kept)
 
-    def _judge_split(self) -> str | None:
+    def _count_answered(self) -> dict[str, int]:
+        """Count, for every split, the examples with a reference answer."""
         if "split" not in self.columns:
-            return None
-        answered = self.scan("split", "answer").filter(pl.col("answer").is_not_null()).select(pl.col("split").unique())
-        found = set(answered.collect().to_series())
-        return next((name for name in JUDGE_SPLITS if name in found), None)
+            return {}
+        known = self.scan("split", "answer").filter(pl.col("split").is_not_null())
+        counted = known.group_by("split").agg(pl.col("answer").count()).sort("split").collect()
+        return dict(counted.iter_rows())
 
     def _require(self, columns: Sequence[str]) -> None:
         for name in columns:
@@ -280,6 +314,10 @@ def _place(path: Path | None, folder: Path) -> str | None:
         return None
     path = path.resolve()
     return str(path.relative_to(folder.resolve()) if path.is_relative_to(folder.resolve()) else path)
+
+
+def _in(splits: Sequence[str]) -> pl.Expr:
+    return pl.col("split").is_in(splits).fill_null(value=False)
 
 
 def _names(table: pl.DataFrame | Stored) -> Iterable[str]:

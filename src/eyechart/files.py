@@ -8,19 +8,20 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from eyechart.errors import FileFormatError, SettingError
 
-FORMAT = 1  # of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
+FORMAT = 2  # of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
 Record = TypeVar("Record")
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 _PART, _PARTS = 1 << 16, 64  # bytes at once, and how often, of files that may be too large to be read whole
 
 
@@ -172,8 +173,11 @@ def write_record(record: object, path: Path) -> None:
         draft.write_text(json.dumps(marks | content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_record(path: Path, kind: type[Record]) -> Record:
-    """Read a dataclass we wrote, unless it is of another kind, damaged, or a newer eyechart wrote it."""
+def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) -> Record:
+    """Read a dataclass we wrote, unless it is of another kind, damaged, or a newer eyechart wrote it.
+
+    `upgrade` turns what an older format held into what is held now.
+    """
     from pydantic import TypeAdapter, ValidationError
 
     try:
@@ -182,6 +186,8 @@ def read_record(path: Path, kind: type[Record]) -> Record:
         if found > FORMAT:
             written = f"format {found}, written by eyechart {writer}"
             raise FileFormatError(f"{path} in format {FORMAT} or older", written, "upgrade eyechart to read it")
+        if upgrade is not None and found < FORMAT:
+            content = upgrade(content)
         return TypeAdapter(kind).validate_python(content)
     except FileNotFoundError:
         raise missing(path) from None

@@ -89,7 +89,12 @@ class Identified(Protocol):
 
 @runtime_checkable
 class Audit(Protocol):
-    """A frozen dataclass whose fields are its settings; it keeps no data and all its methods are pure."""
+    """A frozen dataclass whose fields are its settings; it keeps no data and all its methods are pure.
+
+    What is learned from and what is judged it takes from `data.divided`. Three more class attributes are optional:
+    `learns` (bool) says that it learns from a part of the data, so that it judges only examples held out from that;
+    `furniture` is what it brings along beside its methods; `gone` maps settings it once had to what replaces them.
+    """
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]  # columns the examples must have

@@ -1,33 +1,59 @@
 """Result, View and Verdict: what an audit found, as tables and plain words, with no figure inside."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import polars as pl
 
 from eyechart.errors import TableError
-from eyechart.files import read_record, read_table, replacing_folder, write_record, write_table
+from eyechart.files import missing, read_record, read_table, replacing_folder, write_record, write_table
 from eyechart.tables import COUNTS, MEASURES, ROWS, check, empty
 
-State = Literal["clear", "caught", "undecided", "none"]
+State = Literal["yes", "no", "cannot tell", "not tested"]
+Unit = Literal["points", "number", "count", "ratio"]  # a share is stored as 0..1 and spoken in points of a hundred
+Better = Literal["higher", "lower", "neither"]  # neither: constants and descriptions, which nobody is ranked by
 ViewKind = Literal["bars", "histogram", "lines", "matrix", "scatter", "table", "gallery"]
+Read = Callable[[Path], pl.DataFrame]
+OWN = ("measures", "rows")  # the tables that every result has, beside its counts
+
+
+@dataclass(frozen=True)
+class Key:
+    """What tells one measure of a result from all others."""
+
+    name: str
+    condition: str | None = None
+    by: str | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in one plain sentence, and the measure it rests on."""
+    """The answer to the question of an audit, which is phrased so that yes is good, and the measure it rests on.
+
+    `label` says it in two or three words ("looks", "follows shortcuts"), `sentence` in full. `margin` is how far the
+    measure may lie from the ideal before that counts, in the measure's own unit.
+    """
 
     state: State
-    measure: str
+    question: str
+    label: str
     sentence: str
+    measure: Key | None = None  # only where nothing was measured there is none
+    margin: float | None = None
 
 
 @dataclass(frozen=True)
 class View:
-    """Something to look at, as data: which columns of which table, and one sentence on how to read it."""
+    """Something to look at, as data: which columns of which table, and one sentence on how to read it.
+
+    `units` says of columns of floats what they hold; those it does not name are plain numbers. Of the table `measures`
+    every row has its own unit.
+    """
 
     kind: ViewKind
     table: str
@@ -35,6 +61,7 @@ class View:
     reading: str
     columns: dict[str, str] = field(default_factory=dict)  # what is drawn (x, y, low, high, color) -> column
     where: dict[str, str | None] = field(default_factory=dict)  # rows to draw: column -> value
+    units: dict[str, Unit] = field(default_factory=dict)  # column -> unit
 
 
 @dataclass(frozen=True)
@@ -52,10 +79,16 @@ class Measure:
     by: str | None = None
     group: str | None = None
     score: str | None = None
-    unit: str = "share"
+    unit: Unit = "points"
+    better: Better = "neither"
     p: float | None = None
     q: float | None = None
     note: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """Name the measure."""
+        return Key(self.name, self.condition, self.by, self.group)
 
 
 def measures_table(measures: Iterable[Measure]) -> pl.DataFrame:
@@ -83,16 +116,39 @@ class Looks:
     views: tuple[View, ...]
 
 
+class Tables(Mapping[str, pl.DataFrame]):
+    """The tables of a saved result by name, each read when it is asked for."""
+
+    def __init__(self, folder: Path, names: Iterable[str], read: Read) -> None:
+        self._files = {name: folder / f"{name}.parquet" for name in names}
+        self._read = read
+        for file in self._files.values():
+            if not file.is_file():
+                raise missing(file)
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self._read(self._files[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
 @dataclass(frozen=True)
 class Result:
-    """What a study or a judgement found about a subject (a dataset or a model)."""
+    """What a study or a judgement found about a subject (a dataset or a model).
+
+    The tables of a saved one are read when they are asked for.
+    """
 
     audit: str
     subject: str
     settings: dict[str, Any]
     measures: pl.DataFrame
     rows: pl.DataFrame
-    tables: dict[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame]
     views: tuple[View, ...]
     verdict: Verdict
     wants_more: bool = False
@@ -105,20 +161,38 @@ class Result:
         check(self.tables["counts"], COUNTS)
         for view in self.views:
             self._check_view(view)
+        self._check_verdict()
+
+    def __getattr__(self, name: str) -> pl.DataFrame:
+        """Read the measures or the rows of a saved result."""
+        if name not in OWN or "_own" not in self.__dict__:
+            raise AttributeError(name)
+        own: Tables = self.__dict__["_own"]
+        return own[name]
 
     def table(self, name: str) -> pl.DataFrame:
         """Find the measures, the rows or a further table by name."""
-        return {"measures": self.measures, "rows": self.rows, **self.tables}[name]
+        if name in OWN:
+            return self.measures if name == "measures" else self.rows
+        return self.tables[name]
 
     def measure(
         self, name: str, condition: str | None = None, by: str | None = None, group: str | None = None
     ) -> Measure:
         """Find one measure by its key."""
-        wanted = {"name": name, "condition": condition, "by": by, "group": group}
-        rows = self.measures.filter(pl.col(key).eq_missing(pl.lit(value)) for key, value in wanted.items())
+        wanted = Key(name, condition, by, group)
+        rows = self._find(wanted)
         if rows.height != 1:
-            raise TableError(f"a measure {wanted} of {self.audit}", f"{rows.height} rows", "look at result.measures")
+            raise TableError(
+                f"a measure {asdict(wanted)} of {self.audit}", f"{rows.height} rows", "see result.measures"
+            )
         return Measure(**rows.row(0, named=True))
+
+    @property
+    def headline(self) -> Measure | None:
+        """Find the measure that the verdict rests on."""
+        key = self.verdict.measure
+        return None if key is None else self.measure(**asdict(key))
 
     def save(self, folder: Path) -> None:
         """Write the result as a folder of Parquet and JSON files."""
@@ -130,21 +204,22 @@ class Result:
             write_record(record, draft / "settings.json")
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read a result folder, or say what is wrong with it."""
-        record = read_record(folder / "settings.json", Record)
-        tables = {name: read_table(folder / f"{name}.parquet") for name in ("measures", "rows", *record.tables)}
-        return cls(
-            record.audit,
-            record.subject,
-            record.settings,
-            tables.pop("measures"),
-            tables.pop("rows"),
-            tables,
-            read_record(folder / "views.json", Looks).views,
-            record.verdict,
-            record.wants_more,
+    def load(cls, folder: Path, read: Read | None = None) -> Self:
+        """Open a result folder, or say what is wrong with it; `read` may remember what it read before."""
+        record = read_record(folder / "settings.json", Record, _with_verdict_as_now)
+        reading = read or cache(read_result_table)
+        found = object.__new__(cls)  # its tables were checked when they were written
+        found.__dict__.update(
+            audit=record.audit,
+            subject=record.subject,
+            settings=record.settings,
+            tables=Tables(folder, record.tables, reading),
+            views=read_record(folder / "views.json", Looks).views,
+            verdict=record.verdict,
+            wants_more=record.wants_more,
+            _own=Tables(folder, OWN, reading),
         )
+        return found
 
     def __str__(self) -> str:
         lines = [f"{self.audit} of {self.subject}: {self.verdict.sentence}"]
@@ -154,19 +229,63 @@ class Result:
             lines.append(f"  {name:<{width}}  {speak(row)}  n={row['n']}")
         return "\n".join(lines)
 
+    def _find(self, key: Key) -> pl.DataFrame:
+        wanted = asdict(key).items()
+        return self.measures.filter(pl.col(name).eq_missing(pl.lit(value, pl.String)) for name, value in wanted)
+
     def _check_view(self, view: View) -> None:
-        known = ("measures", "rows", *self.tables)
+        known = (*OWN, *self.tables)
         if view.table not in known:
             raise TableError(f"view {view.title!r} to draw one of {', '.join(known)}", view.table, "name its table")
-        lost = {*view.columns.values(), *view.where} - set(self.table(view.table).columns)
+        lost = {*view.columns.values(), *view.where, *view.units} - set(self.table(view.table).columns)
         if lost:
             found = f"no {', '.join(sorted(lost))} in table {view.table!r}"
             raise TableError(f"view {view.title!r} to draw columns that exist", found, "name its columns")
 
+    def _check_verdict(self) -> None:
+        """Refuse a verdict that rests on nothing; one that nothing was measured for may name no measure."""
+        key = self.verdict.measure
+        if key is None and self.verdict.state != "not tested":
+            found, advice = f"{self.verdict.state!r} without a measure", "name it by Key(name, condition, by, group)"
+            raise TableError(f"the verdict of {self.audit} to name the measure it rests on", found, advice)
+        if key is not None and self._find(key).height != 1:
+            advice = "add the measure, or name another"
+            raise TableError(f"the verdict of {self.audit} to rest on one of its measures", f"none {key}", advice)
+
+
+def read_result_table(path: Path) -> pl.DataFrame:
+    """Read a table of a saved result; those whose form is known are checked."""
+    table = read_table(path)
+    if path.stem == "measures":
+        return check(_with_units_as_now(table), MEASURES)
+    return check(table, ROWS) if path.stem == "rows" else table
+
+
+OUTDATED = Verdict(
+    "not tested",
+    "",
+    "judged by an older version",
+    "An older eyechart judged this: `eyechart judge RUN` concludes anew from the same answers.",
+)
+_UNITS_BEFORE: dict[str | None, Unit] = {"share": "points", "ratio": "ratio"}
+
+
+def _with_verdict_as_now(content: dict[str, Any]) -> dict[str, Any]:
+    """Take the record of a result in format 1, whose verdicts named no measure, question and margin."""
+    return content | {"verdict": asdict(OUTDATED)}
+
+
+def _with_units_as_now(measures: pl.DataFrame) -> pl.DataFrame:
+    """Take the measures of format 1, which did not say which way is better."""
+    if "better" in measures.columns:
+        return measures
+    unit = pl.col("unit").replace_strict(_UNITS_BEFORE, default="number", return_dtype=pl.String)
+    return measures.with_columns(unit, pl.lit("neither").alias("better"))
+
 
 def speak(row: Mapping[str, Any]) -> str:
     """Say a measure with its interval; shares are spoken in points of a hundred."""
-    scale, digits = (100, 1) if row["unit"] == "share" else (1, 3)
+    scale, digits = (100, 1) if row["unit"] == "points" else (1, 3)
     value, low, high = (_number(row[name], scale, digits) for name in ("value", "low", "high"))
     return f"{value} [{low}, {high}]"
 

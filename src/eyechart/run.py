@@ -2,63 +2,86 @@
 
 import logging
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 from urllib.parse import unquote
 
 import polars as pl
 
-from eyechart.audits import lacking, make_audit
+from eyechart.audits import lacking, learns, refer_to, remake_audit
 from eyechart.audits.parsing import tell_unknown_options, with_parsing
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError
 from eyechart.files import read_record, replacing_folder, write_record, write_table
 from eyechart.interview import Asking, Interview, tell_lacking
-from eyechart.layout import Layout, LeftOut, Manifest, Plan, Wanted, fingerprint
 from eyechart.predictions import Predictions
 from eyechart.progress import Progress, quiet, watched_by
 from eyechart.protocols import Audit, Engine, Foreseeing, Model
-from eyechart.registry import reference_to
 from eyechart.result import Result
+from eyechart.store import Divided, LeftOut, Manifest, Plan, Store, Wanted, fingerprint
 from eyechart.web import Web
 
 _log = logging.getLogger("eyechart.run")
+
+
+class Parting(NamedTuple):
+    """The splits to learn from and to judge, where they are named."""
+
+    learn: Sequence[str] | None = None
+    judge: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
 class Run:
     """One folder with data, studies, probes, answers and results, and the arrows between them."""
 
-    at: Layout
+    store: Store
     engine: Engine = field(default_factory=Local)
     progress: Progress = quiet
     asking: Asking = field(default_factory=Asking)
 
-    def start(self, data: Dataset, command: str = "", seed: int = 0, limit: int | None = None) -> Self:
-        """Put a dataset (or a sample of it) into the folder, or go on with what is there if it is on the same data."""
-        data = data.sample(limit, seed)
-        if (self.at.folder / "manifest.json").exists():
-            with data.on_disk() as place:
-                same = self.at.manifest.inputs == fingerprint(place)
-            if not same:
-                advice = "name another folder for this run, or remove that one"
-                raise FileFormatError(f"the run in {self.at.folder} to be on {data.name!r}", "other data there", advice)
-            self._remember(command)
+    def start(
+        self, data: Dataset, command: str = "", seed: int = 0, limit: int | None = None, parts: Parting | None = None
+    ) -> Self:
+        """Put a dataset (or a sample of it) into the folder, or go on with what is there if it is on the same data.
+
+        What is learned from and what is judged is decided here, once; who goes on may only name the same.
+        """
+        learn, judge = parts or Parting()
+        data = data.sample(limit, seed).decide(learn, judge, seed)
+        if self.store.manifest_file.exists():
+            self._go_on(data, command, named=parts is not None)
             return self
-        with replacing_folder(self.at.folder) as draft:
+        with replacing_folder(self.store.folder) as draft:
             data.save(draft / "data")
             inputs = fingerprint(draft / "data")
             write_record(Manifest("run", command, seed, limit, inputs), draft / "manifest.json")
+            _write_division(data, draft / "division.json")
         return self
+
+    def _go_on(self, data: Dataset, command: str, *, named: bool) -> None:
+        """Go on with the run in the folder, if it is on the same data and divides them in the same way."""
+        with data.on_disk() as place:
+            same = self.store.manifest.inputs == fingerprint(place)
+        if not same:
+            advice = "name another folder for this run, or remove that one"
+            raise FileFormatError(f"the run in {self.store.folder} to be on {data.name!r}", "other data there", advice)
+        known = self.store.divided
+        if known is None:  # an older eyechart made it
+            _write_division(data, self.store.division_file)
+        elif named and data.division != replace(known.division, seed=data.division.seed if data.division else 0):
+            advice = "name another folder for this run, or leave out --learn and --judge"
+            raise FileFormatError(f"the run in {self.store.folder} to be {data.division}", str(known.division), advice)
+        self._remember(command)
 
     def _remember(self, command: str) -> None:
         """Add a command to those that make the run again."""
-        told = self.at.manifest
+        told = self.store.manifest
         if command and command not in told.commands:
-            write_record(replace(told, later=(*told.later, command)), self.at.folder / "manifest.json")
+            write_record(replace(told, later=(*told.later, command)), self.store.folder / "manifest.json")
 
     def study(self, audits: Iterable[Audit], left_out: Mapping[str, str] | None = None) -> dict[str, Result]:
         """Let audits look at the data alone; a study made before with the same settings is kept.
@@ -78,26 +101,27 @@ class Run:
             advice = "add what they need; `eyechart ls audits --for DATA` lists it"
             raise DataError("data that an audit can study", "; ".join(unmade.values()), advice)
         if unmade:
-            write_record(LeftOut("left out", self.at.left_out() | unmade), self.at.left_out_file)
-        return {name: Result.load(self.at.study_folder(name)) for name in made}
+            write_record(LeftOut("left out", self.store.left_out() | unmade), self.store.left_out_file)
+        studies = self.store.studies()
+        return {name: studies[name] for name in made}
 
     def probe(self, turn: int = 0) -> dict[str, int]:
         """Write what a model must answer for every study, and count the probes of each condition."""
         written: set[str] = set()
-        wanted = {name: list(conditions) for name, conditions in self.at.wanted().items()} if turn else {}
+        wanted = {name: list(conditions) for name, conditions in self.store.wanted().items()} if turn else {}
         for audit, study in self._studied():
             for condition, probes in audit.probe(self._data_for(audit), study, turn):
                 wanted.setdefault(audit.name, []).append(condition)
-                kept = condition in written or (turn > 0 and condition in self.at.conditions())
-                before = self.at.probes(condition) if kept else probes.clear()
-                write_table(_merge(before, probes, condition), self.at.probe_file(condition))
+                kept = condition in written or (turn > 0 and condition in self.store.conditions())
+                before = self.store.probes(condition) if kept else probes.clear()
+                write_table(_merge(before, probes, condition), self.store.probe_file(condition))
                 written.add(condition)
-        for condition in self.at.conditions():
+        for condition in self.store.conditions():
             if turn == 0 and condition not in written:
-                self.at.probe_file(condition).unlink()
+                self.store.probe_file(condition).unlink()
         own = {name: tuple(dict.fromkeys(conditions)) for name, conditions in wanted.items()}
-        write_record(Wanted("wanted", own), self.at.wanted_file)
-        return {condition: self.at.probes(condition).height for condition in self.at.conditions()}
+        write_record(Wanted("wanted", own), self.store.wanted_file)
+        return {condition: self.store.probes(condition).height for condition in self.store.conditions()}
 
     def calls(self, model: Model) -> dict[str, int]:
         """Count the calls a model would still get, by condition."""
@@ -113,32 +137,33 @@ class Run:
 
     def judge(self, model: str) -> dict[str, Result]:
         """Measure a model by every study of the run."""
-        predictions = self.at.answers(model)
+        predictions = self.store.answers(model)
         wanted = self._answered(predictions)
-        for condition in self.at.conditions():
+        for condition in self.store.conditions():
             if any(condition in conditions for conditions in wanted.values()):
-                probes = self.at.probes(condition)
+                probes = self.store.probes(condition)
                 predictions.check_against(probes, condition, allow_partial=self.asking.allow_partial)
-        names = [audit.name for audit, _ in self._studied() if audit.name in wanted]
+        names = [name for name in self.store.studies() if name in wanted]
         if isinstance(self.engine, Local) or len(names) == 1:
             for name in names:
                 self.judge_by(name, predictions)
         else:
             batches = [pl.DataFrame({"audit": [name]}) for name in names]
-            for _ in self.engine.map(Judging(self.at.folder.resolve(), self.at.web, model), batches):
+            for _ in self.engine.map(Judging(self.store.folder.resolve(), self.store.web, model), batches):
                 pass
-        found = {name: Result.load(self.at.result_folder(model, name)) for name in names}
+        judged = self.store.results()[model]
+        found = {name: judged[name] for name in names}
         if any(result.settings.get("score") in {"auto", "choice"} for result in found.values()):
-            tell_unknown_options(self.at.data, predictions)
+            tell_unknown_options(self.store.data, predictions)
         return found
 
     def judge_by(self, name: str, predictions: Predictions) -> None:
         """Measure a model by one study of the run, and write what is found into the folder."""
-        audit, study = self._planned(self.at.plan_file(name)), Result.load(self.at.study_folder(name))
+        audit, study = _remade(self._planned(name)), self.store.studies()[name]
         with watched_by(self.progress):
             found = audit.judge(self._data_for(audit), study, predictions, self.engine)
-        whole = with_parsing(found, self.at.data, predictions, self.at.probes)
-        whole.save(self.at.result_folder(predictions.model, name))
+        whole = with_parsing(found, self.store.data, predictions, self.store.probes)
+        whole.save(self.store.result_folder(predictions.model, name))
 
     def audit(self, model: Model) -> dict[str, Result]:
         """Probe, predict and judge, round after round, until no audit wants more."""
@@ -166,19 +191,25 @@ class Run:
         data = self._data_for(audit)
         lost = lacking(audit, data)
         if lost:
-            found = f"no {', '.join(lost)} in {self.at.data.name}"
+            found = f"no {', '.join(lost)} in {self.store.data.name}"
             advice = "map or add them; `eyechart ls audits --for DATA` lists what each audit needs"
             raise DataError(f"the columns that audit {audit.name!r} needs", found, advice)
-        plan = self.at.plan_file(audit.name)
-        if plan.is_file() and self._planned(plan) == audit:
+        file = self.store.plan_file(audit.name)
+        plan = Plan(refer_to(audit), asdict(audit), learns(audit), data.division)  # type: ignore[call-overload]  # a dataclass
+        if file.is_file() and self._is_made(audit, plan):
             return
-        audit.study(data, self.engine).save(self.at.study_folder(audit.name))
+        audit.study(data, self.engine).save(self.store.study_folder(audit.name))
         self._forget_results(audit.name)
-        write_record(Plan(reference_to(type(audit)), asdict(audit)), plan)  # type: ignore[call-overload]  # a dataclass
+        write_record(plan, file)
+
+    def _is_made(self, audit: Audit, plan: Plan) -> bool:
+        """Tell whether there is a study by the same audit of the same division."""
+        made = self._planned(audit.name)
+        return made.division == plan.division and _remade(made) == audit
 
     def _forget_results(self, audit: str) -> None:
         """Remove what models were found to be by a study that is another one now."""
-        old = [folder for folder in (self.at.folder / "results").glob(f"*/{audit}") if folder.is_dir()]
+        old = [folder for folder in (self.store.folder / "results").glob(f"*/{audit}") if folder.is_dir()]
         for folder in old:
             shutil.rmtree(folder)
         if old:
@@ -187,22 +218,21 @@ class Run:
 
     def _data_for(self, audit: Audit) -> Dataset:
         """Add the columns of other studies that the settings of an audit name."""
-        return self.at.data_with(_texts(audit))
+        return self.store.data_with(_texts(audit))
 
     def _studied(self) -> Iterator[tuple[Audit, Result]]:
-        studies = self.at.studies()
+        studies = self.store.studies()
         if not studies:
-            raise FileFormatError(f"studies in {self.at.folder}", "none", "run `eyechart study` first")
+            raise FileFormatError(f"studies in {self.store.folder}", "none", "run `eyechart study` first")
         for name, study in studies.items():
-            yield self._planned(self.at.plan_file(name)), study
+            yield _remade(self._planned(name)), study
 
-    def _planned(self, file: Path) -> Audit:
-        plan = read_record(file, Plan)
-        return make_audit(plan.reference, plan.settings)
+    def _planned(self, audit: str) -> Plan:
+        return read_record(self.store.plan_file(audit), Plan)
 
     def _answered(self, predictions: Predictions) -> dict[str, tuple[str, ...]]:
         """Name the audits to judge by, with their conditions; those without any answers under one may be left out."""
-        wanted, known = self.at.wanted(), set(predictions.answers["condition"].unique())
+        wanted, known = self.store.wanted(), set(predictions.answers["condition"].unique())
         if not (self.asking.skip or self.asking.allow_partial):
             return wanted
         kept = {name: own for name, own in wanted.items() if known.issuperset(own)}
@@ -210,7 +240,7 @@ class Run:
         return kept or wanted
 
     def _interview(self, model: Model) -> Interview:
-        return Interview(model, self.at, self.engine, self.progress, self.asking)
+        return Interview(model, self.store, self.engine, self.progress, self.asking)
 
 
 @dataclass(frozen=True)
@@ -223,10 +253,19 @@ class Judging:
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Judge by one after the other."""
-        run = Run(Layout(self.folder, self.web))
+        run = Run(Store(self.folder, self.web))
         for name in batch["audit"]:
-            run.judge_by(name, run.at.answers(self.model))
+            run.judge_by(name, run.store.answers(self.model))
         return batch
+
+
+def _write_division(data: Dataset, file: Path) -> None:
+    if data.division is not None:
+        write_record(Divided("divided", data.division, data.sizes()), file)
+
+
+def _remade(plan: Plan) -> Audit:
+    return remake_audit(plan.reference, plan.settings)
 
 
 def _texts(audit: Audit) -> list[str]:

@@ -19,6 +19,8 @@ SCORED_ANSWER = pl.Struct({"answer": pl.String, "score": pl.Float64})
 
 STATUSES = ("ok", "refused", "unparsed", "failed")
 SCORE_KINDS = ("prob", "logprob", "logit")
+UNITS = ("points", "number", "count", "ratio")
+DIRECTIONS = ("higher", "lower", "neither")  # of a measure: which way is better
 
 
 @dataclass(frozen=True)
@@ -162,12 +164,17 @@ MEASURES = Schema(
         "n": _required(pl.Int64),
         "clusters": Column(pl.Int64, required=True),
         "score": Column(pl.String, required=True),
-        "unit": Column(pl.String, required=True),
+        "unit": Column(pl.String, required=True, nullable=False),
+        "better": Column(pl.String, required=True, nullable=False),
         "p": Column(pl.Float64, required=True),
         "q": Column(pl.Float64, required=True),
         "note": Column(pl.String, required=True),
     },
     key=("name", "condition", "by", "group"),
+    rules=(
+        Rule("unit", f"one of {', '.join(UNITS)}", pl.col("unit").is_in(UNITS)),
+        Rule("better", f"one of {', '.join(DIRECTIONS)}", pl.col("better").is_in(DIRECTIONS)),
+    ),
 )
 
 COUNTS = Schema(

@@ -10,11 +10,11 @@ from eyechart.audits import Served, keep_served, make_audit, runnable
 from eyechart.dataset import Dataset
 from eyechart.engines.opening import using
 from eyechart.interview import Asking
-from eyechart.layout import Layout
 from eyechart.models import load
 from eyechart.protocols import Audit, Engine, Model
 from eyechart.result import Result
 from eyechart.run import Run
+from eyechart.store import Store
 
 
 def study(
@@ -30,7 +30,7 @@ def study(
     `local`, `ray`, `ray:auto`, `ray:ADDRESS`, or an engine that is open.
     """
     with _place(to) as folder, using(engine) as opened:
-        run = Run(Layout(folder), opened, asking=Asking(skip=audits is None)).start(data, "eyechart.study(...)")
+        run = Run(Store(folder), opened, asking=Asking(skip=audits is None)).start(data, "eyechart.study(...)")
         return run.study(choose(audits, data))
 
 
@@ -50,7 +50,7 @@ def audit(
     answerer = load(model) if isinstance(model, str) else model
     with _place(to) as folder, using(engine) as opened:
         how = replace(asking or Asking(), skip=audits is None)
-        run = Run(Layout(folder, data.images.web), opened, asking=how).start(data, "eyechart.audit(...)")
+        run = Run(Store(folder, data.images.web), opened, asking=how).start(data, "eyechart.audit(...)")
         chosen = choose(audits, data)
         run.study(*(keep_served(chosen, [answerer], data) if audits is None else Served(chosen, {})))
         return run.audit(answerer)

@@ -12,7 +12,7 @@ from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
 from eyechart.errors import EngineError, ModelError
 from eyechart.interview import Asking
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.protocols import Engine
 from eyechart.readers import read
@@ -65,7 +65,7 @@ def world() -> Dataset:
 
 @pytest.fixture
 def run(world: Dataset, tmp_path: Path) -> Run:
-    started = Run(Layout(tmp_path / "run"), asking=Asking(batch=8)).start(world)
+    started = Run(Store(tmp_path / "run"), asking=Asking(batch=8)).start(world)
     started.study([Accuracy()])
     started.probe()
     return started
@@ -74,7 +74,7 @@ def run(world: Dataset, tmp_path: Path) -> Run:
 @pytest.fixture
 def models(run: Run, tmp_path: Path) -> Path:
     """Write models into a file; the poison is a probe in the middle."""
-    ids = run.at.probes("plain")["id"]
+    ids = run.store.probes("plain")["id"]
     path = tmp_path / "models.py"
     path.write_text(MODELS + f"\n\nPOISON = {ids[len(ids) // 2]!r}\n", encoding="utf-8")
     return path
@@ -82,17 +82,17 @@ def models(run: Run, tmp_path: Path) -> Path:
 
 def poisoned(run: Run) -> list[str]:
     """List the ids of the batch with the poison."""
-    ids = run.at.probes("plain")["id"]
+    ids = run.store.probes("plain")["id"]
     at = len(ids) // 2 // 8 * 8
     return ids[at : at + 8].to_list()
 
 
 def test_a_model_is_opened_once_a_process_and_answers_as_here(run: Run, models: Path, engine: Ray) -> None:
     replace(run, engine=engine).predict(load(f"python:{models}:Opened"))
-    there = run.at.answers("opened").answers
+    there = run.store.answers("opened").answers
     opened = list(models.parent.glob("opened-*"))
     replace(run, asking=Asking(fresh=True)).predict(load(f"python:{models}:Opened"))
-    here = run.at.answers("opened").answers
+    here = run.store.answers("opened").answers
 
     assert 1 <= len(opened) <= 2
     assert here.height > 8 * len(opened)
@@ -105,7 +105,7 @@ def test_a_batch_that_breaks_the_model_is_lost_alone(
 ) -> None:
     where: Engine = engine if place == "ray" else Local()
     results = replace(run, engine=where).audit(load(f"python:{models}:touchy"))
-    answers = run.at.answers("touchy").answers
+    answers = run.store.answers("touchy").answers
     failed = answers.filter(pl.col("status") == "failed")
 
     assert failed["id"].to_list() == poisoned(run)
@@ -117,11 +117,11 @@ def test_a_batch_that_breaks_the_model_is_lost_alone(
 
 def test_a_batch_that_kills_its_process_is_lost_alone(run: Run, models: Path, engine: Ray) -> None:
     replace(run, engine=engine).audit(load(f"python:{models}:deadly"))
-    answers = run.at.answers("deadly").answers
+    answers = run.store.answers("deadly").answers
     failed = answers.filter(pl.col("status") == "failed")
 
     assert failed["id"].to_list() == poisoned(run)
-    assert answers.height == run.at.probes("plain").height
+    assert answers.height == run.store.probes("plain").height
     assert failed["raw"][0].startswith("the batch was lost: 3 processes that died over it")
 
 

@@ -13,7 +13,7 @@ from eyechart.dataset import Dataset
 from eyechart.encode import salient_parted
 from eyechart.engines.ray import Ray
 from eyechart.interview import Asking
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.mining import parted
 from eyechart.models import load
 from eyechart.neighbours import blocks
@@ -56,8 +56,8 @@ def test_ray_finds_what_this_process_finds(name: str, world: Dataset, engine: Ra
 def test_judging_by_all_audits_at_once_finds_what_each_finds_here(world: Dataset, engine: Ray, tmp_path: Path) -> None:
     names = [name for name in AUDITS.names() if name != "decoys"]  # which takes longest, and is judged alone above
     runs = [
-        Run(Layout(tmp_path / "here"), asking=Asking(batch=37)),
-        Run(Layout(tmp_path / "there"), engine, asking=Asking(batch=37)),
+        Run(Store(tmp_path / "here"), asking=Asking(batch=37)),
+        Run(Store(tmp_path / "there"), engine, asking=Asking(batch=37)),
     ]
     here, there = (
         {"study": run.start(world).study(map(make_audit, names)), "result": run.audit(load(MIXED))} for run in runs

@@ -12,7 +12,7 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.audits.decoys import DecoysAudit
 from eyechart.dataset import Dataset
 from eyechart.files import write_table
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.probes import Prober
 from eyechart.readers import read
 from eyechart.run import Run
@@ -52,24 +52,24 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def run(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Layout:
+def run(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Make a run with three conditions, one of them without pictures."""
-    made = Run(Layout(tmp_path_factory.mktemp("asked") / "run")).start(world.sample(6))
+    made = Run(Store(tmp_path_factory.mktemp("asked") / "run")).start(world.sample(6))
     made.study([Accuracy(split="all")])
     made.probe()
-    ids = made.at.probes("plain").select("id")
+    ids = made.store.probes("plain").select("id")
     for condition in CONDITIONS[:2]:
-        probes = Prober(made.at.data).complete(ids.with_columns(removal=pl.lit(condition)), condition)
-        write_table(probes, made.at.probe_file(condition))
-    return made.at
+        probes = Prober(made.store.data).complete(ids.with_columns(removal=pl.lit(condition)), condition)
+        write_table(probes, made.store.probe_file(condition))
+    return made.store
 
 
 @pytest.fixture(scope="session")
-def repaired(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Layout:
+def repaired(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Make a run whose study has repaired options."""
-    made = Run(Layout(tmp_path_factory.mktemp("decoys") / "run")).start(world)
+    made = Run(Store(tmp_path_factory.mktemp("decoys") / "run")).start(world)
     made.study([DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=20)])
-    return made.at
+    return made.store
 
 
 @pytest.fixture

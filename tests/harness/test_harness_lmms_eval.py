@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from eyechart.dataset import Dataset
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.probes import fill
 from eyechart.readers import read
@@ -21,7 +21,7 @@ pytestmark = needs(PYTHON)
 
 
 def test_a_tiny_model_is_asked_under_every_condition(
-    harness: Callable[..., str], run: Layout, tiny_llava: Path, tmp_path: Path
+    harness: Callable[..., str], run: Store, tiny_llava: Path, tmp_path: Path
 ) -> None:
     """Each question comes back once under its condition, with what the model said; blind ones show no picture."""
     EXPORTS.get("lmms-eval")(run, tmp_path)
@@ -51,7 +51,7 @@ def test_a_tiny_model_is_asked_under_every_condition(
 
 def test_repaired_options_are_scored_as_we_judge_them(
     harness: Callable[..., str],
-    repaired: Layout,
+    repaired: Store,
     judged: Callable[[Dataset, Path], float],
     tmp_path: Path,
 ) -> None:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from eyechart.dataset import Dataset
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.run import Run
@@ -25,7 +25,7 @@ def told(text: str) -> list[dict[str, object]]:
 
 
 def test_every_condition_is_asked_and_comes_back_by_id(
-    harness: Callable[..., str], run: Layout, tmp_path: Path
+    harness: Callable[..., str], run: Store, tmp_path: Path
 ) -> None:
     """Ids keep their zeros, pictures are opened, and the blind condition shows none."""
     out = tmp_path / "out"
@@ -53,7 +53,7 @@ def test_every_condition_is_asked_and_comes_back_by_id(
 
 def test_repaired_options_are_scored_as_we_judge_them(
     harness: Callable[..., str],
-    repaired: Layout,
+    repaired: Store,
     judged: Callable[[Dataset, Path], float],
     tmp_path: Path,
 ) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset
 from eyechart.files import write_table
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.probes import Prober
 from eyechart.readers import read
@@ -46,18 +46,18 @@ def make_run(folder: Path) -> Run:
     """Make a run with two conditions on drawn pictures."""
     data = read("world", folder / "pictures", images=6, seed=2, render=True)
     ids = data.examples.select("id").head(10)
-    run = Run(Layout(folder / "run")).start(Dataset("quiz", data.examples.join(ids, on="id"), data.images))
+    run = Run(Store(folder / "run")).start(Dataset("quiz", data.examples.join(ids, on="id"), data.images))
     run.study([Accuracy(split="all")])
     run.probe()
-    removed = Prober(run.at.data).complete(ids.with_columns(removal=pl.lit("image=none")), "image=none")
-    write_table(removed, run.at.probe_file("image=none"))
+    removed = Prober(run.store.data).complete(ids.with_columns(removal=pl.lit("image=none")), "image=none")
+    write_table(removed, run.store.probe_file("image=none"))
     return run
 
 
 def test_inspect_asks_what_is_exported(install: Callable[[str], Path], tmp_path: Path) -> None:
     run = make_run(tmp_path)
     out = tmp_path / "out"
-    EXPORTS.get("inspect")(run.at, out)
+    EXPORTS.get("inspect")(run.store, out)
     (out / "ask.py").write_text(SCRIPT)
     done = subprocess.run([install("inspect_ai"), "ask.py"], cwd=out, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -65,7 +65,7 @@ def test_inspect_asks_what_is_exported(install: Callable[[str], Path], tmp_path:
     spec = ",".join(f"{one}={out / logs[f'ask_{_name(one)}'].removeprefix('file://')}" for one in CONDITIONS)
     model = load(f"predictions:{spec}")
     run.predict(model)
-    answers = run.at.answers(model.name).answers
+    answers = run.store.answers(model.name).answers
 
     assert answers.height == 20
     for condition, pictures in zip(CONDITIONS, "01", strict=True):

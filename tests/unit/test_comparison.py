@@ -12,7 +12,7 @@ from eyechart.audits.rules import RulesAudit
 from eyechart.comparison import _lead, compare, results_of
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, UnknownNameError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.reporting.comparing import lay_out, to_latex, to_markdown
 from eyechart.result import Result
@@ -108,14 +108,14 @@ def test_results_of_other_settings_or_models_nobody_knows_are_refused(found: dic
 def test_runs_are_gathered_by_audit_and_names_of_two_runs_told_apart(world: Dataset, tmp_path: Path) -> None:
     for name in ("first", "second"):
         audit(world, "world:seer", ["accuracy"], to=tmp_path / name)
-    gathered = results_of([Layout(tmp_path / "first"), Layout(tmp_path / "second")])
+    gathered = results_of([Store(tmp_path / "first"), Store(tmp_path / "second")])
 
     assert list(gathered) == ["accuracy"]
     assert list(gathered["accuracy"]) == ["seer (first)", "seer (second)"]
 
     audit(read("world", seed=6, images=20), "world:seer", ["accuracy"], to=tmp_path / "third")
     with pytest.raises(DataError, match="same data"):
-        results_of([Layout(tmp_path / "first"), Layout(tmp_path / "third")])
+        results_of([Store(tmp_path / "first"), Store(tmp_path / "third")])
 
 
 def test_tables_over_all_and_by_group_have_captions_of_their_own(found: dict[str, Result]) -> None:

@@ -12,7 +12,7 @@ from eyechart.audits import make_audit
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import CoverageError, DataError, FileFormatError, ModelError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.models.function import Function
 from eyechart.probes import Prober
@@ -40,7 +40,7 @@ class Counting:
 
 @pytest.fixture
 def run(tiny: Dataset, tmp_path: Path) -> Run:
-    started = Run(Layout(tmp_path / "run"), asking=Asking(batch=1)).start(tiny, "eyechart test")
+    started = Run(Store(tmp_path / "run"), asking=Asking(batch=1)).start(tiny, "eyechart test")
     started.study([Accuracy(by=("question_type",))])
     return started
 
@@ -50,7 +50,7 @@ def test_a_run_goes_all_the_way(run: Run) -> None:
 
     assert result.measure("accuracy", "plain").value == 0.25
     assert result.measure("accuracy", "plain", "question_type", "what color").value == 0.5
-    assert run.at.results()["org/red:1"]["accuracy"].rows.equals(result.rows)
+    assert run.store.results()["org/red:1"]["accuracy"].rows.equals(result.rows)
 
 
 def test_a_broken_run_asks_only_the_rest(run: Run) -> None:
@@ -63,7 +63,7 @@ def test_a_broken_run_asks_only_the_rest(run: Run) -> None:
 
     assert len(broken.asked) == 2
     assert sorted(broken.asked + second.asked) == ["04", "05", "06", "07"]
-    assert not list(run.at.folder.rglob("*.jsonl"))
+    assert not list(run.store.folder.rglob("*.jsonl"))
 
 
 def test_a_finished_model_is_not_asked_again_unless_fresh(run: Run) -> None:
@@ -97,19 +97,19 @@ def test_a_run_on_other_data_is_refused(run: Run, tiny: Dataset) -> None:
     other = replace(tiny, examples=tiny.examples.with_columns(pl.lit("green").alias("answer")))
 
     with pytest.raises(FileFormatError, match="other data there; name another folder"):
-        Run(run.at).start(other)
-    assert Run(run.at).start(tiny).at.manifest.command == "eyechart test"
+        Run(run.store).start(other)
+    assert Run(run.store).start(tiny).store.manifest.command == "eyechart test"
 
 
 def test_a_limit_takes_a_seeded_sample(tiny: Dataset, tmp_path: Path) -> None:
-    sampled = Run(Layout(tmp_path / "small")).start(tiny, limit=3, seed=1)
+    sampled = Run(Store(tmp_path / "small")).start(tiny, limit=3, seed=1)
 
-    assert sampled.at.data.examples.height == 3
-    assert set(sampled.at.data.examples["id"]) == set(tiny.sample(3, 1).examples["id"])
+    assert sampled.store.data.examples.height == 3
+    assert set(sampled.store.data.examples["id"]) == set(tiny.sample(3, 1).examples["id"])
 
 
 def test_a_study_with_the_same_settings_is_kept(run: Run) -> None:
-    file = run.at.study_folder("accuracy") / "measures.parquet"
+    file = run.store.study_folder("accuracy") / "measures.parquet"
     made = file.stat().st_mtime_ns
     run.study([Accuracy(by=("question_type",))])
     kept = file.stat().st_mtime_ns
@@ -129,11 +129,11 @@ def test_missing_columns_are_named_before_anything_runs(run: Run) -> None:
 def test_too_few_answers_are_an_error_unless_allowed(run: Run) -> None:
     half = Function("half", lambda rows: [None if row["id"] > "05" else "red" for row in rows])
     run.audit(half)  # a failed answer is an answer that was asked for
-    run.at.answer_file("half", "plain").unlink()
+    run.store.answer_file("half", "plain").unlink()
     answers = pl.DataFrame({"id": ["04"], "answer": ["red"]})
     from eyechart.predictions import tidy
 
-    tidy(answers, run.at.probes("plain"), "half").write_parquet(run.at.answer_file("half", "plain"))
+    tidy(answers, run.store.probes("plain"), "half").write_parquet(run.store.answer_file("half", "plain"))
 
     with pytest.raises(CoverageError, match=r"found 1 \(25\.0%\)"):
         run.judge("half")
@@ -157,22 +157,22 @@ def test_a_study_with_other_settings_forgets_what_models_were_found_to_be(
         run.audit(Function(name, lambda rows: ["red"] * len(rows)))
     run.study([make_audit("accuracy", {"score": "exact-normalized"})])
 
-    assert run.at.results() == {"one": {}, "two": {}}
+    assert run.store.results() == {"one": {}, "two": {}}
     assert "results by audit 'accuracy' of one, two are removed" in caplog.text
 
 
 def test_every_command_that_went_on_with_a_run_is_kept(tiny: Dataset, tmp_path: Path) -> None:
-    run = Run(Layout(tmp_path / "run"))
+    run = Run(Store(tmp_path / "run"))
     for command in ("eyechart audit -m one", "eyechart audit -m two", "eyechart audit -m one"):
         run.start(tiny, command)
 
-    assert run.at.manifest.commands == ["eyechart audit -m one", "eyechart audit -m two"]
+    assert run.store.manifest.commands == ["eyechart audit -m one", "eyechart audit -m two"]
 
 
 @pytest.mark.parametrize("skip", [True, False])
 def test_data_in_which_no_example_has_an_answer_are_refused(tiny: Dataset, tmp_path: Path, *, skip: bool) -> None:
     bare = replace(tiny, examples=tiny.examples.with_columns(answer=pl.lit(None, pl.String)))
-    run = Run(Layout(tmp_path / "run"), asking=Asking(skip=skip)).start(bare)
+    run = Run(Store(tmp_path / "run"), asking=Asking(skip=skip)).start(bare)
 
     with pytest.raises(DataError, match="no answer in"):
         run.study([make_audit("accuracy")])
@@ -191,7 +191,7 @@ def test_answers_that_name_no_option_are_told_of(
     rows = [{"id": str(at), "question": "what?", "answer": "cat", "choices": ["dog", "cat"]} for at in range(4)]
     (tmp_path / "data.json").write_text(json.dumps(rows))
     (tmp_path / "said.json").write_text(json.dumps(dict(zip("0123", answers, strict=True))))
-    run = Run(Layout(tmp_path / "run")).start(read(tmp_path / "data.json"))
+    run = Run(Store(tmp_path / "run")).start(read(tmp_path / "data.json"))
     run.study([make_audit("accuracy")])
     run.audit(load(f"predictions:{tmp_path / 'said.json'}"))
 
@@ -201,7 +201,7 @@ def test_answers_that_name_no_option_are_told_of(
 
 def test_a_study_that_is_no_longer_asked_for_leaves_no_probes_behind(run: Run) -> None:
     run.probe()
-    run.at.probes("plain").write_parquet(run.at.probe_file("image#0"))
+    run.store.probes("plain").write_parquet(run.store.probe_file("image#0"))
 
     assert run.probe() == {"plain": 4}
 
@@ -227,12 +227,12 @@ def test_conditions_that_mean_two_things_are_refused(tiny: Dataset) -> None:
     ],
 )
 def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage, told: str) -> None:  # noqa: ANN001
-    path = run.at.folder / file
+    path = run.store.folder / file
     path.write_text(damage(path.read_text()))
-    fresh = Run(Layout(run.at.folder))
+    fresh = Run(Store(run.store.folder))
 
     with pytest.raises(FileFormatError, match=told):
-        assert fresh.at.manifest
+        assert fresh.store.manifest
         fresh.probe()
 
 
@@ -243,12 +243,12 @@ def test_answers_nobody_gave_are_one_clear_error(run: Run) -> None:
 
 def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"a run in .*; found no manifest\.json there"):
-        assert Layout(tmp_path).manifest
+        assert Store(tmp_path).manifest
 
 
 def test_rounds_go_on_until_no_audit_wants_more(tiny: Dataset, tmp_path: Path) -> None:
     """An audit that wants two more rounds gets their probes, and the earlier ones stay."""
-    run = Run(Layout(tmp_path / "run")).start(tiny)
+    run = Run(Store(tmp_path / "run")).start(tiny)
     script = tmp_path / "greedy.py"
     script.write_text(
         "from dataclasses import dataclass, replace\n"
@@ -267,19 +267,19 @@ def test_rounds_go_on_until_no_audit_wants_more(tiny: Dataset, tmp_path: Path) -
     run.study([make_audit(f"{script}:Greedy")])
     run.audit(Counting())
 
-    assert run.at.conditions() == ["again#1", "again#2", "plain"]
+    assert run.store.conditions() == ["again#1", "again#2", "plain"]
 
 
 def test_an_audit_is_broken_down_by_what_another_study_found(tmp_path: Path) -> None:
-    started = Run(Layout(tmp_path / "run")).start(read("world", seed=3, images=60))
+    started = Run(Store(tmp_path / "run")).start(read("world", seed=3, images=60))
     started.study([Accuracy(by=("rules.kind",)), make_audit("rules")])
     result = started.audit(load("world:blind"))["accuracy"]
-    kinds = Layout(tmp_path / "run").studies()["rules"].rows.select("id", "kind")
+    kinds = Store(tmp_path / "run").studies()["rules"].rows.select("id", "kind")
     by_hand = result.rows.join(kinds, on="id").group_by("kind").agg(pl.col("accuracy").mean())
 
     for kind, value in by_hand.iter_rows():
         assert result.measure("accuracy", "plain", "rules.kind", kind).value == pytest.approx(value)
-    assert "rules.kind" not in Layout(tmp_path / "run").data.examples.columns
+    assert "rules.kind" not in Store(tmp_path / "run").data.examples.columns
 
 
 def test_a_column_that_no_study_lends_is_one_clear_error(run: Run) -> None:
@@ -299,12 +299,12 @@ class Twice(Accuracy):
 
 
 def test_the_same_content_is_asked_once_under_all_conditions(tiny: Dataset, tmp_path: Path) -> None:
-    started = Run(Layout(tmp_path / "run")).start(tiny)
+    started = Run(Store(tmp_path / "run")).start(tiny)
     started.study([Twice()])
     started.probe()
     model = Counting()
     started.predict(model)
-    answers = started.at.answers(model.name)
+    answers = started.store.answers(model.name)
 
     assert len(model.asked) == 4
     assert answers.under("again").drop("condition").equals(answers.under("plain").drop("condition"))
@@ -329,7 +329,7 @@ class OnlyPlain:
 def test_files_of_answers_are_judged_by_the_audits_they_serve(
     tiny: Dataset, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    started = Run(Layout(tmp_path / "run"), asking=Asking(skip=True)).start(tiny)
+    started = Run(Store(tmp_path / "run"), asking=Asking(skip=True)).start(tiny)
     started.study([Accuracy(), make_audit("perception")])
     results = started.audit(OnlyPlain())
 
@@ -338,7 +338,7 @@ def test_files_of_answers_are_judged_by_the_audits_they_serve(
 
 
 def test_an_audit_that_was_named_is_never_left_out(tiny: Dataset, tmp_path: Path) -> None:
-    started = Run(Layout(tmp_path / "run")).start(tiny)
+    started = Run(Store(tmp_path / "run")).start(tiny)
     started.study([Accuracy(), make_audit("perception")])
     started.probe()
     with pytest.raises(ModelError, match="image#0"):
@@ -346,7 +346,7 @@ def test_an_audit_that_was_named_is_never_left_out(tiny: Dataset, tmp_path: Path
 
 
 def test_answers_that_serve_no_audit_are_one_clear_error(tiny: Dataset, tmp_path: Path) -> None:
-    started = Run(Layout(tmp_path / "run"), asking=Asking(skip=True)).start(tiny)
+    started = Run(Store(tmp_path / "run"), asking=Asking(skip=True)).start(tiny)
     started.study([make_audit("perception")])
 
     with pytest.raises(ModelError, match="name a file for each condition"):
@@ -359,11 +359,11 @@ def test_an_audit_that_the_data_do_not_allow_is_left_out_unless_it_was_named(
     one = replace(tiny, examples=tiny.examples.head(1))
     audits = [Accuracy(), make_audit("perception")]
 
-    assert list(Run(Layout(tmp_path / "a"), asking=Asking(skip=True)).start(one).study(audits)) == ["accuracy"]
+    assert list(Run(Store(tmp_path / "a"), asking=Asking(skip=True)).start(one).study(audits)) == ["accuracy"]
     assert "audit 'perception' left out: expected at least two judged examples" in caplog.text
-    assert Layout(tmp_path / "a").left_out()["perception"].startswith("expected at least two judged examples")
+    assert Store(tmp_path / "a").left_out()["perception"].startswith("expected at least two judged examples")
     with pytest.raises(DataError, match="at least two judged examples"):
-        Run(Layout(tmp_path / "b")).start(one).study(audits)
+        Run(Store(tmp_path / "b")).start(one).study(audits)
 
 
 def _plain_file(folder: Path) -> Path:

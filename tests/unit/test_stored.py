@@ -12,7 +12,7 @@ from eyechart.audits import make_audit
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import FileFormatError, TableError
-from eyechart.layout import Layout, fingerprint
+from eyechart.store import Store, fingerprint
 from eyechart.readers import read
 from eyechart.run import Run
 from eyechart.stored import Stored
@@ -126,9 +126,9 @@ def test_small_row_groups_hold_the_same_table(world: Dataset, tmp_path: Path) ->
 
 
 def test_a_run_goes_on_with_stored_data_and_refuses_others(saved: Path, tmp_path: Path) -> None:
-    run = Run(Layout(tmp_path / "run")).start(Dataset.load(saved))
+    run = Run(Store(tmp_path / "run")).start(Dataset.load(saved))
 
-    assert run.at.manifest.inputs == fingerprint(saved)
+    assert run.store.manifest.inputs == fingerprint(saved)
     run.start(Dataset.load(saved))
     with pytest.raises(FileFormatError, match="other data there"):
         run.start(Dataset.load(saved).take(pl.col("split") != "val"))

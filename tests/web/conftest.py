@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from eyechart.audits import make_audit
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.reporting import report, report_comparison
@@ -72,7 +72,7 @@ def folder(place: Path) -> Path:
     """Make a run of the planted world, with pictures."""
 
     def make(to: Path) -> None:
-        run = Run(Layout(to)).start(read("world", place / "pictures", images=60, seed=3, render=True))
+        run = Run(Store(to)).start(read("world", place / "pictures", images=60, seed=3, render=True))
         run.study([make_audit(name, {}) for name in AUDITS])
         for name in MODELS:
             run.audit(load(f"world:{name}"))

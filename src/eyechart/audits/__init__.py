@@ -1,6 +1,7 @@
 """The audits, one file or small folder each; they do not know each other."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
@@ -8,14 +9,15 @@ from typing import Any, NamedTuple, get_type_hints
 import polars as pl
 
 from eyechart.dataset import Dataset
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, SettingError
 from eyechart.probes import OWN
 from eyechart.protocols import Announcing, Audit, Model, Stocked
-from eyechart.registry import Registry, Shape
+from eyechart.registry import Registry, Shape, reference_to
 from eyechart.settings import fit_settings
 
 _PARTS = ("name", "needs", "study", "probe", "judge")
 _FIRST = 1000  # rows
+_OUR_MODULE = re.compile(r"eyechart\.audits\.(?P<name>\w+)[.:]")  # how plans named our audits in format 1
 
 
 def _is_audit(found: object) -> bool:
@@ -50,7 +52,34 @@ def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:
     kind = AUDITS.get(name)
     hints = get_type_hints(kind)
     declared = {setting: hints[setting] for setting in setting_names(kind)}
+    for setting in settings or {}:
+        if instead := gone_settings(kind).get(setting):
+            raise SettingError(f"a setting of audit {name!r}", f"{setting!r}, which is gone", instead)
     return kind(**fit_settings(f"audit {name!r}", declared, settings or {}))
+
+
+def refer_to(audit: Audit) -> str:
+    """Write how `make_audit` finds an audit again: a registered one by its name, wherever its class may move."""
+    kind = type(audit)
+    return audit.name if audit.name in AUDITS.names() and AUDITS.get(audit.name) is kind else reference_to(kind)
+
+
+def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
+    """Build the audit of a recorded plan, which may be of an older eyechart: by module, and with settings now gone."""
+    ours = _OUR_MODULE.match(reference)
+    kind = AUDITS.get(name := ours["name"] if ours else reference)
+    return make_audit(name, {key: value for key, value in settings.items() if key not in gone_settings(kind)})
+
+
+def gone_settings(kind: type[Audit] | Audit) -> Mapping[str, str]:
+    """Name the settings an audit once had, with what to do instead."""
+    gone: Mapping[str, str] = getattr(kind, "gone", {})
+    return gone
+
+
+def learns(audit: type[Audit] | Audit) -> bool:
+    """Tell whether an audit learns from a part of the data, so that it judges examples held out from that."""
+    return bool(getattr(audit, "learns", False))
 
 
 def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:

@@ -6,23 +6,24 @@ type or else of all; where none ever was, the floor is the chance of a guess. A 
 not been shown to look at anything. Gain is the paired difference of the two on the same examples.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import polars as pl
 
-from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
+from eyechart.audits.measuring import Said, count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
 from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers, rank_options
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN, Prober
 from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, Verdict, View, measures_table, speak
+from eyechart.result import Measure, Result, State, Verdict, View, measures_table, speak
 from eyechart.scoring import OPTION_SCORES, chosen_score, score
 from eyechart.statistics import mean, paired_difference, shares
 from eyechart.tables import COUNTS, empty
 
+QUESTION = "Better than guessing?"
 _LOST = ", lost as wrong"
 
 
@@ -30,24 +31,23 @@ _LOST = ", lost as wrong"
 class Accuracy:
     """Score the answers to the examples as they are.
 
-    `split` is the split to judge: `auto` takes test, else val, else everything; `all` takes everything. A gain whose
-    interval lies below `margin` counts as none.
+    A gain whose interval lies below `margin` counts as none.
     """
 
     name: ClassVar[str] = "accuracy"
     needs: ClassVar[tuple[str, ...]] = ("answer",)
+    gone: ClassVar[Mapping[str, str]] = {"split": "name what is judged with --judge"}
 
     score: str = "auto"
     by: tuple[str, ...] = ()
-    split: str = "auto"
     margin: float = 0.01
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
         """Learn the most frequent answers on train and score them on the judged examples."""
-        chosen = self._judged(data)
+        learn, chosen = data.divided(learns=False)
         judged = chosen.take(pl.col("answer").is_not_null())
         how = chosen_score(self.score, judged.examples)
-        train = _train(data, judged)
+        train = _train(learn)
         majority = learn_majority(train)
         rows = _floor(judged, train, majority, how)
         floor = measured(
@@ -56,6 +56,7 @@ class Accuracy:
             of="floor",
             condition=OWN,
             score=how,
+            better="neither",
         )
         return Result(
             audit=self.name,
@@ -65,7 +66,9 @@ class Accuracy:
             rows=rows,
             tables={"counts": _count_references(chosen), "majority": _with_intervals(majority, train)},
             views=(MAJORITY_VIEW,) if majority.height else (),
-            verdict=Verdict("none", "floor", _say_floor(floor)),
+            verdict=Verdict(
+                "not tested", QUESTION, "no model yet", _say_floor(floor), floor.key if floor.n else None, self.margin
+            ),
         )
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
@@ -95,27 +98,26 @@ class Accuracy:
             verdict=self._decide(measures),
         )
 
-    def _judged(self, data: Dataset) -> Dataset:
-        if self.split == "all":
-            return data
-        return data.divide(learn=None, judge=None if self.split == "auto" else self.split).judge
-
     def _decide(self, measures: list[Measure]) -> Verdict:
         found = {measure.name: measure for measure in measures}
         if "gain" not in found:
             sentence = f"Accuracy is {speak(asdict(found['accuracy']))}; without a train split there is no floor."
-            return Verdict("none", "accuracy", sentence)
+            return Verdict("not tested", QUESTION, "no floor", sentence, found["accuracy"].key)
         gain = found["gain"]
         said = f"{speak(asdict(gain))} points over {_name_floor(gain.score)}"
         worst = found.get(f"gain{_LOST}", gain)
+        state: State = "cannot tell"
         if gain.low > 0 >= worst.low:
+            label = "too many answers lost"
             doubt = f"but with the answers that were lost taken as wrong {speak(asdict(worst))}"
-            return Verdict("undecided", "gain", f"Too many answers were lost to tell: {said}, {doubt}.")
-        if gain.low > 0:
-            return Verdict("clear", "gain", f"It beats the floor: {said}.")
-        if gain.high < self.margin:
-            return Verdict("caught", "gain", f"It does not beat the floor: {said}.")
-        return Verdict("undecided", "gain", f"Too few examples to tell it from the floor: {said}.")
+            sentence = f"Too many answers were lost to tell: {said}, {doubt}."
+        elif gain.low > 0:
+            state, label, sentence = "yes", "beats guessing", f"It beats the floor: {said}."
+        elif gain.high < self.margin:
+            state, label, sentence = "no", "no better than guessing", f"It does not beat the floor: {said}."
+        else:
+            label, sentence = "too few examples", f"Too few examples to tell it from the floor: {said}."
+        return Verdict(state, QUESTION, label, sentence, gain.key, self.margin)
 
 
 MAJORITY_VIEW = View(
@@ -124,6 +126,7 @@ MAJORITY_VIEW = View(
     "How often the most frequent answer is right, by question type",
     "A long bar is a type whose most frequent train answer is often right without looking.",
     {"x": "share", "y": "question_type", "low": "low", "high": "high", "label": "answer", "n": "n"},
+    units={"share": "points", "low": "points", "high": "points"},
 )
 
 
@@ -133,13 +136,9 @@ def _view_by(column: str) -> View:
     return View("bars", "measures", f"Accuracy by {column}", reading, drawn, {"by": column})
 
 
-def _train(data: Dataset, judged: Dataset) -> pl.DataFrame:
-    """Take the train split without the judged examples; data without one have nothing to learn from."""
-    wanted = [name for name in ("id", "question_type", "answer") if name in data.columns]
-    examples = data.examples.select(*wanted, data.clusters().alias("cluster"))
-    if "train" not in data.splits():
-        return examples.clear()
-    return examples.filter(data.examples["split"] == "train").join(judged.examples, on="id", how="anti").drop("id")
+def _train(learn: Dataset) -> pl.DataFrame:
+    wanted = [name for name in ("question_type", "answer") if name in learn.columns]
+    return learn.examples.select(*wanted, learn.clusters().alias("cluster"))
 
 
 def _with_intervals(majority: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
@@ -175,21 +174,21 @@ def _score_options(examples: pl.DataFrame, train: pl.DataFrame) -> pl.Series:
 
 
 def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
-    yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", condition=OWN, score=how)
+    key = Said(condition=OWN, score=how, better="higher")
+    yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", **key)
     both = rows.drop_nulls("floor")
     if both.height:
         gain = paired_difference(both["accuracy"], both["floor"], both["cluster"])
-        yield measured("gain", gain, of=None, condition=OWN, score=how)
+        yield measured("gain", gain, of=None, **key)
     if lost.height:
         # Answers that were left out could hide mistakes: what if they had all been wrong?
         wrong = lost.select("cluster", pl.lit(0.0).alias("accuracy"), "floor")
         worst = pl.concat([rows.select("cluster", "accuracy", "floor"), wrong])
-        found = mean(worst["accuracy"], worst["cluster"])
-        yield measured(f"accuracy{_LOST}", found, of=None, condition=OWN, score=how)
+        yield measured(f"accuracy{_LOST}", mean(worst["accuracy"], worst["cluster"]), of=None, **key)
         if both.height:
             both = worst.drop_nulls("floor")
             gain = paired_difference(both["accuracy"], both["floor"], both["cluster"])
-            yield measured(f"gain{_LOST}", gain, of=None, condition=OWN, score=how)
+            yield measured(f"gain{_LOST}", gain, of=None, **key)
 
 
 def _count_references(judged: Dataset) -> pl.DataFrame:

@@ -1,5 +1,7 @@
 """Turn estimates into rows of the measures table, the same way in every audit."""
 
+from typing import TypedDict
+
 import polars as pl
 
 from eyechart.audits.keyed import means_by_key, scores
@@ -9,9 +11,17 @@ from eyechart.errors import SettingError
 from eyechart.predictions import Answered
 from eyechart.probes import OWN
 from eyechart.protocols import Engine
-from eyechart.result import Measure
+from eyechart.result import Better, Measure, Unit
 from eyechart.statistics import Difference, Estimate
 from eyechart.tables import MEASURES, empty
+
+
+class Said(TypedDict):
+    """What several measures of an audit have in common, to be handed to `measured`."""
+
+    condition: str
+    score: str
+    better: Better
 
 
 def score_rows(answered: Answered, how: str, *kept: str, engine: Engine | None = None) -> pl.DataFrame:
@@ -33,12 +43,31 @@ def count_unscored(answered: Answered, rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([left, unscored]).filter(pl.col("n") > 0).sort("status")
 
 
-def measured(name: str, found: Estimate | Difference, *, of: str | None, condition: str, score: str) -> Measure:
-    """Name an estimate; a difference brings its p-value along."""
-    p = found.p if isinstance(found, Difference) else None
-    note = f"95 % interval: {found.method}"
+def measured(
+    name: str,
+    found: Estimate | Difference,
+    *,
+    of: str | None,
+    condition: str,
+    score: str,
+    unit: Unit = "points",
+    better: Better,
+) -> Measure:
+    """Name an estimate and say which way is better; a difference brings its p-value along."""
     return Measure(
-        name, found.value, found.low, found.high, found.n, found.clusters, of, condition, score=score, p=p, note=note
+        name,
+        found.value,
+        found.low,
+        found.high,
+        found.n,
+        found.clusters,
+        of,
+        condition,
+        score=score,
+        unit=unit,
+        better=better,
+        p=found.p if isinstance(found, Difference) else None,
+        note=f"95 % interval: {found.method}",
     )
 
 
@@ -51,6 +80,7 @@ def measured_by(data: Dataset, rows: pl.DataFrame, like: Measure, column: str, e
     filled = found.with_columns(
         *(pl.lit(value).alias(name) for name, value in constant.items()),
         pl.lit(like.unit).alias("unit"),
+        pl.lit(like.better).alias("better"),
         (pl.lit("95 % interval: ") + pl.col("method")).alias("note"),
     )
     return filled.select(

@@ -15,7 +15,7 @@ from eyechart.dataset import FILES, PICTURES, Dataset
 from eyechart.encode.heat import with_heat_evidence
 from eyechart.errors import SettingError, UnknownNameError
 from eyechart.files import replacing_folder
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read as read_data
 from eyechart.readers import reader_settings
@@ -63,12 +63,12 @@ def demo(
     world = Dataset.load(out / "world")
     if (out / "run" / "manifest.json").is_file():
         shutil.rmtree(out / "run")  # of an earlier demo
-    run = Run(Layout(out / "run"), progress=progress).start(world, command(), seed)
+    run = Run(Store(out / "run"), progress=progress).start(world, command(), seed)
     run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
     for name in DEMO_MODELS:
         run.audit(load(f"world:{name}"))
-    page = report(run.at.folder, out / "report.html")
-    show.print_summary(run.at, as_json=json)
+    page = report(run.store.folder, out / "report.html")
+    show.print_summary(run.store, as_json=json)
     if not json:
         typer.echo(f"report: {page}")
 

@@ -9,7 +9,7 @@ import typer
 
 from eyechart.cli import options, show
 from eyechart.cli.running import command
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.registry import unknown_name
 from eyechart.reporting import write_page
 from eyechart.reporting.comparing import PART, TEXTS, TextGrid
@@ -42,7 +42,7 @@ def compare(
     """
     if to is not None and to not in (*TEXTS, "csv"):
         raise unknown_name("form of a table", to, (*TEXTS, "csv"))
-    found = collect_standings([Layout(run) for run in runs], audit or (), base, command())
+    found = collect_standings([Store(run) for run in runs], audit or (), base, command())
     if json:
         show.print_json(as_dict(found))
     elif markdown:

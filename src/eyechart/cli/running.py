@@ -14,7 +14,7 @@ from eyechart.dataset import Dataset
 from eyechart.engines.opening import open_engine
 from eyechart.errors import SettingError
 from eyechart.interview import Asking
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load_all
 from eyechart.protocols import Audit, Foreseeing, Model
 from eyechart.readers import read
@@ -56,8 +56,8 @@ def study(
 ) -> None:
     """Look at the data alone, without a model."""
     run = _open(out, Asking(skip=audit is None), engine=engine, json=json).start(read(data), command(), seed, limit)
-    run.study(_choose(audit, run.at.data, _gather(settings, by, score, precision, concept)))
-    show.print_summary(run.at, as_json=json)
+    run.study(_choose(audit, run.store.data, _gather(settings, by, score, precision, concept)))
+    show.print_summary(run.store, as_json=json)
 
 
 def probe(
@@ -103,9 +103,9 @@ def predict(
     for answerer in models:
         name, stock = answerer.name, opened.predict(answerer)
         if json:
-            told[name] = {"answers": show.count_statuses(opened.at, name), "counts": stock.to_dicts()}
+            told[name] = {"answers": show.count_statuses(opened.store, name), "counts": stock.to_dicts()}
         else:
-            show.print_answers(opened.at, name, stock)
+            show.print_answers(opened.store, name, stock)
     if json:
         show.print_json(told)
 
@@ -121,12 +121,12 @@ def judge(
 ) -> None:
     """Join the answers back by key and measure."""
     opened = _open(run, Asking(allow_partial=allow_partial), engine=engine, json=json)
-    answered = tuple(opened.at.models())
+    answered = tuple(opened.store.models())
     for name in model or answered:
         if name not in answered:
             raise unknown_name("model that answered", name, answered)
         opened.judge(name)
-    show.print_summary(opened.at, as_json=json)
+    show.print_summary(opened.store, as_json=json)
 
 
 def audit(
@@ -168,8 +168,8 @@ def audit(
     asking = Asking(batch_size, fresh, max_calls, allow_partial, skip=audit is None)
     web = Web(allow_http, allow_private_http)
     run = _open(out, asking, web, engine=engine, json=json).start(read(data), command(), seed, limit)
-    chosen = _choose(audit, run.at.data, _gather(settings, by, score, precision, concept))
-    served = Served(chosen, {}) if audit else keep_served(chosen, models, run.at.data)
+    chosen = _choose(audit, run.store.data, _gather(settings, by, score, precision, concept))
+    served = Served(chosen, {}) if audit else keep_served(chosen, models, run.store.data)
     run.study(*served)
     if dry_run:
         run.probe()
@@ -178,12 +178,12 @@ def audit(
     for answerer in models:
         run.audit(answerer)
         if not json:
-            show.print_answers(run.at, answerer.name, run.at.stock(answerer.name))
+            show.print_answers(run.store, answerer.name, run.store.stock(answerer.name))
     page = write_report(out, out / "report.html")
-    show.print_summary(run.at, as_json=json)
+    show.print_summary(run.store, as_json=json)
     if not json:
         typer.echo(f"report: {page}")
-    _hold(run.at, thresholds)
+    _hold(run.store, thresholds)
 
 
 def report(
@@ -202,12 +202,12 @@ def report(
     """
     thresholds = [read_threshold(text) for text in fail_on or ()]
     if json:
-        typer.echo(to_json(collect(Layout(run))), nl=False)
+        typer.echo(to_json(collect(Store(run))), nl=False)
     elif markdown:
-        typer.echo(summarise(collect(Layout(run))))
+        typer.echo(summarise(collect(Store(run))))
     else:
         typer.echo(f"report: {write_report(run, out or run / 'report.html')}")
-    _hold(Layout(run), thresholds)
+    _hold(Store(run), thresholds)
 
 
 def export(
@@ -224,7 +224,7 @@ def export(
 
     `eyechart ls exports` lists what can be written.
     """
-    at = Layout(run, Web(allow_http, allow_private_http))
+    at = Store(run, Web(allow_http, allow_private_http))
     _ = at.manifest  # a folder that is no run is told at once
     written = EXPORTS.get(to)(at, out)
     if json:
@@ -233,7 +233,7 @@ def export(
         show.print_table(f"written into {out}", ("file", "entries"), list(written.items()))
 
 
-def _hold(run: Layout, thresholds: Sequence[Threshold]) -> None:
+def _hold(run: Store, thresholds: Sequence[Threshold]) -> None:
     """Leave with exit code 2 where a threshold is crossed, saying which."""
     lines = list(crossed(collect(run), thresholds)) if thresholds else []
     for line in lines:
@@ -250,7 +250,7 @@ def command() -> str:
 def _open(
     folder: Path, asking: Asking | None = None, web: Web | None = None, *, engine: str = "local", json: bool
 ) -> Run:
-    at = Layout(folder, web or Web())
+    at = Store(folder, web or Web())
     return Run(at, open_engine(engine), show.progress_bars(silent=json), asking or Asking())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import typer
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.progress import Advance, Progress, quiet
 from eyechart.reporting import collect, to_json
 from eyechart.reporting.contents import Learned
@@ -65,7 +65,7 @@ def print_foresight(title: str, calls: pl.DataFrame) -> None:
     print_table(title, calls.columns, pl.concat([calls, total.select(calls.columns)]).rows())
 
 
-def count_statuses(run: Layout, model: str) -> dict[str, dict[str, int]]:
+def count_statuses(run: Store, model: str) -> dict[str, dict[str, int]]:
     """Count how many answers came under each condition, and of what status."""
     answers = run.answers(model)
     return {condition: _count_statuses(answers.under(condition)) for condition in run.conditions()}
@@ -76,7 +76,7 @@ def _count_statuses(answers: pl.DataFrame) -> dict[str, int]:
     return counts | {"n": answers.height}
 
 
-def print_answers(run: Layout, model: str, stock: pl.DataFrame) -> None:
+def print_answers(run: Store, model: str, stock: pl.DataFrame) -> None:
     """Print how many answers came and of what status, and what the files of a model held and lacked."""
     rows = [(condition, *counts.values()) for condition, counts in count_statuses(run, model).items()]
     total = ("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True)))
@@ -85,7 +85,7 @@ def print_answers(run: Layout, model: str, stock: pl.DataFrame) -> None:
         print_counts(f"{model}: what its files hold", stock)
 
 
-def print_summary(run: Layout, *, as_json: bool) -> None:
+def print_summary(run: Store, *, as_json: bool) -> None:
     """Print the verdict of every study and result in a run; JSON names the audits left out of it too."""
     page = collect(run)
     if as_json:

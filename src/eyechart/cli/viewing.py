@@ -7,7 +7,7 @@ import typer
 
 from eyechart.cli import options as shared
 from eyechart.errors import MissingExtraError
-from eyechart.layout import Layout
+from eyechart.store import Store
 
 Ask = Annotated[bool, typer.Option("--ask", help="Let people answer probes instead, as a model named `human`.")]
 Items = Annotated[int, typer.Option(help="With --ask: how many examples each person is asked about.", min=1)]
@@ -45,7 +45,7 @@ def view(
             webbrowser.open(address)
 
     people = People(items, seed, options) if ask else None
-    view_run(Layout(run), Doorway(host, port, name or ()), announce, people)
+    view_run(Store(run), Doorway(host, port, name or ()), announce, people)
 
 
 def _require_extra() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
 from eyechart.reporting.gallery import Thumbnails, make_thumbnails
@@ -41,7 +41,7 @@ def report_comparison(
     runs: Sequence[str | Path], to: str | Path, audits: Sequence[str] = (), base: str | None = None
 ) -> Path:
     """Write one self-contained page about the models of runs on the same data, side by side."""
-    return write_page(render_standings(collect_standings([Layout(Path(run)) for run in runs], audits, base)), to)
+    return write_page(render_standings(collect_standings([Store(Path(run)) for run in runs], audits, base)), to)
 
 
 def write_page(text: str, to: str | Path) -> Path:
@@ -57,13 +57,13 @@ def _with_pictures(source: Source) -> tuple[Page, Thumbnails]:
     if not isinstance(source, str | Path):
         return page, {}
     drawings = [drawing for section in page.sections for drawing in section.drawings]
-    return page, make_thumbnails(drawings, Layout(Path(source)).data.images)
+    return page, make_thumbnails(drawings, Store(Path(source)).data.images)
 
 
 def gather(source: Source) -> Page:
     """Collect a page from whatever holds results."""
     if isinstance(source, str | Path):
-        return collect(Layout(Path(source)))
+        return collect(Store(Path(source)))
     return collect_results(_results(source))
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from eyechart.comparison import compare, results_of
 from eyechart.files import our_version, read_table
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.predictions import USABLE
 from eyechart.reporting.comparing import lay_out
 from eyechart.reporting.contents import (
@@ -32,18 +32,18 @@ from eyechart.result import Result, Verdict, speak
 from eyechart.tables import STATUSES
 
 
-def collect(layout: Layout) -> Page:
+def collect(store: Store) -> Page:
     """Gather a run folder: its data, studies, answers and results."""
-    origin, facts = _origin(layout), find_facts(layout)
-    results = [result for audits in layout.results().values() for result in audits.values()]
-    models = layout.models()
-    learned = {model: found for model in models if (found := read_learned(layout, model))}
-    sections = _sections(layout.studies().values(), results, learned)
-    coverage = tuple(_cover(layout, model, condition) for model in models for condition in layout.conditions())
-    stocks = tuple(Stock(model, counted) for model in models if (counted := _counts(layout.stock(model))))
+    origin, facts = _origin(store), find_facts(store)
+    results = [result for audits in store.results().values() for result in audits.values()]
+    models = store.models()
+    learned = {model: found for model in models if (found := read_learned(store, model))}
+    sections = _sections(store.studies().values(), results, learned)
+    coverage = tuple(_cover(store, model, condition) for model in models for condition in store.conditions())
+    stocks = tuple(Stock(model, counted) for model in models if (counted := _counts(store.stock(model))))
     page = _page(facts.name, sections, facts=facts, coverage=coverage, stocks=stocks, origin=origin)
-    compared, taught = tuple(_compare(layout)), tuple(learned.values())
-    return replace(page, comparisons=compared, learned=taught, left_out=layout.left_out())
+    compared, taught = tuple(_compare(store)), tuple(learned.values())
+    return replace(page, comparisons=compared, learned=taught, left_out=store.left_out())
 
 
 def collect_results(
@@ -154,11 +154,11 @@ def _summarise(section: Section) -> Summary:
     )
 
 
-def _compare(layout: Layout) -> Iterator[Comparison]:
+def _compare(store: Store) -> Iterator[Comparison]:
     """Set the models of a run side by side, audit by audit; results of different settings are not compared."""
-    for audit, results in results_of([layout]).items():
+    for audit, results in results_of([store]).items():
         if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
-            table = compare(results, layout.data_with(columns_of(results.values())))
+            table = compare(results, store.data_with(columns_of(results.values())))
             whole, groups = (
                 lay_out(table.filter(part)) for part in (pl.col("by").is_null(), pl.col("by").is_not_null())
             )
@@ -198,14 +198,14 @@ def _overview(title: str, unit: str, found: list[tuple[str, MeasureRow]]) -> Dra
     return Drawing(title, reading, "bars", "summary", columns, rows)
 
 
-def _origin(layout: Layout) -> Origin:
-    told = layout.manifest
+def _origin(store: Store) -> Origin:
+    told = store.manifest
     return Origin("\n".join(told.commands), told.seed, told.limit, dict(sorted(told.inputs.items())))
 
 
-def find_facts(layout: Layout) -> Facts:
+def find_facts(store: Store) -> Facts:
     """Count the data of a run."""
-    data = layout.data
+    data = store.data
     images = data.scan("image").select("image").collect().to_series()
     splits = data.scan("split").select(pl.col("split").fill_null("(none)")).collect() if data.splits() else None
     return Facts(
@@ -219,10 +219,10 @@ def find_facts(layout: Layout) -> Facts:
     )
 
 
-def _cover(layout: Layout, model: str, condition: str) -> Coverage:
+def _cover(store: Store, model: str, condition: str) -> Coverage:
     """Count probes by the best status among their answers, as STATUSES orders them."""
-    probes = layout.probes(condition).select("id")
-    file = layout.answer_file(model, condition)
+    probes = store.probes(condition).select("id")
+    file = store.answer_file(model, condition)
     answers = read_table(file).select("id", "status") if file.is_file() else probes.clear().with_columns(status=None)
     rank = pl.col("status").cast(pl.Enum(STATUSES)).to_physical().min()
     best = probes.join(answers, on="id", how="inner", validate="1:m").group_by("id").agg(rank.alias("rank"))

@@ -9,7 +9,7 @@ import polars as pl
 from eyechart.comparison import Judged, compare, judged_in
 from eyechart.errors import DataError
 from eyechart.files import our_version
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.registry import unknown_name
 from eyechart.reporting.collect import columns_of, find_facts, find_headline
 from eyechart.reporting.comparing import TextGrid, lay_out, say_difference
@@ -78,7 +78,7 @@ class Standings:
 
 
 def collect_standings(
-    runs: Sequence[Layout], audits: Sequence[str] = (), base: str | None = None, command: str = ""
+    runs: Sequence[Store], audits: Sequence[str] = (), base: str | None = None, command: str = ""
 ) -> Standings:
     """Gather the models of runs on the same data; audits that cannot be compared are told, not dropped."""
     judged = judged_in(runs)
@@ -136,7 +136,7 @@ def _enter(judged: Judged) -> Entrant:
     return Entrant(judged.name, judged.model, str(judged.run.folder), "\n".join(told.commands), told.seed, learned)
 
 
-def _contest(results: dict[str, Result], run: Layout, base: str | None, learned: dict[str, Learned | None]) -> Contest:
+def _contest(results: dict[str, Result], run: Store, base: str | None, learned: dict[str, Learned | None]) -> Contest:
     base = base or next(iter(results))
     table = compare(results, run.data_with(columns_of(results.values())), base)
     headline = _choose(table, find_headline(results[base]))

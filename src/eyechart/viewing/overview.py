@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.layout import Manifest
+from eyechart.store import Manifest
 from eyechart.reporting.collect import collect_results
 from eyechart.reporting.contents import Summary
 from eyechart.reporting.learned import read_learned

@@ -63,7 +63,7 @@ def _shown(shelf: Shelf, example: str, condition: str) -> dict[str, Any]:
 
 def _is_inside(shelf: Shelf, images: Images) -> bool:
     """Follow every link before a file is opened: a dataset from elsewhere may name any path."""
-    places = [place for place in (shelf.root, shelf.layout.folder) if place is not None]
+    places = [place for place in (shelf.root, shelf.store.folder) if place is not None]
     paths = picture_paths(images)["path"].to_list()
     return bool(paths) and all(path and any(_lies_in(Path(path), place) for place in places) for path in paths)
 

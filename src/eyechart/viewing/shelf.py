@@ -12,7 +12,7 @@ import polars as pl
 from eyechart.dataset import Images
 from eyechart.dataset import Manifest as DataManifest
 from eyechart.files import read_record, read_table
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.result import Record, Result
 from eyechart.tables import ROWS, empty
 
@@ -39,27 +39,27 @@ def stamped(path: Path) -> Stamped:
 class Shelf:
     """The places of a run, and its small facts."""
 
-    layout: Layout
+    store: Store
 
     @cached_property
     def about(self) -> DataManifest:
         """Read what the dataset says of itself."""
-        return read_record(self.layout.folder / "data" / "manifest.json", DataManifest)
+        return read_record(self.store.folder / "data" / "manifest.json", DataManifest)
 
     @property
     def examples(self) -> Stamped:
         """Find the examples."""
-        return stamped(self.layout.folder / "data" / "examples.parquet")
+        return stamped(self.store.folder / "data" / "examples.parquet")
 
     @property
     def images(self) -> Stamped:
         """Find the images."""
-        return stamped(self.layout.folder / "data" / "images.parquet")
+        return stamped(self.store.folder / "data" / "images.parquet")
 
     @property
     def root(self) -> Path | None:
         """Find the folder of the pictures."""
-        return None if self.about.root is None else self.layout.folder / "data" / self.about.root
+        return None if self.about.root is None else self.store.folder / "data" / self.about.root
 
     @property
     def pictured(self) -> bool:
@@ -68,52 +68,52 @@ class Shelf:
 
     def studies(self) -> list[str]:
         """Name the studies made so far."""
-        return list(_named(self.layout.folder / "studies"))
+        return list(_named(self.store.folder / "studies"))
 
     def results(self) -> dict[str, list[str]]:
         """Name the audits of each model that was judged."""
-        models = _named(self.layout.folder / "results")
+        models = _named(self.store.folder / "results")
         return {model: list(_named(place)) for model, place in models.items()}
 
     def models(self) -> list[str]:
         """Name the models that answered or were judged."""
-        return sorted({*self.layout.models(), *self.results()})
+        return sorted({*self.store.models(), *self.results()})
 
     def rows(self, audit: str, model: str | None = None) -> Stamped | None:
         """Find the rows of a study, or of a model's result; None where there are none."""
-        layout = self.layout
-        folder = layout.study_folder(audit) if model is None else layout.result_folder(model, audit)
+        store = self.store
+        folder = store.study_folder(audit) if model is None else store.result_folder(model, audit)
         return _found(folder / "rows.parquet")
 
     def rules(self) -> Stamped | None:
         """Find the mined rules; None where none were mined."""
-        return _found(self.layout.study_folder("rules") / "rules.parquet")
+        return _found(self.store.study_folder("rules") / "rules.parquet")
 
     def answers(self, model: str, condition: str) -> Stamped | None:
         """Find the answers of a model under a condition."""
-        return _found(self.layout.answer_file(model, condition))
+        return _found(self.store.answer_file(model, condition))
 
     def probes(self, condition: str) -> Stamped | None:
         """Find the probes of a condition."""
-        return _found(self.layout.probe_file(condition))
+        return _found(self.store.probe_file(condition))
 
     def conditions(self) -> list[str]:
         """Name the conditions, the unchanged one first."""
-        return sorted(self.layout.conditions(), key=lambda name: (name != "plain", name))
+        return sorted(self.store.conditions(), key=lambda name: (name != "plain", name))
 
     def asked_conditions(self, model: str) -> list[str]:
         """Name the conditions a model answered under, the unchanged one first."""
-        files = self.layout.answer_folder(model).glob("*.parquet")
+        files = self.store.answer_folder(model).glob("*.parquet")
         return sorted((unquote(file.stem) for file in files), key=lambda name: (name != "plain", name))
 
     def outline(self, audit: str, model: str | None = None) -> Result:
         """Load a result without its rows, views and further tables, which can be large."""
-        layout = self.layout
-        return _outline(layout.study_folder(audit) if model is None else layout.result_folder(model, audit))
+        store = self.store
+        return _outline(store.study_folder(audit) if model is None else store.result_folder(model, audit))
 
     def judged(self, model: str, audit: str) -> Result:
         """Load a result with its rows, and of its measures those over all examples."""
-        place = self.layout.result_folder(model, audit)
+        place = self.store.result_folder(model, audit)
         found = _outline(place)
         whole = found.measures.filter(pl.col("by").is_null())
         rows = read_table(place / "rows.parquet")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.viewing.app import make_app
 from eyechart.viewing.asking.pages import Asker
 from eyechart.viewing.asking.plan import ORIG, plan_questions
@@ -24,18 +24,18 @@ class People(NamedTuple):
     options: str = ORIG
 
 
-def view_run(run: Layout, doorway: Doorway, announce: Callable[[str], None], people: People | None = None) -> None:
+def view_run(run: Store, doorway: Doorway, announce: Callable[[str], None], people: People | None = None) -> None:
     """Serve the explorer of a run, or the place where people answer."""
     run.manifest  # noqa: B018 - says at once when this is no run
     serve(lambda guard: explorer(run, guard) if people is None else asker(run, guard, people), doorway, announce)
 
 
-def explorer(run: Layout, guard: Guard) -> "FastAPI":
+def explorer(run: Store, guard: Guard) -> "FastAPI":
     """Build the explorer."""
     return make_app(routes(Shelf(run)), guard)
 
 
-def asker(run: Layout, guard: Guard, people: People) -> "FastAPI":
+def asker(run: Store, guard: Guard, people: People) -> "FastAPI":
     """Build the place where people answer; it shows nothing else, for the rest holds the answers."""
     pages = Asker(plan_questions(run, *people))
     return make_app(pages.shown(), guard, pages.sent())

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.registry import Registry
 
-Exporter = Callable[[Layout, Path], dict[str, int]]  # from a run into a folder; counts what each file holds
+Exporter = Callable[[Store, Path], dict[str, int]]  # from a run into a folder; counts what each file holds
 
 EXPORTS: Registry[Exporter] = Registry(
     "export",

@@ -14,7 +14,7 @@ import polars as pl
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.files import our_version, replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.predictions import REASONS, USABLE, Predictions
 from eyechart.scoring import auto_score, score
 
@@ -23,7 +23,7 @@ RIGHT = 0.5
 UNSCORED = "none: no reference"
 
 
-def export_eee(run: Layout, folder: Path) -> dict[str, int]:
+def export_eee(run: Store, folder: Path) -> dict[str, int]:
     """Write the answers of every model in a run, a file each."""
     names = {model: f"{quote(model, safe='')}_samples.jsonl" for model in run.models()}
     if not names:

@@ -12,14 +12,14 @@ import polars as pl
 from eyechart.audits.rules.published import FILES
 from eyechart.errors import DataError
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.result import Result
 
 RULES_FILE = "rules.json"
 _NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # what comes back the same from a number
 
 
-def export_rules(run: Layout, folder: Path) -> dict[str, int]:
+def export_rules(run: Store, folder: Path) -> dict[str, int]:
     """Write easy, counterexample and hard ids and the rules in words, from the study of audit `rules` in a run."""
     studies = run.studies()
     if "rules" not in studies:

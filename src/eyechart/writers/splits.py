@@ -26,7 +26,7 @@ from eyechart.audits.splits.side_by_side import in_points, models_table
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.result import Result
 
 FOLDERS = {TRAIN: "Training", VALIDATION: "Val", JUDGED: "IID-Test"}
@@ -34,27 +34,27 @@ OOD = "OOD-Test"
 _NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # what comes back the same from a number
 
 
-def export_splits(run: Layout, folder: Path) -> dict[str, int]:
+def export_splits(run: Store, folder: Path) -> dict[str, int]:
     """Write the sets of the study in a run in the layout of VQA-VS, and the ids of heads and tails."""
     return write_splits(run.data, _study(run), folder)
 
 
-def export_gqa_ood(run: Layout, folder: Path) -> dict[str, int]:
+def export_gqa_ood(run: Store, folder: Path) -> dict[str, int]:
     """Write heads and tails of the study in a run as records by id."""
     return write_gqa_ood(run.data, _study(run), folder)
 
 
-def export_selection(run: Layout, folder: Path) -> dict[str, int]:
+def export_selection(run: Store, folder: Path) -> dict[str, int]:
     """Write which of the models of a run each strategy of model selection would have chosen."""
     return _write_table(selection_table(_judged(run)), folder / "selection.json")
 
 
-def export_models(run: Layout, folder: Path) -> dict[str, int]:
+def export_models(run: Store, folder: Path) -> dict[str, int]:
     """Write the accuracies of all models of a run on all sets, a line each."""
     return _write_table(models_table(_judged(run)), folder / "models.json")
 
 
-def _judged(run: Layout) -> dict[str, Result]:
+def _judged(run: Store) -> dict[str, Result]:
     judged = {model: results["splits"] for model, results in run.results().items() if "splits" in results}
     if not judged:
         raise DataError(f"judgements of the audit 'splits' in {run.folder}", "none", "run `eyechart audit -a splits`")
@@ -110,7 +110,7 @@ def concepts_of(study: Result) -> list[str]:
     return study.tables["concepts"]["concept"].to_list()
 
 
-def _study(run: Layout) -> Result:
+def _study(run: Store) -> Result:
     studies = run.studies()
     if "splits" not in studies:
         found = f"studies of {', '.join(studies) or 'none'}"

@@ -22,7 +22,7 @@ from eyechart.audits import make_audit
 from eyechart.dataset import Images
 from eyechart.engines.ray import Ray
 from eyechart.interview import Asking
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.mining import MiningSettings, Transactions, mine
 from eyechart.readers import read
 from eyechart.run import Run
@@ -95,13 +95,13 @@ def predict(folder: Path, cluster: Cluster, node: Any, engine: Ray) -> dict[str,
     data = read("world", seed=3, images=60)
     answers = {}
     for name, run in {
-        "here": Run(Layout(folder / "here"), asking=Asking(batch=6)),
-        "lost": Run(Layout(folder / "lost"), engine, losing, Asking(batch=6)),
+        "here": Run(Store(folder / "here"), asking=Asking(batch=6)),
+        "lost": Run(Store(folder / "lost"), engine, losing, Asking(batch=6)),
     }.items():
         run.start(data).study([make_audit("accuracy")])
         run.probe()
         run.predict(Slow() if name == "lost" else Quick())
-        answers[name] = run.at.answers("slow").answers
+        answers[name] = run.store.answers("slow").answers
     nodes = answers["lost"]["raw"].n_unique()
     same = answers["lost"].drop("raw").equals(answers["here"].drop("raw"))
     return {"probes": answers["lost"].height, "nodes": nodes, "same answers": same}

@@ -19,7 +19,7 @@ from eyechart.contract import Backwards
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, UnknownNameError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.protocols import Step
 from eyechart.readers import read
@@ -143,11 +143,11 @@ def test_a_judgement_is_that_of_one_process(
     monkeypatch.setattr(keyed, "BLOCK", 3)
     monkeypatch.setattr(groups, "BLOCK", 3)
     audit = make_audit(name, {"by": ("question_type", "answer")})
-    run = Run(Layout(tmp_path)).start(world)
+    run = Run(Store(tmp_path)).start(world)
     study = run.study([audit])[name]
     model, engine = load("world:mix:seer=0.6,guesser=0.4"), Counting()
     run.audit(model)
-    answers = run.at.answers(model.name)
+    answers = run.store.answers(model.name)
 
     there, here = (audit.judge(world, study, answers, where) for where in (engine, Local()))
     assert min(engine.batches) > 1, "nothing was parted"

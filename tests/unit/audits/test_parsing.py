@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset, Images
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.result import Result
 from eyechart.run import Run
 
@@ -36,10 +36,10 @@ def judge(folder: Path, choices: list[list[str]] | None) -> Result:
         "answer": ["red"] * N,
     }
     examples = pl.DataFrame(columns if choices is None else columns | {"choices": choices})
-    run = Run(Layout(folder)).start(Dataset("quiz", examples, Images.named(examples["image"])))
+    run = Run(Store(folder)).start(Dataset("quiz", examples, Images.named(examples["image"])))
     run.study([Accuracy(split="all")])
     run.audit(Mumbling())
-    return run.at.results()["mumbling"]["accuracy"]
+    return run.store.results()["mumbling"]["accuracy"]
 
 
 def test_the_accuracy_is_told_with_the_lost_left_out_wrong_and_by_chance(tmp_path: Path) -> None:

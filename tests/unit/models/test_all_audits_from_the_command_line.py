@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from eyechart.audits import AUDITS
 from eyechart.cli import main
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.result import Result
 from servers.transformers_serve import serving
 
@@ -57,7 +57,7 @@ def test_all_audits_run_end_to_end_twice_alike_and_alike_over_the_network(
     }
     for name, words in asked.items():
         eyechart("audit", tmp_path / "data", "-o", tmp_path / name, *words, *small)
-    here, *others = (_Ended.of(Layout(tmp_path / name)) for name in asked)
+    here, *others = (_Ended.of(Store(tmp_path / name)) for name in asked)
 
     assert set(here.results) == set(AUDITS.names())
     assert "failed" not in here.answers["status"].unique()
@@ -68,7 +68,7 @@ def test_all_audits_run_end_to_end_twice_alike_and_alike_over_the_network(
             assert_frame_equal(other.results[name].rows, result.rows)
             assert_frame_equal(other.results[name].tables["parsing"], result.tables["parsing"])
     assert all(result.tables["parsing"].height for result in here.results.values())
-    run = Layout(tmp_path / "here")
+    run = Store(tmp_path / "here")
     edited = pl.concat([run.probes(condition) for condition in ("evidence", "rest")], how="diagonal")
     assert edited["hidden"].list.len().min() >= 1
     donated = run.probes("image#0")
@@ -83,6 +83,6 @@ class _Ended(NamedTuple):
     results: dict[str, Result]
 
     @classmethod
-    def of(cls, run: Layout) -> Self:
+    def of(cls, run: Store) -> Self:
         [model] = run.models()
         return cls(run.answers(model).answers, run.results()[model])

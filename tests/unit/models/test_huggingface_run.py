@@ -12,7 +12,7 @@ import eyechart
 from eyechart.audits import AUDITS
 from eyechart.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models.weights import find_revision, open_weights
 from eyechart.run import Asking
 
@@ -38,7 +38,7 @@ def test_all_audits_run_to_the_end_and_again_alike(world: Dataset, tiny_llava: P
         assert result.measures.height
         assert_frame_equal(result.measures, again[name].measures)
         assert_frame_equal(result.rows, again[name].rows)
-    answers = Layout(tmp_path / "one").answers("llava,decide=scores,prompt=auto,max_new_tokens=2").answers
+    answers = Store(tmp_path / "one").answers("llava,decide=scores,prompt=auto,max_new_tokens=2").answers
     assert "failed" not in set(answers["status"])
     assert (answers.filter(pl.col("scores").is_not_null())["status"] == "ok").all()
 
@@ -49,7 +49,7 @@ def test_other_weights_cannot_go_on_with_the_answers_of_a_run(world: Dataset, ti
     model = f"hf:{folder},max_new_tokens=1,cache=off"
     partly = Asking(allow_partial=True)
     eyechart.audit(world, model, ["accuracy"], to=tmp_path / "run", asking=partly)
-    told = json.loads(Layout(tmp_path / "run").asked_file("model,max_new_tokens=1").read_text())["identity"]
+    told = json.loads(Store(tmp_path / "run").asked_file("model,max_new_tokens=1").read_text())["identity"]
 
     assert told["revision"] == find_revision(str(folder), None)
     assert told["prompt"] == "auto@1"

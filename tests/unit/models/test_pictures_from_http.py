@@ -13,7 +13,7 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.audits.grounding import GroundingAudit
 from eyechart.cli import main
 from eyechart.dataset import Dataset, Images
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.run import Run
 from eyechart.verbs import audit
@@ -71,7 +71,7 @@ def eyechart(
 
 
 def probed(data: Dataset, folder: Path) -> Path:
-    run = Run(Layout(folder)).start(data)
+    run = Run(Store(folder)).start(data)
     run.study([Accuracy(split="all"), GroundingAudit()])
     run.probe()
     return folder
@@ -83,13 +83,13 @@ def test_edited_pictures_from_addresses_are_the_same_questions(
     """What was answered with files is known with addresses: not one more call, and the same answers."""
     files, addresses = probed(local, tmp_path / "files"), probed(remote, tmp_path / "addresses")
     model = ("-m", "openai:echo", "--base-url", server.url)
-    assert Layout(files).conditions() == Layout(addresses).conditions() == ["evidence", "plain", "rest"]
+    assert Store(files).conditions() == Store(addresses).conditions() == ["evidence", "plain", "rest"]
     assert eyechart("predict", files, *model).code == 0
     refused = eyechart("predict", addresses, *model)
     private = eyechart("predict", addresses, *model, "--allow-http")
     ahead = eyechart("predict", addresses, *model, "--allow-private-http", "--dry-run", "--json")
     done = eyechart("predict", addresses, *model, "--allow-private-http")
-    asked, again = (Layout(run).answers("echo").answers for run in (files, addresses))
+    asked, again = (Store(run).answers("echo").answers for run in (files, addresses))
 
     assert refused.code == 1
     assert "or allow it with --allow-http" in refused.err

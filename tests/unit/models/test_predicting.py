@@ -15,7 +15,7 @@ import pytest
 from eyechart.audits.accuracy import Accuracy
 from eyechart.cli import main
 from eyechart.dataset import Dataset
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.run import Run
 from servers.starting import Served, misbehaving
@@ -45,10 +45,10 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a run on drawn pictures, up to the probes."""
     folder = tmp_path_factory.mktemp("world")
     read("world", folder / "pictures", images=20, seed=3, render=True).save(folder / "data")
-    run = Run(Layout(folder / "run")).start(Dataset.load(folder / "data"))
+    run = Run(Store(folder / "run")).start(Dataset.load(folder / "data"))
     run.study([Accuracy()])
     run.probe()
-    return run.at.folder
+    return run.store.folder
 
 
 @pytest.fixture
@@ -99,16 +99,16 @@ def test_a_killed_run_goes_on_without_asking_again(run: Path, server: Served, ey
         process.kill()
     asked = len(server.seen("delayed"))
     again = eyechart(*predict(run, server, "delayed,concurrency=1"))
-    answers = Layout(run).answers("delayed").answers
+    answers = Store(run).answers("delayed").answers
     every = questions(server, "delayed")
 
     assert again.code == 0, again.err
     assert 12 <= asked < answers.height
     assert "failed" not in answers["status"]
-    assert answers.height == Layout(run).probes("plain").height
+    assert answers.height == Store(run).probes("plain").height
     assert len(every) - len(set(every)) <= 1  # the one in flight
     eyechart(*predict(run, server, "echo"))
-    whole = Layout(run).answers("echo").answers
+    whole = Store(run).answers("echo").answers
     assert answers.select("id", "draw", "raw").equals(whole.select("id", "draw", "raw"))
 
 
@@ -130,7 +130,7 @@ def test_two_runs_at_once_fill_one_cache(run: Path, server: Served, eyechart: Ey
     asked = len(server.seen("delayed"))
     third = shutil.copytree(run, run.with_name("third"), ignore=shutil.ignore_patterns("answers"))
     eyechart(*predict(third, server, "delayed"))
-    answers = [Layout(one).answers("delayed").answers for one in (run, other, third)]
+    answers = [Store(one).answers("delayed").answers for one in (run, other, third)]
 
     assert codes == [0, 0]
     assert "failed" not in answers[0]["status"]
@@ -149,13 +149,13 @@ def test_a_dry_run_foresees_exactly_what_is_asked(run: Path, server: Served, eye
     asked = server.seen("echo")[count:]
     after = json.loads(eyechart(*predict(run, server, model, "--dry-run", "--json")).out)
     anew = json.loads(eyechart(*predict(run, server, model, "--dry-run", "--json", "--fresh")).out)
-    for file in Layout(run).answer_folder(model).iterdir():
+    for file in Store(run).answer_folder(model).iterdir():
         file.unlink()
     cached = json.loads(eyechart(*predict(run, server, model, "--dry-run", "--json")).out)
 
     assert too_many.code == 1
     assert "found " + str(ahead["calls"]) + " to make" in too_many.err
-    assert ahead["answers"] == Layout(run).probes("plain").height
+    assert ahead["answers"] == Store(run).probes("plain").height
     assert ahead["calls"] == len(asked) == len({json.dumps(one["parts"]) for one in asked})
     assert ahead["images"] == sum(part["type"] == "image_url" for one in asked for part in one["parts"])
     assert ahead["tokens"] > 255 * ahead["images"]
@@ -167,12 +167,12 @@ def test_a_dry_run_foresees_exactly_what_is_asked(run: Path, server: Served, eye
 def test_draws_are_kept_and_clustered_by_item(run: Path, server: Served, eyechart: Eyechart) -> None:
     more = ("--draws", 3, "--temperature", 0.7)
     done = eyechart(*predict(run, server, "lucky", *more))
-    n = Layout(run).probes("plain").height
-    answers = Layout(run).answers("lucky,draws=3,temperature=0.7").answers
+    n = Store(run).probes("plain").height
+    answers = Store(run).answers("lucky,draws=3,temperature=0.7").answers
     asked = len(server.seen("lucky"))
     again = eyechart(*predict(run, server, "lucky", *more))
     judged = eyechart("judge", run, "--json")
-    result = Layout(run).results()["lucky,draws=3,temperature=0.7"]["accuracy"]
+    result = Store(run).results()["lucky,draws=3,temperature=0.7"]["accuracy"]
 
     assert (done.code, again.code, judged.code) == (0, 0, 0), done.err + judged.err
     assert sorted(answers.group_by("draw").len().rows()) == [(0, n), (1, n), (2, n)]
@@ -194,7 +194,7 @@ def test_failures_are_told_and_asked_again(run: Path, server: Served, eyechart: 
     first = eyechart(*predict(run, server, "odd"))
     count = len(server.seen("odd"))
     eyechart(*predict(run, server, "odd"))
-    answers = Layout(run).answers("odd").answers
+    answers = Store(run).answers("odd").answers
 
     assert "prompts failed, the first: a reply without an answer" in first.err
     assert set(answers["status"]) == {"failed"}
@@ -207,11 +207,11 @@ def test_refusals_and_what_cannot_be_read_stand_in_every_result(run: Path, serve
         assert eyechart(*predict(run, server, model)).code == 0
     table = eyechart(*predict(run, server, "empty")).out
     judged = eyechart("judge", run)
-    n = Layout(run).probes("plain").height
-    refused, empty = (Layout(run).results()[model]["accuracy"] for model in ("refusing", "empty"))
+    n = Store(run).probes("plain").height
+    refused, empty = (Store(run).results()[model]["accuracy"] for model in ("refusing", "empty"))
 
     assert judged.code == 0, judged.err
-    assert Layout(run).answers("refusing").answers["raw"].unique().to_list() == ["No, thank you."]
+    assert Store(run).answers("refusing").answers["raw"].unique().to_list() == ["No, thank you."]
     assert refused.tables["parsing"].select("asked", "unparsed", "parsed").rows() == [(n, 0, 1.0)]
     assert empty.tables["parsing"].select("asked", "unparsed", "parsed", "as_wrong").rows() == [(n, n, 0.0, 0.0)]
     assert "unparsed" in table
@@ -225,7 +225,7 @@ def test_the_key_is_nowhere(run: Path, server: Served, eyechart: Eyechart) -> No
     written = [path.read_bytes() for path in run.parent.rglob("*") if path.is_file()]
 
     assert [one.code for one in done] == [0, 1, 0, 0, 0]
-    assert set(Layout(run).answers("parrot").answers["raw"]) == {"Bearer ***"}
+    assert set(Store(run).answers("parrot").answers["raw"]) == {"Bearer ***"}
     assert KEY in server.seen("forbidden")[0]["headers"]["authorization"]
     assert not [one for one in done if KEY in one.out + one.err]
     assert not [content for content in written if KEY.encode() in content]
@@ -248,7 +248,7 @@ def test_the_cache_is_listed_pruned_and_cleared(run: Path, server: Served, eyech
     pruned = json.loads(eyechart("cache", "prune", "-m", '"model": "echo"', "--json").out)
     young = json.loads(eyechart("cache", "prune", "--older-than", "1", "--json").out)
     cleared = eyechart("cache", "clear").out
-    n = Layout(run).probes("plain").height
+    n = Store(run).probes("plain").height
 
     assert empty.code == 0
     assert all(word in listed for word in ("openai", "echo", "letters", "temperature=0.0"))

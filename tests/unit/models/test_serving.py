@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.audits import AUDITS
 from eyechart.dataset import Dataset
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.models.endpoint import Endpoint
 from eyechart.models.huggingface import HuggingFace
@@ -55,7 +55,7 @@ def test_all_audits_run_end_to_end(kind: str, tiny_llava: Path, url: str, world:
     model = load(spec)
     results = audit(world, model, to=tmp_path / "run")
     again = audit(world, load(spec), to=tmp_path / "again")
-    answers = Layout(tmp_path / "run").answers(model.name).answers
+    answers = Store(tmp_path / "run").answers(model.name).answers
 
     assert set(results) == set(AUDITS.names())
     assert "failed" not in answers["status"].unique()
@@ -63,4 +63,4 @@ def test_all_audits_run_end_to_end(kind: str, tiny_llava: Path, url: str, world:
         assert result.tables["parsing"].height > 0
         assert result.measures.equals(again[name].measures), name
     plain = results["accuracy"].tables["counts"].filter(pl.col("condition") == "plain")["n"].sum()
-    assert plain == Layout(tmp_path / "run").probes("plain").height
+    assert plain == Store(tmp_path / "run").probes("plain").height

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 from eyechart.dataset import Dataset
 from eyechart.errors import FileFormatError, SettingError
-from eyechart.layout import fingerprint
+from eyechart.store import fingerprint
 from eyechart.readers import batches, read, source
 
 Rows = list[dict[str, Any]]

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.dataset import Dataset, Images
 from eyechart.files import write_record, write_table
-from eyechart.layout import Layout, Manifest, fingerprint
+from eyechart.store import Store, Manifest, fingerprint
 from eyechart.result import Measure, Result, Verdict, View, measures_table
 from eyechart.tables import ANSWERS, COUNTS, PROBES, empty
 
@@ -83,9 +83,9 @@ def make_kinds() -> Result:
     return Result("kinds", "all", {}, measures_table([]), rows, tables, views, Verdict("none", "", "It describes."))
 
 
-def make_folder(folder: Path, models: dict[str, float], *, limit: int | None = None) -> Layout:
+def make_folder(folder: Path, models: dict[str, float], *, limit: int | None = None) -> Store:
     """Lay out a run folder: four examples, of which each model answers two usably, fails one and misses one."""
-    layout = Layout(folder)
+    layout = Store(folder)
     examples = pl.DataFrame(
         {
             "id": ["01", "02", "03", "04"],
@@ -126,12 +126,12 @@ def kinds() -> Result:
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Layout:
+def layout(tmp_path: Path) -> Store:
     """Lay out a run with three models."""
     return make_folder(tmp_path / "run", {"b/two": 0.5, "a:one": 0.7, f"c {NASTY}": 0.1}, limit=4)
 
 
 @pytest.fixture
-def data_only(tmp_path: Path) -> Layout:
+def data_only(tmp_path: Path) -> Store:
     """Lay out a run with a study and no model."""
     return make_folder(tmp_path / "studied", {})

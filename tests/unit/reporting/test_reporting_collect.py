@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from eyechart.errors import FileFormatError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.reporting import as_dict, collect, collect_results, gather, to_json
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Drawing, plain, prepare, say
@@ -45,7 +45,7 @@ def test_the_headline_is_the_number_that_the_sentence_says() -> None:
     assert silent.condition == "all"
 
 
-def test_the_facts_of_a_run_are_those_of_its_data(layout: Layout, nasty: str) -> None:
+def test_the_facts_of_a_run_are_those_of_its_data(layout: Store, nasty: str) -> None:
     facts = collect(layout).facts
 
     assert facts is not None
@@ -54,7 +54,7 @@ def test_the_facts_of_a_run_are_those_of_its_data(layout: Layout, nasty: str) ->
     assert [(row.status, row.n) for row in facts.counts] == [("read", 4), ("dropped", 17)]
 
 
-def test_the_origin_of_a_run_is_its_manifest(layout: Layout, nasty: str) -> None:
+def test_the_origin_of_a_run_is_its_manifest(layout: Store, nasty: str) -> None:
     origin = collect(layout).origin
 
     assert origin is not None
@@ -62,7 +62,7 @@ def test_the_origin_of_a_run_is_its_manifest(layout: Layout, nasty: str) -> None
     assert set(origin.inputs) == {"examples.parquet", "images.parquet", "counts.parquet"}
 
 
-def test_coverage_counts_each_probe_once_by_its_best_answer(layout: Layout) -> None:
+def test_coverage_counts_each_probe_once_by_its_best_answer(layout: Store) -> None:
     again = pl.read_parquet(layout.answer_file("b/two", "plain")).with_columns(draw=1, status=pl.lit("unparsed"))
     both = pl.concat([pl.read_parquet(layout.answer_file("b/two", "plain")), again], how="diagonal_relaxed")
     both.write_parquet(layout.answer_file("b/two", "plain"))
@@ -74,7 +74,7 @@ def test_coverage_counts_each_probe_once_by_its_best_answer(layout: Layout) -> N
     assert found["b/two"].statuses == {**once, "unparsed": 1, "failed": 0}
 
 
-def test_a_condition_a_model_was_never_asked_is_all_missing(layout: Layout) -> None:
+def test_a_condition_a_model_was_never_asked_is_all_missing(layout: Store) -> None:
     layout.answer_file("b/two", "plain").unlink()
 
     row = next(row for row in collect(layout).coverage if row.model == "b/two")
@@ -82,14 +82,14 @@ def test_a_condition_a_model_was_never_asked_is_all_missing(layout: Layout) -> N
     assert (row.usable, row.statuses["missing"]) == (0, 4)
 
 
-def test_files_of_answers_tell_what_they_hold(layout: Layout) -> None:
+def test_files_of_answers_tell_what_they_hold(layout: Store) -> None:
     stocks = collect(layout).stocks
 
     assert next((stock.model, row.status, row.n) for stock in stocks for row in stock.counts) == ("a:one", "extra", 12)
     assert len(stocks) == 3
 
 
-def test_the_study_comes_before_the_models_and_they_by_name(layout: Layout, nasty: str) -> None:
+def test_the_study_comes_before_the_models_and_they_by_name(layout: Store, nasty: str) -> None:
     page = collect(layout)
 
     assert [(s.role, s.subject) for s in page.sections] == [
@@ -119,11 +119,11 @@ def test_a_mapping_is_collected_like_the_results_in_it(result: Result) -> None:
     assert gather(result) == collect_results([result])
 
 
-def test_a_run_folder_is_named_by_text_or_path(layout: Layout) -> None:
+def test_a_run_folder_is_named_by_text_or_path(layout: Store) -> None:
     assert gather(str(layout.folder)) == gather(layout.folder) == collect(layout)
 
 
-def test_what_is_no_run_is_said_so(layout: Layout) -> None:
+def test_what_is_no_run_is_said_so(layout: Store) -> None:
     with pytest.raises(FileFormatError, match=r"no manifest\.json there"):
         gather(layout.folder / "data" / "nowhere")
 
@@ -153,7 +153,7 @@ def test_a_verdict_on_no_measure_has_no_number(kinds: Result) -> None:
     assert (line.said, line.n, line.clusters) == ("-", None, None)
 
 
-def test_several_subjects_stand_side_by_side_best_first(layout: Layout, nasty: str) -> None:
+def test_several_subjects_stand_side_by_side_best_first(layout: Store, nasty: str) -> None:
     (overview,) = collect(layout).overviews
 
     assert [(row[0], row[1]) for row in overview.rows] == [("a:one", 0.7), ("b/two", 0.5), (f"c {nasty}", 0.1)]
@@ -163,7 +163,7 @@ def test_one_subject_has_nothing_beside_it(result: Result) -> None:
     assert collect_results([result]).overviews == ()
 
 
-def test_a_page_survives_json(layout: Layout) -> None:
+def test_a_page_survives_json(layout: Store) -> None:
     from pydantic import TypeAdapter
 
     page = collect(layout)

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from eyechart.dataset import Images
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.reporting import collect, collect_results, render, report
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Column, Drawing, prepare
@@ -71,7 +71,7 @@ def read(html: str) -> Reader:
 
 
 @pytest.fixture
-def page(layout: Layout) -> Page:
+def page(layout: Store) -> Page:
     return collect(layout)
 
 
@@ -159,7 +159,7 @@ def test_ids_are_unique_and_links_lead_somewhere(html: str) -> None:
     assert set(targets) <= set(ids)
 
 
-def test_the_same_run_gives_the_same_bytes(layout: Layout, tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes(layout: Store, tmp_path: Path) -> None:
     first, second = (report(layout.folder, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
 
     assert first == second
@@ -175,7 +175,7 @@ def test_a_report_leaves_only_the_page_and_replaces_the_old_one(result: Result, 
     assert place.read_text(encoding="utf-8") != old
 
 
-def test_a_run_of_studies_alone_is_a_page(data_only: Layout) -> None:
+def test_a_run_of_studies_alone_is_a_page(data_only: Store) -> None:
     words = read(render(collect(data_only))).words
 
     assert "the data does not beat the floor." in words
@@ -236,7 +236,7 @@ def test_a_short_breakdown_stands_open_and_a_long_one_is_folded(result: Result) 
     assert "<summary>20 measures by b0</summary>" in html
 
 
-def test_settings_that_subjects_share_are_said_once(layout: Layout, html: str) -> None:
+def test_settings_that_subjects_share_are_said_once(layout: Store, html: str) -> None:
     assert html.count("Settings of accuracy") == 1
 
 

@@ -14,7 +14,7 @@ from eyechart.comparison import compare, judged_in
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, UnknownNameError
 from eyechart.files import write_record
-from eyechart.layout import Asked, Layout
+from eyechart.store import Asked, Store
 from eyechart.readers import read
 from eyechart.reporting import collect, render, report_comparison
 from eyechart.reporting.charts import draw, drawable
@@ -34,21 +34,21 @@ def world() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def runs(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[Layout]:
+def runs(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[Store]:
     """Make a run with three models, and one of the same name elsewhere with one of them."""
     place = tmp_path_factory.mktemp("runs")
     for name, models in {"a/run": MODELS, "b/run": ("seer",)}.items():
         for model in models:
             audit(world, f"world:{model}", ["accuracy", "rules"], to=place / name)
-    return [Layout(place / "a" / "run"), Layout(place / "b" / "run")]
+    return [Store(place / "a" / "run"), Store(place / "b" / "run")]
 
 
 @pytest.fixture(scope="module")
-def found(runs: list[Layout]) -> Standings:
+def found(runs: list[Store]) -> Standings:
     return collect_standings(runs[:1], base="seer", command=f"eyechart compare {NASTY}")
 
 
-def test_every_number_is_that_of_the_comparison(runs: list[Layout], found: Standings) -> None:
+def test_every_number_is_that_of_the_comparison(runs: list[Store], found: Standings) -> None:
     for contest in found.contests:
         results = {each.name: each.results[contest.audit] for each in judged_in(runs[:1])}
         table = compare(results, runs[0].data, "seer")
@@ -91,13 +91,13 @@ def test_groups_are_ranked_too(found: Standings) -> None:
     assert list(leads.values()) == pytest.approx([1] * len(leads))
 
 
-def test_runs_of_one_name_are_told_apart_and_a_run_is_taken_once(runs: list[Layout]) -> None:
+def test_runs_of_one_name_are_told_apart_and_a_run_is_taken_once(runs: list[Store]) -> None:
     names = [each.name for each in judged_in([*runs, runs[0]])]
 
     assert sorted(names) == ["blind", "cheater", "seer (a/run)", "seer (b/run)"]
 
 
-def test_equal_models_of_two_runs_share_the_lead(runs: list[Layout]) -> None:
+def test_equal_models_of_two_runs_share_the_lead(runs: list[Store]) -> None:
     both = collect_standings(runs, ["accuracy"], base="seer (a/run)")
     first, second = both.contests[0].standings[:2]
 
@@ -148,15 +148,15 @@ def test_a_difference_whose_interval_has_zero_in_it_is_hollow(found: Standings) 
     assert '"sure": true' in spec
 
 
-def test_what_cannot_be_compared_is_told(runs: list[Layout], world: Dataset, tmp_path: Path) -> None:
+def test_what_cannot_be_compared_is_told(runs: list[Store], world: Dataset, tmp_path: Path) -> None:
     for model, audits in {"seer": ["accuracy", "rules"], "blind": ["accuracy"]}.items():
         audit(world, f"world:{model}", audits, to=tmp_path / model)
-    found = collect_standings([Layout(tmp_path / "seer"), Layout(tmp_path / "blind")])
+    found = collect_standings([Store(tmp_path / "seer"), Store(tmp_path / "blind")])
 
     assert [contest.audit for contest in found.contests] == ["accuracy"]
     assert found.left_out == ("rules: only seer was judged by it",)
     with pytest.raises(DataError, match="only seer"):
-        collect_standings([Layout(tmp_path / "seer")])
+        collect_standings([Store(tmp_path / "seer")])
     with pytest.raises(UnknownNameError, match="sear"):
         collect_standings(runs, base="sear")
     with pytest.raises(UnknownNameError, match="acuracy"):
@@ -164,18 +164,18 @@ def test_what_cannot_be_compared_is_told(runs: list[Layout], world: Dataset, tmp
 
 
 @pytest.fixture
-def schooled(world: Dataset, tmp_path: Path) -> Layout:
+def schooled(world: Dataset, tmp_path: Path) -> Store:
     """Make a run whose model says what it learned from."""
     for model in ("seer", "blind"):
         audit(world, f"world:{model}", ["accuracy"], to=tmp_path / "run")
-    layout = Layout(tmp_path / "run")
+    layout = Store(tmp_path / "run")
     told = {"kind": "zoo", "pretrained_on": [f"VQA {NASTY}"], "trained_on_the_metric": ["accuracy", "perception"]}
     write_record(Asked("asked", told), layout.asked_file("seer"))
     write_record(Asked("asked", {"kind": "api", "pretrained_on": "the web"}), layout.asked_file("blind"))
     return layout
 
 
-def test_what_a_model_learned_from_is_read_and_only_lists_are_believed(schooled: Layout) -> None:
+def test_what_a_model_learned_from_is_read_and_only_lists_are_believed(schooled: Store) -> None:
     learned = read_learned(schooled, "seer")
 
     assert learned is not None
@@ -186,7 +186,7 @@ def test_what_a_model_learned_from_is_read_and_only_lists_are_believed(schooled:
     assert cautions_of(None, "rules") == ()
 
 
-def test_readers_are_warned_wherever_the_result_of_such_a_model_stands(schooled: Layout, tmp_path: Path) -> None:
+def test_readers_are_warned_wherever_the_result_of_such_a_model_stands(schooled: Store, tmp_path: Path) -> None:
     page = collect(schooled)
     warned = {row.subject: [caution.short for caution in row.cautions] for row in page.summary if row.role == "result"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import SettingError, UnknownNameError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.reporting import collect
 from eyechart.reporting.contents import MeasureRow, Page
 from eyechart.reporting.markdown import summarise
@@ -11,7 +11,7 @@ from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
 
 
 @pytest.fixture
-def page(layout: Layout) -> Page:
+def page(layout: Store) -> Page:
     return collect(layout)
 
 

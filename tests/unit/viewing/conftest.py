@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from eyechart.dataset import Dataset, Images
 from eyechart.files import write_record, write_table
-from eyechart.layout import Layout, Manifest, fingerprint
+from eyechart.store import Store, Manifest, fingerprint
 from eyechart.predictions import tidy
 from eyechart.probes import Prober
 from eyechart.result import Measure, Result, Verdict, measures_table
@@ -92,8 +92,8 @@ def save_result(folder: Path, subject: str, rows: pl.DataFrame, tables: dict[str
     Result(folder.name, subject, {}, measures, rows, counts | tables, (), verdict).save(folder)
 
 
-def make_run(folder: Path) -> Layout:
-    run, examples = Layout(folder / "run"), make_examples()
+def make_run(folder: Path) -> Store:
+    run, examples = Store(folder / "run"), make_examples()
     data = Dataset(f"data {NASTY}", examples, make_images(folder / "pictures"))
     data.save(run.folder / "data")
     write_record(
@@ -121,17 +121,17 @@ def make_run(folder: Path) -> Layout:
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return make_run(tmp_path_factory.mktemp("viewing"))
 
 
 @pytest.fixture(scope="session")
-def shelf(run: Layout) -> Shelf:
+def shelf(run: Store) -> Shelf:
     return Shelf(run)
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Layout:
+def fresh(tmp_path: Path) -> Store:
     """Lay out a run that a test may change."""
     return make_run(tmp_path)
 
@@ -142,7 +142,7 @@ def guard() -> Guard:
 
 
 @pytest.fixture
-def client(run: Layout, guard: Guard) -> Iterator[TestClient]:
+def client(run: Store, guard: Guard) -> Iterator[TestClient]:
     """Open the explorer as somebody who has the token."""
     with TestClient(explorer(run, guard), base_url="http://127.0.0.1:8000", cookies={guard.cookie: TOKEN}) as opened:
         yield opened

@@ -14,7 +14,7 @@ from eyechart.audits import make_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import FileFormatError
 from eyechart.files import write_table
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.probes import Prober
 from eyechart.run import Asking, Run
 from eyechart.viewing.asking.agreement import agree
@@ -43,21 +43,21 @@ def chosen(tmp_path: Path) -> Run:
         }
     )
     images = Images.named(examples["image"]).table.with_columns(path=pl.lit("p.png"))
-    run = Run(Layout(tmp_path / "run"), asking=Asking(allow_partial=True))
+    run = Run(Store(tmp_path / "run"), asking=Asking(allow_partial=True))
     run.start(Dataset("quiz", examples, Images(images, tmp_path / "pictures")))
     run.study([make_audit("accuracy", {})])
     run.probe()
     return run
 
 
-def enter(run: Layout, guard: Guard, items: int = 8) -> TestClient:
+def enter(run: Store, guard: Guard, items: int = 8) -> TestClient:
     app = asker(run, guard, People(items))
     headers = {"Origin": HERE}
     return TestClient(app, base_url=HERE, cookies={guard.cookie: guard.token}, headers=headers)
 
 
 def test_the_sample_is_the_same_for_a_seed_and_another_for_another(chosen: Run) -> None:
-    first, again, other = (plan_questions(chosen.at, 8, seed) for seed in (1, 1, 2))
+    first, again, other = (plan_questions(chosen.store, 8, seed) for seed in (1, 1, 2))
 
     assert first.items == again.items
     assert len(first.items) == 8
@@ -65,7 +65,7 @@ def test_the_sample_is_the_same_for_a_seed_and_another_for_another(chosen: Run) 
 
 
 def test_four_people_see_every_example_in_four_ways_and_each_person_each_way_as_often(chosen: Run) -> None:
-    plan = plan_questions(chosen.at, 8)
+    plan = plan_questions(chosen.store, 8)
     seen = {item: {plan.part(person, item).condition for person in range(4)} for item in plan.items}
     mine = [plan.part(2, item).condition for item in plan.items]
 
@@ -74,7 +74,7 @@ def test_four_people_see_every_example_in_four_ways_and_each_person_each_way_as_
 
 
 def test_the_place_of_the_right_option_tells_nothing(chosen: Run) -> None:
-    plan = plan_questions(chosen.at, 30)
+    plan = plan_questions(chosen.store, 30)
     places = [plan.options(f"p{n}", item, "plain").index("red") for n in range(40) for item in plan.items]
 
     shares = np.bincount(places, minlength=4) / len(places)
@@ -82,7 +82,7 @@ def test_the_place_of_the_right_option_tells_nothing(chosen: Run) -> None:
 
 
 def test_what_is_hidden_is_not_on_the_page_nor_behind_it(chosen: Run, guard: Guard) -> None:
-    client, plan = enter(chosen.at, guard), plan_questions(chosen.at, 8)
+    client, plan = enter(chosen.store, guard), plan_questions(chosen.store, 8)
     client.post("/begin", data={"person": "ann"})
     for item in plan.items:
         part = plan.part(0, item)
@@ -95,7 +95,7 @@ def test_what_is_hidden_is_not_on_the_page_nor_behind_it(chosen: Run, guard: Gua
 
 
 def test_those_who_answer_cannot_look_the_answers_up(chosen: Run, guard: Guard) -> None:
-    client = enter(chosen.at, guard)
+    client = enter(chosen.store, guard)
 
     for path in ("/examples", "/example?id=q00", "/rules", "/compare", "/examples.csv", "/picture?id=q00"):
         assert client.get(path).status_code == 404
@@ -113,44 +113,44 @@ def answer_all(client: TestClient, person: str, given: str) -> int:
 
 
 def test_people_answer_and_are_judged_like_a_model(chosen: Run, guard: Guard) -> None:
-    client = enter(chosen.at, guard)
+    client = enter(chosen.store, guard)
     assert answer_all(client, "ann", "red") == 8
     assert answer_all(client, "bob", "green") == 8
 
     result = chosen.judge(HUMAN)["accuracy"]
-    said = chosen.at.answers(HUMAN)
-    plan = plan_questions(chosen.at, 8)
+    said = chosen.store.answers(HUMAN)
+    plan = plan_questions(chosen.store, 8)
     right = [plan.part(0, item).condition == "plain" for item in plan.items].count(True)
     wrong = [plan.part(1, item).condition == "plain" for item in plan.items].count(True)
     assert said.answers.height == 16
     assert result.measure("accuracy", "plain").n == right + wrong
     assert result.measure("accuracy", "plain").value == right / (right + wrong)
-    assert "ann" not in (chosen.at.answer_file(HUMAN, "plain")).read_bytes().decode("latin-1")
+    assert "ann" not in (chosen.store.answer_file(HUMAN, "plain")).read_bytes().decode("latin-1")
 
 
 def test_a_person_can_go_back_and_change_an_answer(chosen: Run, guard: Guard) -> None:
-    client = enter(chosen.at, guard)
+    client = enter(chosen.store, guard)
     answer_all(client, "ann", "red")
-    item = plan_questions(chosen.at, 8).items[0]
+    item = plan_questions(chosen.store, 8).items[0]
     client.post("/answer", data={"person": "ann", "id": item, "answer": "blue"})
 
-    answers = chosen.at.answers(HUMAN).answers
+    answers = chosen.store.answers(HUMAN).answers
     assert answers.height == 8
     assert answers.filter(pl.col("id") == item)["answer"].to_list() == ["blue"]
 
 
 @pytest.mark.parametrize("given", ["", "violet", "<script>"])
 def test_what_is_no_option_is_not_taken(chosen: Run, guard: Guard, given: str) -> None:
-    client = enter(chosen.at, guard)
+    client = enter(chosen.store, guard)
     client.post("/begin", data={"person": "ann"})
-    item = plan_questions(chosen.at, 8).items[0]
+    item = plan_questions(chosen.store, 8).items[0]
     client.post("/answer", data={"person": "ann", "id": item, "answer": given})
 
-    assert open_log(chosen.at).said() == []
+    assert open_log(chosen.store).said() == []
 
 
 def test_another_site_cannot_answer_for_a_person(chosen: Run, guard: Guard) -> None:
-    client = enter(chosen.at, guard)
+    client = enter(chosen.store, guard)
 
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}):
         assert client.post("/begin", data={"person": "eve"}, headers=headers).status_code == 403
@@ -159,10 +159,10 @@ def test_another_site_cannot_answer_for_a_person(chosen: Run, guard: Guard) -> N
 
 
 def test_a_form_that_never_ends_is_left(chosen: Run, guard: Guard) -> None:
-    client = enter(chosen.at, guard)
+    client = enter(chosen.store, guard)
 
     assert client.post("/begin", data={"person": "x" * 100_000}).url.path == "/"
-    assert open_log(chosen.at).number("x" * 60) is None
+    assert open_log(chosen.store).number("x" * 60) is None
 
 
 def say(person: str, number: int, item: str, answer: str) -> Said:
@@ -197,7 +197,7 @@ def test_those_who_saw_the_same_are_draws_of_one_model() -> None:
 
 
 def test_agreement_is_the_share_of_pairs_that_say_the_same(chosen: Run) -> None:
-    plan, rng = plan_questions(chosen.at, 12), np.random.default_rng(0)
+    plan, rng = plan_questions(chosen.store, 12), np.random.default_rng(0)
     said = [
         say(f"p{n}", n, item, str(rng.choice(OPTIONS))) for n in range(5) for item in plan.items if rng.random() < 0.8
     ]
@@ -213,7 +213,7 @@ def test_agreement_is_the_share_of_pairs_that_say_the_same(chosen: Run) -> None:
     assert row.accuracy.value == pytest.approx(np.mean([each.answer == "red" for each in said]))
 
 
-def test_without_options_people_write_with_and_without_the_picture(fresh: Layout, guard: Guard) -> None:
+def test_without_options_people_write_with_and_without_the_picture(fresh: Store, guard: Guard) -> None:
     client, plan = enter(fresh, guard), plan_questions(fresh, 8)
     client.post("/begin", data={"person": "ann"})
     text = client.get("/item", params={"person": "ann"}).text
@@ -224,7 +224,7 @@ def test_without_options_people_write_with_and_without_the_picture(fresh: Layout
     assert "<script>alert" not in client.get("/item", params={"person": "ann", "id": plan.items[0]}).text
 
 
-def test_answers_of_another_human_are_not_overwritten(fresh: Layout, guard: Guard) -> None:
+def test_answers_of_another_human_are_not_overwritten(fresh: Store, guard: Guard) -> None:
     fresh.answer_folder(HUMAN).mkdir(parents=True)
     fresh.answer_file(HUMAN, "plain").write_bytes(b"somebody's")
 
@@ -233,17 +233,17 @@ def test_answers_of_another_human_are_not_overwritten(fresh: Layout, guard: Guar
 
 
 def test_the_conditions_of_the_decoys_audit_are_asked_with_the_options_it_offers(chosen: Run) -> None:
-    prober, ids = Prober(chosen.at.data), chosen.at.data.examples["id"]
+    prober, ids = Prober(chosen.store.data), chosen.store.data.examples["id"]
     offered = pl.DataFrame({"id": ids, "choices": [["red", "pink"]] * len(ids)})
     for hidden in ((), ("image",), ("question",), ("image", "question")):
         keys = offered.with_columns(pl.lit(None, pl.String).alias(f"{name}_from") for name in hidden)
         name = "-".join(("qou", *hidden))
-        write_table(prober.complete(keys, name), chosen.at.probe_file(name))
-    plan = plan_questions(chosen.at, 5, options="qou")
+        write_table(prober.complete(keys, name), chosen.store.probe_file(name))
+    plan = plan_questions(chosen.store, 5, options="qou")
 
     assert [part.condition for part in plan.parts] == ["qou", "qou-image", "qou-question", "qou-image-question"]
     for part in plan.parts:
-        asked = chosen.at.probes(part.condition).filter(pl.col("id") == plan.items[0])
+        asked = chosen.store.probes(part.condition).filter(pl.col("id") == plan.items[0])
         assert plan.shown[part.condition][plan.items[0]]["probe"] == asked["probe"][0]
         assert sorted(plan.options("ann", plan.items[0], part.condition)) == ["pink", "red"]
     said = [Said("ann", 0, item, "qou", "p", "pink", "now") for item in plan.items]

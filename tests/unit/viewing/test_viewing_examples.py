@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from eyechart.comparison import compare
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.reporting.comparing import lay_out
 from eyechart.viewing import comparing, facets
 from eyechart.viewing.asked import Asked
@@ -158,7 +158,7 @@ def test_what_data_say_is_never_taken_for_markup(client: TestClient, nasty: str,
     assert "onclick" not in answer.text
 
 
-def test_the_score_is_the_one_a_model_was_judged_by_unless_it_answered_anew(fresh: Layout) -> None:
+def test_the_score_is_the_one_a_model_was_judged_by_unless_it_answered_anew(fresh: Store) -> None:
     shelf, answers = Shelf(fresh), fresh.answer_file(ONE, "plain")
     rows = fresh.result_folder(ONE, "accuracy") / "rows.parquet"
     pl.read_parquet(rows).with_columns(accuracy=pl.lit(0.25)).write_parquet(rows)

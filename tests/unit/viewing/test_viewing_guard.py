@@ -3,7 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.viewing.guard import HEADERS, Guard
 from eyechart.viewing.pages import routes
 from eyechart.viewing.shelf import Shelf
@@ -14,7 +14,7 @@ PATHS = [path for path in routes(None) if "{" not in path]  # type: ignore[arg-t
 
 
 @pytest.fixture
-def stranger(run: Layout, guard: Guard) -> TestClient:
+def stranger(run: Store, guard: Guard) -> TestClient:
     return TestClient(explorer(run, guard), base_url=HERE)
 
 
@@ -83,7 +83,7 @@ def test_pages_are_read_and_never_written(client: TestClient) -> None:
 
 
 def test_a_run_with_nothing_in_it_has_pages(
-    tmp_path_factory: pytest.TempPathFactory, guard: Guard, run: Layout
+    tmp_path_factory: pytest.TempPathFactory, guard: Guard, run: Store
 ) -> None:
     import shutil
 
@@ -91,11 +91,11 @@ def test_a_run_with_nothing_in_it_has_pages(
     bare.mkdir()
     shutil.copytree(run.folder / "data", bare / "data")
     shutil.copy(run.folder / "manifest.json", bare)
-    with TestClient(explorer(Layout(bare), guard), base_url=HERE, cookies={guard.cookie: guard.token}) as client:
+    with TestClient(explorer(Store(bare), guard), base_url=HERE, cookies={guard.cookie: guard.token}) as client:
         codes = {
             path: client.get(path).status_code for path in ("/", "/rules", "/examples", "/compare", "/overview.csv")
         }
-        one = client.get("/example", params={"id": Shelf(Layout(bare)).examples.scan().collect()["id"][0]})
+        one = client.get("/example", params={"id": Shelf(Store(bare)).examples.scan().collect()["id"][0]})
 
     assert set(codes.values()) == {200}
     assert one.status_code == 200

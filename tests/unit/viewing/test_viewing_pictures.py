@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.viewing.guard import Guard
 from eyechart.viewing.start import explorer
 
 
-def opened(run: Layout, guard: Guard) -> TestClient:
+def opened(run: Store, guard: Guard) -> TestClient:
     return TestClient(explorer(run, guard), base_url="http://127.0.0.1:8000", cookies={guard.cookie: guard.token})
 
 
@@ -23,7 +23,7 @@ def pixels(content: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
 
 
-def point(run: Layout, path: str) -> None:
+def point(run: Store, path: str) -> None:
     """Let every picture of the run lie at a path."""
     file = run.folder / "data" / "images.parquet"
     pl.read_parquet(file).with_columns(path=pl.lit(path)).write_parquet(file)
@@ -51,7 +51,7 @@ def test_a_picture_is_shown_whole_and_with_boxes_hidden(client: TestClient) -> N
         "\0",
     ],
 )
-def test_a_dataset_cannot_name_a_file_elsewhere(fresh: Layout, guard: Guard, tmp_path: Path, path: str) -> None:
+def test_a_dataset_cannot_name_a_file_elsewhere(fresh: Store, guard: Guard, tmp_path: Path, path: str) -> None:
     """A picture outside would open if it were read: only where it lies keeps it from being shown."""
     outside = tmp_path / "secret.png"
     pictures = tmp_path / "pictures"
@@ -63,7 +63,7 @@ def test_a_dataset_cannot_name_a_file_elsewhere(fresh: Layout, guard: Guard, tmp
     assert opened(fresh, guard).get("/picture", params={"id": "e/050"}).status_code == 404
 
 
-def test_a_link_inside_the_folder_is_followed(fresh: Layout, guard: Guard, tmp_path: Path) -> None:
+def test_a_link_inside_the_folder_is_followed(fresh: Store, guard: Guard, tmp_path: Path) -> None:
     (tmp_path / "pictures" / "link.png").symlink_to(tmp_path / "pictures" / "0.png")
     point(fresh, "link.png")
 
@@ -109,7 +109,7 @@ def test_names_of_models_and_conditions_are_no_paths(client: TestClient, name: s
         assert "root" not in answer.text[:200]
 
 
-def test_the_further_pictures_of_an_example_are_shown(fresh: Layout, guard: Guard, tmp_path: Path) -> None:
+def test_the_further_pictures_of_an_example_are_shown(fresh: Store, guard: Guard, tmp_path: Path) -> None:
     file = fresh.folder / "data" / "examples.parquet"
     pl.read_parquet(file).with_columns(images=pl.lit(["i2", "i5"])).write_parquet(file)
     client = opened(fresh, guard)
@@ -121,7 +121,7 @@ def test_the_further_pictures_of_an_example_are_shown(fresh: Layout, guard: Guar
     assert "place=1" in client.get("/example", params={"id": "e/050"}).text
 
 
-def test_data_without_pictures_show_none(fresh: Layout, guard: Guard) -> None:
+def test_data_without_pictures_show_none(fresh: Store, guard: Guard) -> None:
     file = fresh.folder / "data" / "images.parquet"
     pl.read_parquet(file).drop("path", "width", "height").write_parquet(file)
     client = opened(fresh, guard)

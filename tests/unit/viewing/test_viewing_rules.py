@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.viewing.asked import PAGE, Asked
 from eyechart.viewing.met import examples_of
 from eyechart.viewing.overview import look_over
@@ -164,7 +164,7 @@ def test_a_rule_that_is_not_there_is_said_to_be_missing(client: TestClient, numb
     assert client.get("/rule", params={"rule": number}).status_code == 404
 
 
-def test_rules_that_were_mined_again_are_seen(fresh: Layout) -> None:
+def test_rules_that_were_mined_again_are_seen(fresh: Store) -> None:
     shelf = Shelf(fresh)
     path = fresh.study_folder("rules") / "rules.parquet"
     before = shelf.rules()
@@ -176,7 +176,7 @@ def test_rules_that_were_mined_again_are_seen(fresh: Layout) -> None:
     assert len(find_rules(after, read_search(Asked(()), shelf))) == 10
 
 
-def test_the_most_frequent_answer_is_not_counted_as_a_rule(fresh: Layout) -> None:
+def test_the_most_frequent_answer_is_not_counted_as_a_rule(fresh: Store) -> None:
     path = fresh.study_folder("rules") / "rules.parquet"
     rules = pl.read_parquet(path)
     prior = rules.head(1).with_columns(pl.lit("prior").alias("kind"), pl.lit(None, pl.String).alias("state"))

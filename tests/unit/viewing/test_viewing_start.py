@@ -11,7 +11,7 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.errors import SettingError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.viewing.serving import Doorway
 from eyechart.viewing.start import People, view_run
 
@@ -21,7 +21,7 @@ def nothing(_address: str) -> None:
 
 
 def test_without_the_libraries_one_line_says_how_to_get_them(
-    run: Layout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.setattr(sys, "argv", ["eyechart", "view", str(run.folder)])
@@ -43,17 +43,17 @@ def test_a_folder_that_is_no_run_is_said_to_be_none(
     assert "no manifest.json there" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_said_to_be(run: Layout) -> None:
+def test_a_port_that_is_taken_is_said_to_be(run: Store) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(SettingError, match="--port"):
         view_run(run, Doorway(port=other.getsockname()[1]), nothing)
 
 
-def test_options_that_were_not_drawn_cannot_be_offered(run: Layout) -> None:
+def test_options_that_were_not_drawn_cannot_be_offered(run: Store) -> None:
     with pytest.raises(SettingError, match="study `decoys`"):
         view_run(run, Doorway(), nothing, People(options="qou"))
 
 
-def test_the_server_listens_at_home_only_and_leaves_quietly(run: Layout) -> None:
+def test_the_server_listens_at_home_only_and_leaves_quietly(run: Store) -> None:
     command = [sys.executable, "-m", "eyechart", "view", str(run.folder), "--no-open"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -15,7 +15,7 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.files import write_table
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.models.prompted import show
 from eyechart.models.prompts import choose_template
@@ -31,22 +31,22 @@ CONDITIONS = ("image=blank", "image=none", "plain")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Make a run whose ids are numbers with leading zeros, with three conditions."""
     folder = tmp_path_factory.mktemp("asked")
     data = read("world", folder / "pictures", images=8, seed=2, render=True)
     examples = data.examples.with_columns(pl.int_range(pl.len()).cast(pl.String).str.zfill(5).alias("id"))
-    made = Run(Layout(folder / "run")).start(Dataset("quiz", examples, data.images))
+    made = Run(Store(folder / "run")).start(Dataset("quiz", examples, data.images))
     made.study([Accuracy(split="all")])
     made.probe()
-    ids = made.at.probes("plain").select("id")
+    ids = made.store.probes("plain").select("id")
     for condition in CONDITIONS[:2]:
-        probes = Prober(made.at.data).complete(ids.with_columns(removal=pl.lit(condition)), condition)
-        write_table(probes, made.at.probe_file(condition))
-    return made.at
+        probes = Prober(made.store.data).complete(ids.with_columns(removal=pl.lit(condition)), condition)
+        write_table(probes, made.store.probe_file(condition))
+    return made.store
 
 
-def asked(run: Layout, condition: str) -> pl.DataFrame:
+def asked(run: Store, condition: str) -> pl.DataFrame:
     """Tell what a model of ours would be shown."""
     filled = fill(run.probes(condition), run.data)
     shown = show(filled, run.data.images, choose_template(None))
@@ -55,7 +55,7 @@ def asked(run: Layout, condition: str) -> pl.DataFrame:
     )
 
 
-def judge(run: Layout, logs: dict[str, Path]) -> pl.DataFrame:
+def judge(run: Store, logs: dict[str, Path]) -> pl.DataFrame:
     """Bring logs back as a model's answers."""
     spec = ",".join(f"{condition}={path}" for condition, path in logs.items())
     model = load(f"predictions:{spec}")
@@ -63,7 +63,7 @@ def judge(run: Layout, logs: dict[str, Path]) -> pl.DataFrame:
     return run.answers(model.name).answers
 
 
-def check_pictures(run: Layout, condition: str, found: dict[str, str | None]) -> None:
+def check_pictures(run: Store, condition: str, found: dict[str, str | None]) -> None:
     """Compare the written pictures with those a model of ours would see."""
     for row in asked(run, condition).iter_rows(named=True):
         path = found[row["id"]]
@@ -72,7 +72,7 @@ def check_pictures(run: Layout, condition: str, found: dict[str, str | None]) ->
             assert (np.asarray(Image.open(path)) == row["seen"].pixels).all()
 
 
-def expected(run: Layout) -> set[tuple[str, str, str]]:
+def expected(run: Store) -> set[tuple[str, str, str]]:
     return {
         (condition, *row)
         for condition in CONDITIONS
@@ -85,7 +85,7 @@ def said(prompt: pl.Expr) -> pl.Expr:
     return pl.lit("said ") + prompt.str.len_chars().cast(pl.String)
 
 
-def test_vlmeval_tables_hold_every_question_and_come_back_by_id(run: Layout, tmp_path: Path) -> None:
+def test_vlmeval_tables_hold_every_question_and_come_back_by_id(run: Store, tmp_path: Path) -> None:
     written = EXPORTS.get("vlmeval")(run, tmp_path)
     logs = {}
     for condition in CONDITIONS:
@@ -119,7 +119,7 @@ def test_what_vlmeval_would_misread_is_written_so_that_it_cannot(tmp_path: Path)
 
 
 def test_a_folder_of_logs_comes_back_with_its_conditions_and_answers_are_found_in_the_text(
-    run: Layout, tmp_path: Path
+    run: Store, tmp_path: Path
 ) -> None:
     """Letters are taken for the options that were shown, in whatever words they come; failures stay failures."""
     EXPORTS.get("vlmeval")(run, tmp_path / "out")
@@ -146,7 +146,7 @@ def test_a_folder_of_logs_comes_back_with_its_conditions_and_answers_are_found_i
     assert found.height >= listed - len(CONDITIONS)
 
 
-def test_lmms_eval_tasks_work_and_come_back_by_id(run: Layout, tmp_path: Path) -> None:
+def test_lmms_eval_tasks_work_and_come_back_by_id(run: Store, tmp_path: Path) -> None:
     """Do what lmms-eval does with a task: load its functions and table, ask, and log what `process_results` gives."""
     EXPORTS.get("lmms-eval")(run, tmp_path)
     functions = runpy.run_path(str(tmp_path / "utils.py"))
@@ -170,7 +170,7 @@ def test_lmms_eval_tasks_work_and_come_back_by_id(run: Layout, tmp_path: Path) -
     assert set(answers.select("condition", "id", "answer").rows()) == expected(run)
 
 
-def test_inspect_samples_hold_every_question(run: Layout, tmp_path: Path) -> None:
+def test_inspect_samples_hold_every_question(run: Store, tmp_path: Path) -> None:
     """What Inspect itself makes of them stands in tests/tools."""
     written = EXPORTS.get("inspect")(run, tmp_path)
     for condition in CONDITIONS:
@@ -188,13 +188,13 @@ def test_inspect_samples_hold_every_question(run: Layout, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("form", ["vlmeval", "lmms-eval", "inspect"])
-def test_the_references_stay_here_and_the_guide_names_every_condition(run: Layout, form: str, tmp_path: Path) -> None:
+def test_the_references_stay_here_and_the_guide_names_every_condition(run: Store, form: str, tmp_path: Path) -> None:
     secret = run.data.examples.with_columns(pl.lit("a very secret answer").alias("answer")).drop("choices")
     data = Dataset("secret", secret, run.data.images)
-    hidden = Run(Layout(tmp_path / "run")).start(data)
+    hidden = Run(Store(tmp_path / "run")).start(data)
     hidden.study([Accuracy(split="all")])
     hidden.probe()
-    EXPORTS.get(form)(hidden.at, tmp_path / "out")
+    EXPORTS.get(form)(hidden.store, tmp_path / "out")
     EXPORTS.get(form)(run, tmp_path / "named")
     guide = (tmp_path / "named" / "README.md").read_text()
 
@@ -209,8 +209,8 @@ def test_names_of_conditions_stay_apart_and_are_safe() -> None:
     assert all(name.isidentifier() for name in names)
 
 
-def test_a_run_without_probes_is_one_clear_error(run: Layout, tmp_path: Path) -> None:
-    Run(Layout(tmp_path / "run")).start(run.data)
+def test_a_run_without_probes_is_one_clear_error(run: Store, tmp_path: Path) -> None:
+    Run(Store(tmp_path / "run")).start(run.data)
 
     with pytest.raises(DataError, match="found none; run `eyechart probe` first"):
-        EXPORTS.get("inspect")(Layout(tmp_path / "run"), tmp_path / "out")
+        EXPORTS.get("inspect")(Store(tmp_path / "run"), tmp_path / "out")

@@ -10,7 +10,7 @@ import yaml
 from eyechart.audits.decoys import DecoysAudit
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.run import Run
 from eyechart.writers import EXPORTS
@@ -23,18 +23,18 @@ FAST = DecoysAudit(sets=("orig", "iou", "qou", "iou+qou"), folds=2, most=100)
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    run = Run(Layout(tmp_path_factory.mktemp("decoys") / "run")).start(read("world", seed=3, images=30))
+def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    run = Run(Store(tmp_path_factory.mktemp("decoys") / "run")).start(read("world", seed=3, images=30))
     run.study([FAST])
-    return run.at
+    return run.store
 
 
 @pytest.fixture(scope="module")
-def repaired(run: Layout) -> Repaired:
+def repaired(run: Store) -> Repaired:
     return repair(run.data, run.studies()["decoys"])
 
 
-def export(run: Layout, form: str, folder: Path) -> Path:
+def export(run: Store, form: str, folder: Path) -> Path:
     written = EXPORTS.get(form)(run, folder)
     assert set(written) == {path.name for path in folder.iterdir()}
     return folder
@@ -50,7 +50,7 @@ def assert_same(back: Dataset, repaired: Repaired, *columns: str, in_order: bool
 ALWAYS = ("question", "answer", "choices")
 
 
-def test_qavg_comes_back(run: Layout, repaired: Repaired, tmp_path: Path) -> None:
+def test_qavg_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     """The reader orders options itself, so they are compared as sets; each list alone is there too."""
     folder = export(run, "decoys-qavg", tmp_path / "qavg")
 
@@ -61,19 +61,19 @@ def test_qavg_comes_back(run: Layout, repaired: Repaired, tmp_path: Path) -> Non
         assert set(row["choices"]) == {row["answer"], *row["iou"]}
 
 
-def test_vqa_comes_back(run: Layout, repaired: Repaired, tmp_path: Path) -> None:
+def test_vqa_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     back = read("vqa2", export(run, "decoys-vqa", tmp_path / "vqa"))
 
     assert_same(back, repaired, "image", "split", "answers", "question_type", "answer_type", *ALWAYS)
 
 
-def test_vlmeval_comes_back(run: Layout, repaired: Repaired, tmp_path: Path) -> None:
+def test_vlmeval_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     folder = export(run, "decoys-vlmeval", tmp_path / "vlmeval")
 
     assert_same(read("vlmeval", folder / f"{file_stem(repaired)}.tsv"), repaired, "split", *ALWAYS)
 
 
-def test_lmms_eval_comes_back_and_its_task_names_what_is_there(run: Layout, repaired: Repaired, tmp_path: Path) -> None:
+def test_lmms_eval_comes_back_and_its_task_names_what_is_there(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     folder = export(run, "decoys-lmms-eval", tmp_path / "lmms")
     stem = file_stem(repaired)
 
@@ -98,7 +98,7 @@ def test_lmms_eval_comes_back_and_its_task_names_what_is_there(run: Layout, repa
         assert scored == {"accuracy": {"question_id": "007", "score": score}}
 
 
-def test_inspect_comes_back(run: Layout, repaired: Repaired, tmp_path: Path) -> None:
+def test_inspect_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     folder = export(run, "decoys-inspect", tmp_path / "inspect")
     back = read("table", folder / f"{file_stem(repaired)}.jsonl", map={"answer": "target"}, answer_is="letter")
 
@@ -128,7 +128,7 @@ def test_the_card_says_which_examples_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_card_has_seed_recipe_and_both_sides_of_the_repair(form: str, run: Layout, tmp_path: Path) -> None:
+def test_the_card_has_seed_recipe_and_both_sides_of_the_repair(form: str, run: Store, tmp_path: Path) -> None:
     card = (export(run, form, tmp_path / form) / "README.md").read_text(encoding="utf-8")
 
     assert "| solver | orig | iou+qou |" in card
@@ -138,14 +138,14 @@ def test_the_card_has_seed_recipe_and_both_sides_of_the_repair(form: str, run: L
 
 
 def test_a_run_without_the_study_or_without_decoys_is_told_so(tiny: Dataset, tmp_path: Path) -> None:
-    bare = Run(Layout(tmp_path / "bare")).start(tiny)
-    asked = Run(Layout(tmp_path / "asked")).start(read("world", seed=3, images=10))
+    bare = Run(Store(tmp_path / "bare")).start(tiny)
+    asked = Run(Store(tmp_path / "asked")).start(read("world", seed=3, images=10))
     asked.study([DecoysAudit(sets=("orig",), folds=2)])
 
     with pytest.raises(DataError, match="study -a decoys"):
-        EXPORTS.get("decoys-qavg")(bare.at, tmp_path / "out")
+        EXPORTS.get("decoys-qavg")(bare.store, tmp_path / "out")
     with pytest.raises(DataError, match="only the options of the data"):
-        EXPORTS.get("decoys-qavg")(asked.at, tmp_path / "out")
+        EXPORTS.get("decoys-qavg")(asked.store, tmp_path / "out")
 
 
 def test_letters_run_out() -> None:

@@ -12,7 +12,7 @@ import torch
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
 from eyechart.files import alone_in, digest_arrays
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.run import Run
 from eyechart.world import Settings, make_world
 from eyechart.zoo.batch import Batch
@@ -267,6 +267,6 @@ def test_a_run_is_not_gone_on_with_on_other_features(world: Dataset, tmp_path: P
         write_features(((name, np.full((2, 5), value), None) for name in names), tmp_path / "f")
         if value:
             with pytest.raises(FileFormatError, match="other data there"):
-                Run(Layout(tmp_path / "run")).start(data)
+                Run(Store(tmp_path / "run")).start(data)
         else:
-            Run(Layout(tmp_path / "run")).start(data)
+            Run(Store(tmp_path / "run")).start(data)

@@ -14,7 +14,7 @@ from eyechart.audits import make_audit
 from eyechart.cli import app
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import DataError, EyechartError, FileFormatError, ModelError, SettingError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.probes import Prober, fill
 from eyechart.result import Result
@@ -52,7 +52,7 @@ def answers(model: ZooModel, probes: pl.DataFrame, images: Images) -> list[str]:
 
 
 def judged(world: Dataset, model: ZooModel, audit: str, folder: Path) -> Result:
-    run = Run(Layout(folder)).start(world)
+    run = Run(Store(folder)).start(world)
     run.study([make_audit(audit, {"score": "vqa"})])
     return run.audit(model)[audit]
 

@@ -7,14 +7,14 @@ import polars as pl
 
 from eyechart.errors import FileFormatError
 from eyechart.files import write_record, write_table
-from eyechart.layout import Asked, Layout
+from eyechart.store import Asked, Store
 from eyechart.tables import ANSWERS, empty
 from eyechart.viewing.asking.log import Log, Said
 
 HUMAN = "human"
 
 
-def open_log(run: Layout) -> Log:
+def open_log(run: Store) -> Log:
     """Open the log of a run; answers of another `human` are not overwritten."""
     file = run.folder / "people.jsonl"
     if not file.exists() and any(run.answer_folder(HUMAN).glob("*")):
@@ -33,12 +33,12 @@ def answer_table(said: Sequence[Said]) -> pl.DataFrame:
     return rows.sort(ANSWERS.key)
 
 
-def save_answers(run: Layout, said: Sequence[Said], condition: str) -> None:
+def save_answers(run: Store, said: Sequence[Said], condition: str) -> None:
     """Write the answers under one condition where those of a model lie."""
     table = answer_table([each for each in said if each.condition == condition])
     write_table(table, run.answer_file(HUMAN, condition))
 
 
-def save_origin(run: Layout, items: int, seed: int) -> None:
+def save_origin(run: Store, items: int, seed: int) -> None:
     """Write down what was asked of people."""
     write_record(Asked("asked", {"kind": "people", "items": items, "seed": seed}), run.asked_file(HUMAN))

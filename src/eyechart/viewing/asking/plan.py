@@ -14,7 +14,7 @@ from eyechart.audits.perception.removals import Removal
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, SettingError
 from eyechart.hashing import combine, hash_text
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.probes import OWN, Prober, fill
 
 ORIG = "orig"  # the options of the data
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 class Questionnaire:
     """The sampled examples in their order, the parts, and what is shown of each example under each condition."""
 
-    run: Layout
+    run: Store
     data: Dataset
     items: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -54,7 +54,7 @@ class Questionnaire:
         return _shuffled(tuple(found), self.seed, f"options {person} {item}")
 
 
-def plan_questions(run: Layout, items: int, seed: int = 0, options: str = ORIG) -> Questionnaire:
+def plan_questions(run: Store, items: int, seed: int = 0, options: str = ORIG) -> Questionnaire:
     """Choose examples among those that models were asked, and complete what is shown of them."""
     if options != ORIG and options not in run.conditions():
         advice = "study `decoys` and probe the run, or leave --options out"
@@ -70,7 +70,7 @@ def plan_questions(run: Layout, items: int, seed: int = 0, options: str = ORIG) 
     return Questionnaire(run, data, chosen, parts, probes, shown, seed)
 
 
-def _sampled(run: Layout, items: int, seed: int) -> Dataset:
+def _sampled(run: Store, items: int, seed: int) -> Dataset:
     asked = run.probes(OWN)["id"] if OWN in run.conditions() else run.data.examples["id"]
     known = run.data.take(pl.col("id").is_in(asked.implode()) & pl.col("answer").is_not_null())
     if not known.examples.height:
@@ -78,7 +78,7 @@ def _sampled(run: Layout, items: int, seed: int) -> Dataset:
     return known.sample(items, seed)
 
 
-def _parts(run: Layout, data: Dataset, options: str) -> list[Part]:
+def _parts(run: Store, data: Dataset, options: str) -> list[Part]:
     """Name the four parts; the conditions of `decoys`, which hide the same, are taken where they are asked."""
     known = run.conditions()
     has_options = options in known or _all_have_options(data)
@@ -102,7 +102,7 @@ def _all_have_options(data: Dataset) -> bool:
     return bool((data.examples["choices"].list.len().fill_null(0) > 0).all())
 
 
-def _probes(run: Layout, data: Dataset, part: Part) -> pl.DataFrame:
+def _probes(run: Store, data: Dataset, part: Part) -> pl.DataFrame:
     """Take the probes that the run has, so that answers to them can be judged, or make them alike."""
     if part.condition in run.conditions():
         return run.probes(part.condition).join(data.examples.select("id"), on="id", how="semi")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers.logs.inspect_ai import OUR_FIELD
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
 
@@ -33,7 +33,7 @@ def {name}():
 '''
 
 
-def export_inspect(run: Layout, folder: Path) -> dict[str, int]:
+def export_inspect(run: Store, folder: Path) -> dict[str, int]:
     """Write what a run asks, samples and a task for each condition, for Inspect to ask."""
     tasks = [_HEAD]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers.logs.lmms_eval import OUR_FIELD
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
 from eyechart.writers.lmms_task import FUNCTIONS, RUN, Task, write_functions, write_task
@@ -25,7 +25,7 @@ def process_results(doc, results):
 '''
 
 
-def export_lmms_eval(run: Layout, folder: Path) -> dict[str, int]:
+def export_lmms_eval(run: Store, folder: Path) -> dict[str, int]:
     """Write what a run asks, a task for each condition, for lmms-eval to ask."""
     written = export_asked(run, folder, write_lmms_eval, GUIDE)
     write_functions(_FUNCTIONS, folder)

@@ -13,7 +13,7 @@ import polars as pl
 
 from eyechart.errors import DataError
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models.prompted import show
 from eyechart.models.prompts import Template, choose_template
 from eyechart.pictures import Picture
@@ -44,7 +44,7 @@ class Guide(NamedTuple):
 Write = Callable[[Asked, Path], str]  # returns the name of the file
 
 
-def export_asked(run: Layout, folder: Path, write: Write, guide: Guide) -> dict[str, int]:
+def export_asked(run: Store, folder: Path, write: Write, guide: Guide) -> dict[str, int]:
     """Write every condition of a run in one form, the pictures once each, and a guide beside them."""
     if not run.conditions():
         raise DataError(f"probes in {run.folder}", "none", "run `eyechart probe` first")
@@ -56,7 +56,7 @@ def export_asked(run: Layout, folder: Path, write: Write, guide: Guide) -> dict[
     return written | {GUIDE: 1}
 
 
-def _gather(run: Layout, pictures: Path, template: Template) -> Iterator[Asked]:
+def _gather(run: Store, pictures: Path, template: Template) -> Iterator[Asked]:
     for condition in run.conditions():
         probes = run.probes(condition).sort("id")
         with tracked(f"writing {condition}", probes.height) as advance:
@@ -91,7 +91,7 @@ def _name(condition: str) -> str:
     return plain if plain == condition else f"{plain}_{sha256(condition.encode()).hexdigest()[:6]}"
 
 
-def _explain(run: Layout, asked: list[Asked], guide: Guide) -> str:
+def _explain(run: Store, asked: list[Asked], guide: Guide) -> str:
     names = "\n".join(f"| `{one.condition}` | `{one.name}` | {one.table.height:,} |" for one in asked)
     return f"""# {run.data.name}: what a model is asked, for {guide.tool}
 

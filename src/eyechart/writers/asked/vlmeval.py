@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers.logs.vlmeval import OUR_CONDITION
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
 from eyechart.writers.vlmeval_table import our_ids, picture_cell, text_cell, write_table
@@ -19,7 +19,7 @@ GUIDE = Guide(
 )
 
 
-def export_vlmeval(run: Layout, folder: Path) -> dict[str, int]:
+def export_vlmeval(run: Store, folder: Path) -> dict[str, int]:
     """Write what a run asks, a table for each condition, for VLMEvalKit to ask."""
     return export_asked(run, folder, write_vlmeval, GUIDE)
 

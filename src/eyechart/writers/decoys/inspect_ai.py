@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.writers.decoys.repaired import Repaired, export_with, file_stem, letters
 
 TASK = "task.py"
@@ -34,7 +34,7 @@ def repaired_{name}():
 '''
 
 
-def export_inspect(run: Layout, folder: Path) -> dict[str, int]:
+def export_inspect(run: Store, folder: Path) -> dict[str, int]:
     """Write the samples of all splits, from the study of audit `decoys` in a run."""
     return export_with(write_inspect, run, folder)
 

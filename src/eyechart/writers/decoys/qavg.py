@@ -7,13 +7,13 @@ import polars as pl
 
 from eyechart.audits.decoys.recipes import IOU, QOU
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.writers.decoys.repaired import Repaired, by_split, export_with
 
 TYPES = ("how", "what", "why", "who", "where", "when")
 
 
-def export_qavg(run: Layout, folder: Path) -> dict[str, int]:
+def export_qavg(run: Store, folder: Path) -> dict[str, int]:
     """Write a file for each split, from the study of audit `decoys` in a run."""
     return export_with(write_qavg, run, folder)
 

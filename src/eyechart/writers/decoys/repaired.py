@@ -13,7 +13,7 @@ from eyechart.audits.decoys.sets import REPAIRED, choices_of, offer, sets_of
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import DataError
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.pictures import picture_paths
 from eyechart.result import Result
 from eyechart.web import is_address
@@ -39,7 +39,7 @@ class Repaired(NamedTuple):
     study: Result
 
 
-def export_with(write: _Write, run: Layout, folder: Path) -> dict[str, int]:
+def export_with(write: _Write, run: Store, folder: Path) -> dict[str, int]:
     """Write the repaired data of a run in one form, with the card beside it."""
     studies = run.studies()
     if "decoys" not in studies:

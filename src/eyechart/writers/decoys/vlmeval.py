@@ -5,12 +5,12 @@ from string import ascii_uppercase
 
 import polars as pl
 
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.writers.decoys.repaired import Repaired, export_with, file_stem, letters
 from eyechart.writers.vlmeval_table import our_ids, picture_cell, text_cell, write_table
 
 
-def export_vlmeval(run: Layout, folder: Path) -> dict[str, int]:
+def export_vlmeval(run: Store, folder: Path) -> dict[str, int]:
     """Write one table of all splits, from the study of audit `decoys` in a run."""
     return export_with(write_vlmeval, run, folder)
 

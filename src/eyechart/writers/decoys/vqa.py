@@ -6,13 +6,13 @@ from pathlib import Path
 import polars as pl
 
 from eyechart.files import replacing
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.writers.decoys.repaired import Repaired, by_split, export_with
 
 _NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # what comes back the same from a number
 
 
-def export_vqa(run: Layout, folder: Path) -> dict[str, int]:
+def export_vqa(run: Store, folder: Path) -> dict[str, int]:
     """Write questions and annotations of each split, from the study of audit `decoys` in a run."""
     return export_with(write_vqa, run, folder)
 

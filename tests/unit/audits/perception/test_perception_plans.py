@@ -11,7 +11,7 @@ from eyechart.audits.perception import PerceptionAudit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, EyechartError, SettingError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.run import Run
@@ -81,14 +81,14 @@ def test_rounds_add_to_each_other_and_stop(world: Dataset, tmp_path: Path) -> No
     assert 200 < rounds[0]["plain"].height < 400
     assert sum(each["plain"].height for each in rounds if "plain" in each) == 600
 
-    run = Run(Layout(tmp_path / "run")).start(world)
+    run = Run(Store(tmp_path / "run")).start(world)
     run.study([chosen])
     result = run.audit(load("world:mix:seer=0.5,blind=0.5"))["perception"]
     found = result.measure("perception", "image")
     assert 100 * (found.high - found.low) <= 14
     assert found.n < 600
     assert not result.wants_more
-    first = run.at.probes("image#0").join(rounds[0]["image#0"], on=["id", "probe"], how="semi")
+    first = run.store.probes("image#0").join(rounds[0]["image#0"], on=["id", "probe"], how="semi")
     assert first.height == rounds[0]["image#0"].height
 
 
@@ -210,7 +210,7 @@ BOUNDS = ("perception, lost as wrong", "perception, lost as right")
 def test_who_lost_most_answers_is_not_cleared(world: Dataset, tmp_path: Path) -> None:
     chosen = PerceptionAudit(draws=1)
     audit(world, "world:seer", [chosen], to=tmp_path / "run")
-    answers = Layout(tmp_path / "run").answers("seer").answers
+    answers = Store(tmp_path / "run").answers("seer").answers
     last = answers["id"].unique().sort().tail(-20).implode()
     lost = pl.col("condition").str.starts_with("image") & pl.col("id").is_in(last)
     answers.select("id", "condition", pl.when(~lost).then("answer").alias("answer")).write_parquet(
@@ -246,7 +246,7 @@ def test_answers_that_come_back_in_files_are_judged_the_same(world: Dataset, tmp
     """One file for each condition, or one file with a column that names it."""
     chosen = PerceptionAudit(draws=2, removal=("permute", "none"))
     straight = audit(world, "world:mix:seer=0.5,blind=0.5", [chosen], to=tmp_path / "run")["perception"]
-    answers = Layout(tmp_path / "run").answers("mix:seer=0.5,blind=0.5").answers.select("id", "condition", "answer")
+    answers = Store(tmp_path / "run").answers("mix:seer=0.5,blind=0.5").answers.select("id", "condition", "answer")
     answers.write_csv(tmp_path / "all.csv")
     again = audit(world, f"predictions:{tmp_path}/all.csv", [chosen])["perception"]
     assert again.measures.equals(straight.measures)

@@ -12,7 +12,7 @@ from eyechart.audits.perception.drawn import changed, perceived, without
 from eyechart.audits.perception.measures import Ruler
 from eyechart.audits.perception.removals import Removal
 from eyechart.hashing import hash_text, uniform
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.verbs import audit
 
@@ -86,7 +86,7 @@ def test_scores_are_those_of_a_loop_over_examples_and_draws(tmp_path: Path) -> N
     data = read("world", seed=3, images=60)
     model = "mix:seer=0.6,guesser=0.4"
     result = audit(data, f"world:{model}", [PerceptionAudit(draws=3)], to=tmp_path / "run")["perception"]
-    answers = Layout(tmp_path / "run").answers(model).answers
+    answers = Store(tmp_path / "run").answers(model).answers
     said = {(row["id"], row["condition"]): row["answer"] for row in answers.iter_rows(named=True)}
     truth = dict(data.examples.select("id", "answer").iter_rows())
     judged = [row["id"] for row in data.examples.iter_rows(named=True) if row["split"] == "test"]

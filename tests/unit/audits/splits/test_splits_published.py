@@ -12,7 +12,7 @@ from eyechart.audits.splits.names import NINE
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.result import Result
 from eyechart.verbs import audit
@@ -147,7 +147,7 @@ def test_sets_of_other_data_are_refused(world: Dataset, tmp_path: Path) -> None:
 def test_a_run_exports_its_study(world: Dataset, tmp_path: Path) -> None:
     study_data(world, ["splits"], to=tmp_path / "run")
     for name in ("splits", "splits-gqa"):
-        written = EXPORTS.get(name)(Layout(tmp_path / "run"), tmp_path / name)
+        written = EXPORTS.get(name)(Store(tmp_path / "run"), tmp_path / name)
         assert sum(written.values()) > 0
         assert all((tmp_path / name / file).is_file() for file in written)
 
@@ -156,4 +156,4 @@ def test_a_run_without_the_study_says_so(world: Dataset, tmp_path: Path) -> None
     study_data(world, ["accuracy"], to=tmp_path / "run")
     for name in ("splits", "splits-gqa", "splits-models", "splits-selection"):
         with pytest.raises(DataError, match="audit 'splits'"):
-            EXPORTS.get(name)(Layout(tmp_path / "run"), tmp_path)
+            EXPORTS.get(name)(Store(tmp_path / "run"), tmp_path)

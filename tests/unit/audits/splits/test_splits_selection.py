@@ -9,7 +9,7 @@ import pytest
 from eyechart.audits import make_audit
 from eyechart.audits.splits.selection import selection_table
 from eyechart.errors import DataError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import Result
@@ -24,16 +24,16 @@ CHECKPOINTS = {"habit": "mix:seer=0.2,cheater=0.8", "looks": "mix:seer=0.5,guess
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = read("world", seed=5, images=1500, shares=(0.4, 0.3, 0.3), strength=0.95)
-    run = Run(Layout(tmp_path_factory.mktemp("selection") / "run")).start(data, "test")
+    run = Run(Store(tmp_path_factory.mktemp("selection") / "run")).start(data, "test")
     run.study([make_audit("splits", {"validation": True, "by": ("answer_type",)})])
     for spec in CHECKPOINTS.values():
         run.audit(load(f"world:{spec}"))
-    return run.at.folder
+    return run.store.folder
 
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> dict[str, Result]:
-    found = Layout(folder).results()
+    found = Store(folder).results()
     return {name: found[spec]["splits"] for name, spec in CHECKPOINTS.items()}
 
 
@@ -76,14 +76,14 @@ def test_validation_rows_are_measured_apart(results: dict[str, Result]) -> None:
 
 
 def test_a_run_of_checkpoints_exports_its_selection(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
-    assert EXPORTS.get("splits-selection")(Layout(folder), tmp_path) == {"selection.json": 3, "selection.md": 3}
+    assert EXPORTS.get("splits-selection")(Store(folder), tmp_path) == {"selection.json": 3, "selection.md": 3}
 
     written = json.loads((tmp_path / "selection.json").read_text())
     assert [one["chosen"] for one in written] == [CHECKPOINTS[name] for name in selection_table(results)["chosen"]]
 
 
 def test_models_stand_side_by_side(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
-    EXPORTS.get("splits-models")(Layout(folder), tmp_path)
+    EXPORTS.get("splits-models")(Store(folder), tmp_path)
 
     written = {one["model"]: one for one in json.loads((tmp_path / "models.json").read_text())}
     for name, spec in CHECKPOINTS.items():
@@ -94,7 +94,7 @@ def test_models_stand_side_by_side(folder: Path, results: dict[str, Result], tmp
 
 
 def test_models_can_be_read_side_by_side_in_points(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
-    EXPORTS.get("splits-models")(Layout(folder), tmp_path)
+    EXPORTS.get("splits-models")(Store(folder), tmp_path)
 
     head, _, *lines = (line.strip("| ").split(" | ") for line in (tmp_path / "models.md").read_text().splitlines())
     written = {line[0]: dict(zip(head, line, strict=True)) for line in lines}

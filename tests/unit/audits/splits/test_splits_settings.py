@@ -13,7 +13,7 @@ from eyechart.contract import check_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError, SettingError
-from eyechart.layout import Layout
+from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import Result
@@ -154,7 +154,7 @@ def test_concepts_can_be_named_on_the_command_line(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "run")])
 
     assert done.exit_code == 0, done.output
-    found = Layout(tmp_path / "run").studies()["splits"].tables["concepts"]
+    found = Store(tmp_path / "run").studies()["splits"].tables["concepts"]
     assert found["concept"].to_list() == ["question_type+keyword", "source"]
 
 

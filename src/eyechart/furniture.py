@@ -1,0 +1,95 @@
+"""What an audit brings along beside its methods, as data on its class: names, colours, pages, exports and options.
+
+Pages, the explorer, exports and the command line take it from there and know no audit by name. Code is named as
+`package.module:function`, or as `file.py:function`, and loaded when it is asked for.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Look:
+    """How conditions look wherever they are shown: what they are called, and their colour.
+
+    `matches` is a regular expression for the whole name of a condition (or of what stands for one in a chart). `color`
+    is one of the families of the page (plain, image, question, both, evidence, rest, options, other) or a `#rrggbb`.
+    """
+
+    matches: str
+    said: str
+    color: str
+
+    def fits(self, condition: str) -> bool:
+        """Tell whether a condition looks like this."""
+        return re.fullmatch(self.matches, condition) is not None
+
+
+@dataclass(frozen=True)
+class Option:
+    """A short option of the command line for a setting of the audit: `--precision 2` for `--set precision=2`."""
+
+    flag: str
+    setting: str
+    help: str
+    several: bool = False  # may be given again for more
+    metavar: str = "VALUE"
+
+
+@dataclass(frozen=True)
+class ExplorerPage:
+    """A page of the explorer: `build` is called with the store of the run and the address, and returns a `Sheet`.
+
+    It returns None where the run has nothing to show. Pages with a title stand in the menu.
+    """
+
+    path: str  # under which it is found, as `rules`
+    build: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Furniture:
+    """All that an audit brings along."""
+
+    looks: tuple[Look, ...] = ()
+    pages: tuple[ExplorerPage, ...] = ()
+    exports: Mapping[str, str] = field(default_factory=dict)  # name -> function of a store and a folder
+    options: tuple[Option, ...] = ()
+    facts: str = ""  # function of a store: further counts for the first page of the explorer, by name
+    beside: str = ""  # function of a store and an id: a `Sheet` beside an example, or None
+    prepare: str = ""  # function of a store: load what pages will need, while people look at the first
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a page of the explorer shows: a table, or a template of one's own over the explorer's `base.html`.
+
+    A column `id` of the table leads to the example. The table can be saved as a file; where that would be too much at
+    once, `csv` writes it part by part.
+    """
+
+    title: str
+    reading: str = ""
+    table: pl.DataFrame | None = None
+    template: str = ""  # `package:file.html`
+    content: Mapping[str, Any] = field(default_factory=dict)
+    csv: Iterable[str] | None = None
+
+
+NONE = Furniture()
+
+
+def furniture_of(audit: object) -> Furniture:
+    """Take what an audit, or its class, brings along; most bring nothing."""
+    found = getattr(audit, "furniture", NONE)
+    return found if isinstance(found, Furniture) else NONE
+
+
+def looks_of(audits: Iterable[object]) -> Iterator[Look]:
+    """Gather the looks of several audits, each once."""
+    yield from dict.fromkeys(look for audit in audits for look in furniture_of(audit).looks)
