@@ -15,7 +15,8 @@ from eyechart.audits.parsing import tell_unknown_options, with_parsing
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError
-from eyechart.files import read_record, replacing_folder, write_record, write_table
+from eyechart.files import replacing_folder, write_record, write_table
+from eyechart.furniture import furniture_of
 from eyechart.interview import Asking, Interview, tell_lacking
 from eyechart.predictions import Predictions
 from eyechart.progress import Progress, quiet, watched_by
@@ -159,7 +160,7 @@ class Run:
 
     def judge_by(self, name: str, predictions: Predictions) -> None:
         """Measure a model by one study of the run, and write what is found into the folder."""
-        audit, study = _remade(self._planned(name)), self.store.studies()[name]
+        audit, study = _remade(self.store.plan(name)), self.store.studies()[name]
         with watched_by(self.progress):
             found = audit.judge(self._data_for(audit), study, predictions, self.engine)
         whole = with_parsing(found, self.store.data, predictions, self.store.probes)
@@ -194,8 +195,8 @@ class Run:
             found = f"no {', '.join(lost)} in {self.store.data.name}"
             advice = "map or add them; `eyechart ls audits --for DATA` lists what each audit needs"
             raise DataError(f"the columns that audit {audit.name!r} needs", found, advice)
-        file = self.store.plan_file(audit.name)
-        plan = Plan(refer_to(audit), asdict(audit), learns(audit), data.division)  # type: ignore[call-overload]  # a dataclass
+        file, settings = self.store.plan_file(audit.name), asdict(audit)  # type: ignore[call-overload]  # a dataclass
+        plan = Plan(refer_to(audit), settings, learns(audit), data.division, furniture_of(audit).looks)
         if file.is_file() and self._is_made(audit, plan):
             return
         audit.study(data, self.engine).save(self.store.study_folder(audit.name))
@@ -204,7 +205,7 @@ class Run:
 
     def _is_made(self, audit: Audit, plan: Plan) -> bool:
         """Tell whether there is a study by the same audit of the same division."""
-        made = self._planned(audit.name)
+        made = self.store.plan(audit.name)
         return made.division == plan.division and _remade(made) == audit
 
     def _forget_results(self, audit: str) -> None:
@@ -225,10 +226,7 @@ class Run:
         if not studies:
             raise FileFormatError(f"studies in {self.store.folder}", "none", "run `eyechart study` first")
         for name, study in studies.items():
-            yield _remade(self._planned(name)), study
-
-    def _planned(self, audit: str) -> Plan:
-        return read_record(self.store.plan_file(audit), Plan)
+            yield _remade(self.store.plan(name)), study
 
     def _answered(self, predictions: Predictions) -> dict[str, tuple[str, ...]]:
         """Name the audits to judge by, with their conditions; those without any answers under one may be left out."""

@@ -21,6 +21,7 @@ from eyechart.dataset import Manifest as DataManifest
 from eyechart.division import Division, Sizes
 from eyechart.errors import FileFormatError
 from eyechart.files import digest_arrays, missing, read_record, read_table
+from eyechart.furniture import Look
 from eyechart.predictions import Predictions
 from eyechart.result import Result, read_result_table
 from eyechart.tables import COUNTS, empty
@@ -63,6 +64,7 @@ class Plan:
     settings: dict[str, Any]
     learns: bool = False
     division: Division | None = None  # of older runs it is not known
+    looks: tuple[Look, ...] = ()  # of the conditions of this audit
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,15 @@ class Store:
     def plan_file(self, audit: str) -> Path:
         """Place the plan of a study."""
         return self.folder / "studies" / f"{audit}.json"
+
+    def plan(self, audit: str) -> Plan:
+        """Read which audit made a study."""
+        return read_record(self.plan_file(audit), Plan)
+
+    def looks(self) -> list[Look]:
+        """Gather how the conditions of all studies look."""
+        plans = [self.plan(audit) for audit in self.studies() if self.plan_file(audit).is_file()]
+        return list(dict.fromkeys(look for plan in plans for look in plan.looks))
 
     def study_folder(self, audit: str) -> Path:
         """Place a study."""
