@@ -20,6 +20,8 @@ from eyechart.web import Web
 
 PICTURES = "pictures"  # the folder of those that were made with the dataset
 FILES = ("manifest.json", "examples.parquet", "images.parquet", "counts.parquet", PICTURES)  # all in its folder
+NOT_JUDGED = "(not judged)"  # the group of examples that the study a column is lent from did not judge
+_LENT = "lent"
 _IMAGES, _EXAMPLES = Table(IMAGES), Table(EXAMPLES)
 
 
@@ -134,8 +136,14 @@ class Dataset:
         return self._with(narrow, modalities)
 
     def lend(self, column: pl.LazyFrame) -> Self:
-        """Add a column of another table by id; examples that it does not name get null."""
-        joined = self.kept.lazy().join(column, on="id", how="left", validate="1:1", maintain_order="left")
+        """Add a column of a study's rows by id; a text of examples that are not among them is `(not judged)`."""
+        schema = column.collect_schema()
+        name = next(name for name in schema if name != "id")
+        marked = column.with_columns(pl.lit(value=True).alias(_LENT))
+        joined = self.kept.lazy().join(marked, on="id", how="left", validate="1:1", maintain_order="left")
+        if schema[name] == pl.String:
+            joined = joined.with_columns(pl.when(_LENT).then(name).otherwise(pl.lit(NOT_JUDGED)).alias(name))
+        joined = joined.drop(_LENT)
         stored = self.kept.stored
         return self._with(joined.collect() if stored is None else stored.changed(joined), self.modalities)
 

@@ -51,11 +51,11 @@ class Run:
 
         What is learned from and what is judged is decided here, once; who goes on may only name the same.
         """
-        learn, judge = parts or Parting()
-        data = data.sample(limit, seed).decide(learn, judge, seed)
+        data, named = data.sample(limit, seed), parts or Parting()
         if self.store.manifest_file.exists():
-            self._go_on(data, command, named=parts is not None)
+            self._go_on(data, command, seed, named)
             return self
+        data = data.decide(*named, seed)
         with replacing_folder(self.store.folder) as draft:
             data.save(draft / "data")
             inputs = fingerprint(draft / "data")
@@ -63,7 +63,7 @@ class Run:
             _write_division(data, draft / "division.json")
         return self
 
-    def _go_on(self, data: Dataset, command: str, *, named: bool) -> None:
+    def _go_on(self, data: Dataset, command: str, seed: int, named: Parting) -> None:
         """Go on with the run in the folder, if it is on the same data and divides them in the same way."""
         with data.on_disk() as place:
             same = self.store.manifest.inputs == fingerprint(place)
@@ -72,17 +72,18 @@ class Run:
             raise FileFormatError(f"the run in {self.store.folder} to be on {data.name!r}", "other data there", advice)
         known = self.store.divided
         if known is None:  # an older eyechart made it
-            _write_division(data, self.store.division_file)
-        elif named and data.division != replace(known.division, seed=data.division.seed if data.division else 0):
+            _write_division(data.decide(*named, seed), self.store.division_file)
+        elif named != Parting() and data.decide(*named, known.division.seed).division != known.division:
             advice = "name another folder for this run, or leave out --learn and --judge"
-            raise FileFormatError(f"the run in {self.store.folder} to be {data.division}", str(known.division), advice)
+            expected = f"the run in {self.store.folder} to divide the data as is asked"
+            raise FileFormatError(expected, f"it is {known.division}", advice)
         self._remember(command)
 
     def _remember(self, command: str) -> None:
         """Add a command to those that make the run again."""
         told = self.store.manifest
         if command and command not in told.commands:
-            write_record(replace(told, later=(*told.later, command)), self.store.folder / "manifest.json")
+            write_record(replace(told, later=(*told.later, command)), self.store.manifest_file)
 
     def study(self, audits: Iterable[Audit], left_out: Mapping[str, str] | None = None) -> dict[str, Result]:
         """Let audits look at the data alone; a study made before with the same settings is kept.

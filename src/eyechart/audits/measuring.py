@@ -5,7 +5,7 @@ from typing import TypedDict
 import polars as pl
 
 from eyechart.audits.keyed import means_by_key, scores
-from eyechart.dataset import Dataset
+from eyechart.dataset import NOT_JUDGED, Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import SettingError
 from eyechart.predictions import Answered
@@ -72,9 +72,14 @@ def measured(
 
 
 def measured_by(data: Dataset, rows: pl.DataFrame, like: Measure, column: str, engine: Engine) -> pl.DataFrame:
-    """Measure what `like` measures for every group of a column of the examples."""
+    """Measure what `like` measures for every group of a column of the examples.
+
+    Of a column that another study lends, only the examples that both judged count.
+    """
     groups = data.scan(column).select("id", _group_name(data, column)).collect()
-    grouped = rows.join(groups, on="id", how="left", validate="1:1")
+    grouped = rows.join(
+        groups.filter(pl.col("group") != NOT_JUDGED), on="id", how="inner", validate="1:1", maintain_order="left"
+    )
     found = means_by_key(grouped, str(like.of), ["group"], engine)
     constant = {"name": like.name, "of": like.of, "condition": like.condition, "by": column, "score": like.score}
     filled = found.with_columns(
