@@ -14,13 +14,13 @@ from pathlib import Path
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from eyechart.audits import make_audit
+from eyechart.audits import refer_to, remake_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
+from eyechart.errors import TableError
 from eyechart.interview import Asking
 from eyechart.probes import fill
 from eyechart.protocols import Audit, Engine, Model, Step
-from eyechart.registry import reference_to
 from eyechart.result import Result
 from eyechart.run import Run
 from eyechart.store import Store
@@ -119,10 +119,23 @@ def work_resumes_from_files(case: Case, folder: Path) -> None:
     assert_same(case.results(folder / "broken"), case.results(folder / "whole"))
 
 
+def verdicts_rest_on_a_measure(case: Case, folder: Path) -> None:
+    """A verdict answers a question in its own words, and rests on a measure of the result."""
+    try:
+        results = case.results(folder)
+    except TableError as error:  # what a result itself refuses
+        raise AssertionError(str(error)) from None
+    for result in results:
+        verdict = result.verdict
+        assert verdict.question.endswith("?"), f"no question, but {verdict.question!r}"
+        assert verdict.label, "no label: say the verdict in two or three words"
+        assert verdict.measure or not result.measures.height, "a verdict names the measure it rests on"
+
+
 def settings_are_recorded(case: Case, folder: Path) -> None:
     """The settings in study and result make the same audit again."""
     for result in case.results(folder):
-        assert make_audit(reference_to(type(case.audit)), result.settings) == case.audit, result.settings
+        assert remake_audit(refer_to(case.audit), result.settings) == case.audit, result.settings
 
 
 def every_example_is_accounted_for(case: Case, folder: Path) -> None:
@@ -141,6 +154,7 @@ PROMISES: Sequence[Callable[[Case, Path], None]] = (
     two_runs_are_equal,
     input_stays_untouched,
     order_does_not_matter,
+    verdicts_rest_on_a_measure,
     work_resumes_from_files,
     settings_are_recorded,
     every_example_is_accounted_for,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -220,6 +220,10 @@ class Result:
             _own=Tables(folder, OWN, reading),
         )
         return found
+
+    def read(self) -> Self:
+        """Read every table now, so that the folder is not needed any more."""
+        return replace(self, tables=dict(self.tables))
 
     def __str__(self) -> str:
         lines = [f"{self.audit} of {self.subject}: {self.verdict.sentence}"]

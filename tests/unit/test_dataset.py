@@ -46,53 +46,6 @@ def test_scan_says_which_column_is_missing(tiny: Dataset) -> None:
         tiny.scan("objects")
 
 
-def test_divide_uses_the_splits_of_the_data(tiny: Dataset) -> None:
-    learn, judge, note = tiny.divide()
-
-    assert set(learn.examples["split"]) == {"train"}
-    assert set(judge.examples["split"]) == {"test"}
-    assert note == "learned on train, judged on test"
-
-
-def test_a_split_without_answers_is_not_judged(tiny: Dataset) -> None:
-    """The test split of VQA v2 has no public answers: its val split is judged instead."""
-    hidden = tiny.examples.with_columns(
-        pl.when(pl.col("image") == "c").then(pl.lit("val")).otherwise("split").alias("split"),
-        pl.when(pl.col("image") == "d").then(None).otherwise("answer").alias("answer"),
-    )
-
-    assert set(replace(tiny, examples=hidden).divide().judge.examples["image"]) == {"c"}
-
-
-def test_divide_refuses_a_split_nobody_has(tiny: Dataset) -> None:
-    with pytest.raises(DataError, match="a split 'dev' in tiny; found splits test, train"):
-        tiny.divide(judge="dev")
-
-
-def test_data_without_splits_are_divided_by_image() -> None:
-    data = without_splits(5000)
-    learn, judge, note = data.divide(seed=3)
-
-    assert set(learn.examples["image"]).isdisjoint(judge.examples["image"])
-    assert learn.examples.height + judge.examples.height == 5000
-    assert 0.25 < judge.examples.height / 5000 < 0.35
-    assert "30% of images held out" in note
-
-
-def test_the_division_does_not_depend_on_the_order_of_rows() -> None:
-    data = without_splits(500)
-    turned = replace(data, examples=data.examples.reverse())
-
-    assert set(data.divide().judge.examples["id"]) == set(turned.divide().judge.examples["id"])
-    assert set(data.divide(seed=0).judge.examples["id"]) != set(data.divide(seed=1).judge.examples["id"])
-
-
-def test_who_learns_nothing_may_judge_everything() -> None:
-    learn, judge, _ = without_splits(10).divide(learn=None)
-
-    assert (learn.examples.height, judge.examples.height) == (0, 10)
-
-
 def test_an_example_without_an_image_is_a_cluster_of_its_own(tiny: Dataset) -> None:
     examples = tiny.examples.with_columns(pl.when(pl.col("image") != "a").then("image").alias("image"))
     clusters = replace(tiny, examples=examples).clusters()

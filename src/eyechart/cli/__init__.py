@@ -8,6 +8,7 @@ import typer
 from typer.exceptions import TyperException
 
 from eyechart.cli import beginning, caching, comparing, listing, running, training, viewing
+from eyechart.cli.shortcuts import AuditVerb
 from eyechart.errors import EyechartError
 from eyechart.files import our_version
 
@@ -44,7 +45,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 for verb, example in EXAMPLES.items():
-    app.command(epilog=f"\b\nExample:\n  {example}")(verb)  # \b: keep the lines as they are
+    kind = AuditVerb if verb in (running.study, running.audit) else None
+    app.command(epilog=f"\b\nExample:\n  {example}", cls=kind)(verb)  # \b: keep the lines as they are
 
 
 @app.callback(invoke_without_command=True)

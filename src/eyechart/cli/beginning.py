@@ -15,12 +15,12 @@ from eyechart.dataset import FILES, PICTURES, Dataset
 from eyechart.encode.heat import with_heat_evidence
 from eyechart.errors import SettingError, UnknownNameError
 from eyechart.files import replacing_folder
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read as read_data
 from eyechart.readers import reader_settings
-from eyechart.reporting import report
+from eyechart.reporting import collect, write_report
 from eyechart.run import Run
+from eyechart.store import Store
 
 DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
@@ -67,10 +67,11 @@ def demo(
     run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
     for name in DEMO_MODELS:
         run.audit(load(f"world:{name}"))
-    page = report(run.store.folder, out / "report.html")
-    show.print_summary(run.store, as_json=json)
+    page = collect(run.store)
+    place = write_report(run.store, page, out / "report.html")
+    show.print_summary(page, as_json=json)
     if not json:
-        typer.echo(f"report: {page}")
+        typer.echo(f"report: {place}")
 
 
 def read(

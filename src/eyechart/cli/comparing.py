@@ -9,12 +9,12 @@ import typer
 
 from eyechart.cli import options, show
 from eyechart.cli.running import command
-from eyechart.store import Store
 from eyechart.registry import unknown_name
 from eyechart.reporting import write_page
 from eyechart.reporting.comparing import PART, TEXTS, TextGrid
 from eyechart.reporting.standings import Standings, as_dict, collect_standings
 from eyechart.reporting.standings_page import render_standings, summarise_standings
+from eyechart.store import Store
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)]
 Base = Annotated[str | None, typer.Option(help="The model to compare the others with. Default: the first.")]

@@ -12,10 +12,10 @@ from eyechart.audits import AUDITS, lacking, setting_names
 from eyechart.cli import options, show
 from eyechart.cli.training import require_torch
 from eyechart.dataset import Dataset
+from eyechart.exports import list_exporters
 from eyechart.models import MODELS
 from eyechart.readers import descriptions, read, reader_settings
 from eyechart.scoring import SCORES
-from eyechart.writers import EXPORTS
 
 For = Annotated[Path | None, typer.Option("--for", metavar="DATA", help="Say which audits these data allow.")]
 
@@ -81,7 +81,7 @@ def _list_scores(_: Dataset | None) -> Listing:
 
 
 def _list_exports(_: Dataset | None) -> Listing:
-    return Listing(("export", "about"), [(name, _about(EXPORTS.get(name))) for name in EXPORTS.names()])
+    return Listing(("export", "about"), [(name, _about(exporter)) for name, exporter in list_exporters()])
 
 
 def _list_networks(_: Dataset | None) -> Listing:

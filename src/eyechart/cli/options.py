@@ -14,7 +14,7 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the values of a YAML file the defaults of the verb, so that the command line wins."""
     if path is None:
         return None
-    known = {_spoken_name(parameter): parameter for parameter in context.command.params}
+    known = {_spoken_name(parameter): parameter for parameter in context.command.get_params(context)}
     defaults = {}
     for key, value in _read_yaml(path).items():
         if key not in known:
@@ -54,8 +54,8 @@ _CACHE_HELP = "The file that remembers answers, or `off`. Default: one for all r
 _HTTP_HELP = "Fetch pictures that the data name by http(s) addresses."
 _PRIVATE_HELP = "Fetch them also from hosts that are not public, such as this machine."
 _PARTIAL_HELP = "Judge even if under 99 % of the probes are answered."
-_PRECISION_HELP = "Draw until the intervals of `perception` are so narrow, in points."
-_CONCEPT_HELP = "What `splits` groups by, as `KO` or `question_type+keyword`; again for more. Default: nine."
+_LEARN_HELP = "A split to learn from, or `none`; again for more. Default: train."
+_JUDGE_HELP = "A split to judge, or `none` for all that is not learned from; again for more. Default: test, else val."
 _FAIL_HELP = "As `perception.image < 20`, in points; again for more. Exit code 2 where one is crossed."
 _ENGINE_HELP = "Where the work is done: `local`, `ray` (all cores), `ray:auto` or `ray:ADDRESS` (a Ray cluster)."
 _DATA_HELP = "A dataset made by `eyechart read`, or a table file."
@@ -68,8 +68,8 @@ Limit = Annotated[int | None, typer.Option(help="Take only so many examples, cho
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
 By = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Break down by a column; again for more.")]
 Score = Annotated[str | None, typer.Option(help="How answers are scored; see `eyechart ls scores`.")]
-Precision = Annotated[float | None, typer.Option(help=_PRECISION_HELP)]
-Concepts = Annotated[list[str] | None, typer.Option("--concept", metavar="CONCEPT", help=_CONCEPT_HELP)]
+Learn = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_LEARN_HELP)]
+Judge = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_JUDGE_HELP)]
 Audits = Annotated[list[str] | None, typer.Option("-a", "--audit", help=_AUDIT_HELP)]
 Models = Annotated[list[str], typer.Option("-m", "--model", metavar="MODEL", help=_MODEL_HELP)]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help=_URL_HELP)]

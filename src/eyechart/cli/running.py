@@ -10,22 +10,22 @@ import typer
 
 from eyechart.audits import AUDITS, Served, keep_served, make_audit, runnable, setting_names
 from eyechart.cli import options, show
+from eyechart.cli.shortcuts import given_shortcuts
 from eyechart.dataset import Dataset
 from eyechart.engines.opening import open_engine
 from eyechart.errors import SettingError
+from eyechart.exports import find_exporter
 from eyechart.interview import Asking
-from eyechart.store import Store
 from eyechart.models import load_all
 from eyechart.protocols import Audit, Foreseeing, Model
 from eyechart.readers import read
 from eyechart.registry import unknown_name
-from eyechart.reporting import collect, to_json
-from eyechart.reporting import report as write_report
+from eyechart.reporting import Page, collect, to_json, write_report
 from eyechart.reporting.markdown import summarise
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
-from eyechart.run import Run
+from eyechart.run import Parting, Run
+from eyechart.store import Store
 from eyechart.web import Web
-from eyechart.writers import EXPORTS
 
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.", show_default=False)]
 Answered = Annotated[
@@ -35,19 +35,20 @@ Round = Annotated[int, typer.Option("--round", help="Which round of draws to wri
 ExportName = Annotated[str, typer.Option("--to", metavar="WHAT", help="See `eyechart ls exports`.", show_default=False)]
 ExportFolder = Annotated[Path, typer.Option("-o", "--out", help="The folder to write into.", show_default=False)]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print a summary in Markdown instead.")]
-Page = Annotated[Path | None, typer.Option("-o", "--out", help="Where to write the page. Default: into the run.")]
+PageFile = Annotated[Path | None, typer.Option("-o", "--out", help="Where to write the page. Default: into the run.")]
 
 
 def study(
+    context: typer.Context,
     data: options.DataPath,
     *,
     out: Out,
     audit: options.Audits = None,
     by: options.By = None,
     score: options.Score = None,
-    precision: options.Precision = None,
-    concept: options.Concepts = None,
     settings: options.Settings = None,
+    learn: options.Learn = None,
+    judge: options.Judge = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
     engine: options.Engine = "local",
@@ -55,9 +56,11 @@ def study(
     _config: options.Config = None,
 ) -> None:
     """Look at the data alone, without a model."""
-    run = _open(out, Asking(skip=audit is None), engine=engine, json=json).start(read(data), command(), seed, limit)
-    run.study(_choose(audit, run.store.data, _gather(settings, by, score, precision, concept)))
-    show.print_summary(run.store, as_json=json)
+    parts = Parting(learn, judge)
+    opened = _open(out, Asking(skip=audit is None), engine=engine, json=json)
+    run = opened.start(read(data), command(), seed, limit, parts)
+    run.study(_choose(audit, run.store.data, _gather(settings, by, score, given_shortcuts(context))))
+    show.print_summary(collect(run.store), as_json=json)
 
 
 def probe(
@@ -126,10 +129,11 @@ def judge(
         if name not in answered:
             raise unknown_name("model that answered", name, answered)
         opened.judge(name)
-    show.print_summary(opened.store, as_json=json)
+    show.print_summary(collect(opened.store), as_json=json)
 
 
 def audit(
+    context: typer.Context,
     data: options.DataPath,
     *,
     model: options.Models,
@@ -137,9 +141,9 @@ def audit(
     audit: options.Audits = None,
     by: options.By = None,
     score: options.Score = None,
-    precision: options.Precision = None,
-    concept: options.Concepts = None,
     settings: options.Settings = None,
+    learn: options.Learn = None,
+    judge: options.Judge = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
     base_url: options.BaseUrl = None,
@@ -167,8 +171,9 @@ def audit(
     models = load_all(model, _asked(base_url, draws, temperature, cache), fresh=fresh)
     asking = Asking(batch_size, fresh, max_calls, allow_partial, skip=audit is None)
     web = Web(allow_http, allow_private_http)
-    run = _open(out, asking, web, engine=engine, json=json).start(read(data), command(), seed, limit)
-    chosen = _choose(audit, run.store.data, _gather(settings, by, score, precision, concept))
+    opened = _open(out, asking, web, engine=engine, json=json)
+    run = opened.start(read(data), command(), seed, limit, Parting(learn, judge))
+    chosen = _choose(audit, run.store.data, _gather(settings, by, score, given_shortcuts(context)))
     served = Served(chosen, {}) if audit else keep_served(chosen, models, run.store.data)
     run.study(*served)
     if dry_run:
@@ -179,17 +184,18 @@ def audit(
         run.audit(answerer)
         if not json:
             show.print_answers(run.store, answerer.name, run.store.stock(answerer.name))
-    page = write_report(out, out / "report.html")
-    show.print_summary(run.store, as_json=json)
+    page = collect(run.store)
+    place = write_report(run.store, page, out / "report.html")
+    show.print_summary(page, as_json=json)
     if not json:
-        typer.echo(f"report: {page}")
-    _hold(run.store, thresholds)
+        typer.echo(f"report: {place}")
+    _hold(page, thresholds)
 
 
 def report(
     run: options.RunFolder,
     *,
-    out: Page = None,
+    out: PageFile = None,
     markdown: Markdown = False,
     fail_on: options.FailOn = None,
     json: options.Json = False,
@@ -201,13 +207,15 @@ def report(
     for CI. Exit code 2 where a --fail-on threshold is crossed.
     """
     thresholds = [read_threshold(text) for text in fail_on or ()]
+    store = Store(run)
+    page = collect(store)
     if json:
-        typer.echo(to_json(collect(Store(run))), nl=False)
+        typer.echo(to_json(page), nl=False)
     elif markdown:
-        typer.echo(summarise(collect(Store(run))))
+        typer.echo(summarise(page))
     else:
-        typer.echo(f"report: {write_report(run, out or run / 'report.html')}")
-    _hold(Store(run), thresholds)
+        typer.echo(f"report: {write_report(store, page, out or run / 'report.html')}")
+    _hold(page, thresholds)
 
 
 def export(
@@ -224,18 +232,18 @@ def export(
 
     `eyechart ls exports` lists what can be written.
     """
-    at = Store(run, Web(allow_http, allow_private_http))
-    _ = at.manifest  # a folder that is no run is told at once
-    written = EXPORTS.get(to)(at, out)
+    store = Store(run, Web(allow_http, allow_private_http))
+    _ = store.manifest  # a folder that is no run is told at once
+    written = find_exporter(to, store)(store, out)
     if json:
         show.print_json(written)
     else:
         show.print_table(f"written into {out}", ("file", "entries"), list(written.items()))
 
 
-def _hold(run: Store, thresholds: Sequence[Threshold]) -> None:
+def _hold(page: Page, thresholds: Sequence[Threshold]) -> None:
     """Leave with exit code 2 where a threshold is crossed, saying which."""
-    lines = list(crossed(collect(run), thresholds)) if thresholds else []
+    lines = list(crossed(page, thresholds))
     for line in lines:
         typer.echo(f"crossed: {line}", err=True)
     if lines:
@@ -250,8 +258,7 @@ def command() -> str:
 def _open(
     folder: Path, asking: Asking | None = None, web: Web | None = None, *, engine: str = "local", json: bool
 ) -> Run:
-    at = Store(folder, web or Web())
-    return Run(at, open_engine(engine), show.progress_bars(silent=json), asking or Asking())
+    return Run(Store(folder, web or Web()), open_engine(engine), show.progress_bars(silent=json), asking or Asking())
 
 
 def _asked(base_url: str | None, draws: int | None, temperature: float | None, cache: str | None) -> dict[str, object]:
@@ -280,17 +287,11 @@ def _preview(run: Run, models: Sequence[Model], *, json: bool) -> None:
 
 
 def _gather(
-    words: Sequence[str] | None,
-    by: Sequence[str] | None,
-    score: str | None,
-    precision: float | None,
-    concept: Sequence[str] | None,
+    words: Sequence[str] | None, by: Sequence[str] | None, score: str | None, shortcuts: Mapping[str, str]
 ) -> dict[str, str]:
     found = options.pairs(words or [])
-    narrow = "" if precision is None else str(precision)
-    concepts = ",".join(concept or [])
-    shortcuts = {"by": ",".join(by or []), "score": score or "", "precision": narrow, "concepts": concepts}
-    return found | {name: value for name, value in shortcuts.items() if value}
+    named = {"by": ",".join(by or []), "score": score or ""}
+    return found | {name: value for name, value in named.items() if value} | dict(shortcuts)
 
 
 def _choose(names: Sequence[str] | None, data: Dataset, settings: Mapping[str, str]) -> list[Audit]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 import typer
 
-from eyechart.store import Store
 from eyechart.progress import Advance, Progress, quiet
-from eyechart.reporting import collect, to_json
+from eyechart.reporting import Page, to_json
 from eyechart.reporting.contents import Learned
+from eyechart.store import Store
 from eyechart.tables import STATUSES
 
 if TYPE_CHECKING:
@@ -85,9 +85,8 @@ def print_answers(run: Store, model: str, stock: pl.DataFrame) -> None:
         print_counts(f"{model}: what its files hold", stock)
 
 
-def print_summary(run: Store, *, as_json: bool) -> None:
+def print_summary(page: Page, *, as_json: bool) -> None:
     """Print the verdict of every study and result in a run; JSON names the audits left out of it too."""
-    page = collect(run)
     if as_json:
         typer.echo(to_json(page), nl=False)
         return
