@@ -1,17 +1,16 @@
-"""All that `eyechart export` can write: files of other tools, and what the audits of a run bring along."""
+"""All that `eyechart export` can write: files of other tools, and what audits bring along."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from eyechart.audits import AUDITS, brought_to
+from eyechart.audits import known_audits
 from eyechart.furniture import furniture_of
 from eyechart.registry import import_object, unknown_name
-from eyechart.store import Store
 from eyechart.writers import EXPORTS, Exporter
 
 
-def find_exporter(name: str, store: Store) -> Exporter:
-    """Find what writes an export, among those of registered audits and of the audits of a run too."""
-    brought = {export: place for audit in brought_to(store) for export, place in furniture_of(audit).exports.items()}
+def find_exporter(name: str, audits: Iterable[str] = ()) -> Exporter:
+    """Find what writes an export, among those of registered audits, and of others named as `file.py:Class`, too."""
+    brought = dict(_brought(audits))
     if name in brought:
         return _imported(brought[name])
     if name in EXPORTS.names() or ":" in name:
@@ -22,8 +21,12 @@ def find_exporter(name: str, store: Store) -> Exporter:
 def list_exporters() -> Iterator[tuple[str, Exporter]]:
     """List the exports of every installation: our own and those of registered audits."""
     yield from ((name, EXPORTS.get(name)) for name in EXPORTS.names())
-    for audit in map(AUDITS.get, AUDITS.names()):
-        yield from ((name, _imported(place)) for name, place in furniture_of(audit).exports.items())
+    yield from ((name, _imported(place)) for name, place in _brought(()))
+
+
+def _brought(audits: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for audit in known_audits(audits):
+        yield from furniture_of(audit).exports.items()
 
 
 def _imported(place: str) -> Exporter:

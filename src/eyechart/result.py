@@ -269,14 +269,16 @@ OUTDATED = Verdict(
     "not tested",
     "",
     "judged by an older version",
-    "An older eyechart judged this: `eyechart judge RUN` concludes anew from the same answers.",
+    "An older eyechart concluded this: `eyechart judge RUN` (of the data, `eyechart study`) concludes anew.",
 )
 _UNITS_BEFORE: dict[str | None, Unit] = {"share": "points", "ratio": "ratio"}
 
 
 def _with_verdict_as_now(content: dict[str, Any]) -> dict[str, Any]:
-    """Take the record of a result in format 1, whose verdicts named no measure, question and margin."""
-    return content | {"verdict": asdict(OUTDATED)}
+    """Take the record of a result in format 1, whose verdicts named no question and no condition of their measure."""
+    before = content["verdict"]
+    described = replace(OUTDATED, label="describes", sentence=str(before["sentence"]))
+    return content | {"verdict": asdict(described if before["state"] == "none" else OUTDATED)}
 
 
 def _with_units_as_now(measures: pl.DataFrame) -> pl.DataFrame:

@@ -2,19 +2,18 @@
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
 import polars as pl
 
 from eyechart.dataset import Dataset
-from eyechart.errors import EyechartError, ModelError, SettingError
+from eyechart.errors import ModelError, SettingError
 from eyechart.probes import OWN
 from eyechart.protocols import Announcing, Audit, Model, Stocked
 from eyechart.registry import Registry, Shape, reference_to
 from eyechart.settings import fit_settings
-from eyechart.store import Store
 
 _PARTS = ("name", "needs", "study", "probe", "judge")
 _FIRST = 1000  # rows
@@ -72,19 +71,12 @@ def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
     return make_audit(name, {key: value for key, value in settings.items() if key not in gone_settings(kind)})
 
 
-def brought_to(store: Store) -> Iterator[type[Audit]]:
-    """List the classes of all audits that bring something to a run: the registered ones, and others it was studied by.
+def known_audits(named: Iterable[str] = ()) -> list[type[Audit]]:
+    """List the classes of registered audits, and of others named as `file.py:Class`.
 
-    One that cannot be loaded any more is left out with a warning.
+    What a run names is not among them: a run may come from anywhere, and to look at it must run none of its code.
     """
-    yield from map(AUDITS.get, AUDITS.names())
-    for audit in store.studies():
-        reference = store.plan(audit).reference
-        if reference not in AUDITS.names() and not _OUR_MODULE.match(reference):
-            try:
-                yield AUDITS.get(reference)
-            except (EyechartError, ImportError) as error:
-                _log.warning("what audit %r brings along is left out: %s", audit, error)
+    return [AUDITS.get(name) for name in dict.fromkeys((*AUDITS.names(), *named))]
 
 
 def gone_settings(kind: type[Audit] | Audit) -> Mapping[str, str]:

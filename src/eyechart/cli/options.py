@@ -47,6 +47,7 @@ def _read_yaml(path: Path) -> Mapping[Any, Any]:
 _CONFIG_HELP = "A YAML file of options; the command line wins."
 _SET_HELP = "A setting, as `score=exact` or `accuracy.score=exact`; again for more."
 _AUDIT_HELP = "An audit; again for more. Default: all that can run."
+_OWN_AUDIT_HELP = "An audit of your own that brings something along for this, as `file.py:Class`; again for more."
 _MODEL_HELP = "As `hf:org/name`, `openai:name`, `predictions:answers.json`, `python:file.py:function`; again for more."
 _URL_HELP = "Where models `openai:` are, as http://127.0.0.1:8000/v1."
 _DRAWS_HELP = "Ask each probe so often; wants a temperature."
@@ -71,6 +72,7 @@ Score = Annotated[str | None, typer.Option(help="How answers are scored; see `ey
 Learn = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_LEARN_HELP)]
 Judge = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_JUDGE_HELP)]
 Audits = Annotated[list[str] | None, typer.Option("-a", "--audit", help=_AUDIT_HELP)]
+OwnAudits = Annotated[list[str] | None, typer.Option("-a", "--audit", metavar="AUDIT", help=_OWN_AUDIT_HELP)]
 Models = Annotated[list[str], typer.Option("-m", "--model", metavar="MODEL", help=_MODEL_HELP)]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help=_URL_HELP)]
 Draws = Annotated[int | None, typer.Option(help=_DRAWS_HELP, min=1)]

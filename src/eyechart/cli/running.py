@@ -223,6 +223,7 @@ def export(
     *,
     to: ExportName,
     out: ExportFolder,
+    audit: options.OwnAudits = None,
     allow_http: options.AllowHttp = False,
     allow_private_http: options.AllowPrivateHttp = False,
     json: options.Json = False,
@@ -234,7 +235,7 @@ def export(
     """
     store = Store(run, Web(allow_http, allow_private_http))
     _ = store.manifest  # a folder that is no run is told at once
-    written = find_exporter(to, store)(store, out)
+    written = find_exporter(to, audit or ())(store, out)
     if json:
         show.print_json(written)
     else:
