@@ -17,10 +17,10 @@ from PIL import Image
 from eyechart.audits import AUDITS
 from eyechart.cli import EXAMPLES, main, show
 from eyechart.dataset import Dataset
-from eyechart.store import Store
 from eyechart.progress import quiet
 from eyechart.readers import read
 from eyechart.readers.predictions import read_predictions
+from eyechart.store import Store
 
 DOCS = Path(__file__).parent.parent / "docs"
 VERBS = tuple(verb.__name__ for verb in EXAMPLES)

@@ -7,11 +7,11 @@ import pytest
 
 from eyechart.audits import AUDITS, make_audit
 from eyechart.dataset import Dataset
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import Result, Verdict, View, measures_table
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.tables import COUNTS as COUNTS_SCHEMA
 from eyechart.tables import empty
 

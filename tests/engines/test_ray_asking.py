@@ -12,11 +12,11 @@ from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
 from eyechart.errors import EngineError, ModelError
 from eyechart.interview import Asking
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.protocols import Engine
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 
 MODELS = '''
 import os

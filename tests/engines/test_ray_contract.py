@@ -13,12 +13,12 @@ from eyechart.dataset import Dataset
 from eyechart.encode import salient_parted
 from eyechart.engines.ray import Ray
 from eyechart.interview import Asking
-from eyechart.store import Store
 from eyechart.mining import parted
 from eyechart.models import load
 from eyechart.neighbours import blocks
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 
 MIXED = "world:mix:seer=0.6,guesser=0.4"
 

@@ -12,10 +12,10 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.audits.decoys import DecoysAudit
 from eyechart.dataset import Dataset
 from eyechart.files import write_table
-from eyechart.store import Store
 from eyechart.probes import Prober
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.verbs import audit
 
 CONDITIONS = ("image=blank", "image=none", "plain")

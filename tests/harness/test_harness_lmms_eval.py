@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from eyechart.dataset import Dataset
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.probes import fill
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.writers import EXPORTS
 from harness.conftest import CONDITIONS, needs
 

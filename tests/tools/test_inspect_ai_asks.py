@@ -10,11 +10,11 @@ import polars as pl
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset
 from eyechart.files import write_table
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.probes import Prober
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.writers import EXPORTS
 from eyechart.writers.asked.questions import _name
 

@@ -12,10 +12,10 @@ from eyechart.audits.rules import RulesAudit
 from eyechart.comparison import _lead, compare, results_of
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, UnknownNameError
-from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.reporting.comparing import lay_out, to_latex, to_markdown
 from eyechart.result import Result
+from eyechart.store import Store
 from eyechart.verbs import audit
 
 MODELS = ("seer", "blind", "cheater:word")

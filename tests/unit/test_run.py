@@ -12,13 +12,13 @@ from eyechart.audits import make_audit
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import CoverageError, DataError, FileFormatError, ModelError
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.models.function import Function
 from eyechart.probes import Prober
 from eyechart.readers import read
 from eyechart.result import Result
 from eyechart.run import Asking, Run, _merge
+from eyechart.store import Store
 from eyechart.tables import COUNTS, empty
 
 

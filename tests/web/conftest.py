@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from eyechart.audits import make_audit
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.reporting import report, report_comparison
 from eyechart.run import Run
+from eyechart.store import Store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

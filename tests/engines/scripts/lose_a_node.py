@@ -22,10 +22,10 @@ from eyechart.audits import make_audit
 from eyechart.dataset import Images
 from eyechart.engines.ray import Ray
 from eyechart.interview import Asking
-from eyechart.store import Store
 from eyechart.mining import MiningSettings, Transactions, mine
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 
 SMALL = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 

@@ -19,13 +19,13 @@ from eyechart.contract import Backwards
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, UnknownNameError
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.protocols import Step
 from eyechart.readers import read
 from eyechart.run import Run
 from eyechart.scoring import SCORES, score
 from eyechart.statistics import mean
+from eyechart.store import Store
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import pytest
 
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset, Images
-from eyechart.store import Store
 from eyechart.result import Result
 from eyechart.run import Run
+from eyechart.store import Store
 
 N = 8
 

@@ -12,9 +12,9 @@ import eyechart
 from eyechart.audits import AUDITS
 from eyechart.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.store import Store
 from eyechart.models.weights import find_revision, open_weights
 from eyechart.run import Asking
+from eyechart.store import Store
 
 SETTINGS = "decide=scores,prompt=auto,max_new_tokens=2,batch=32,cache=off"
 

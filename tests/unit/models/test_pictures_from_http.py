@@ -13,9 +13,9 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.audits.grounding import GroundingAudit
 from eyechart.cli import main
 from eyechart.dataset import Dataset, Images
-from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.verbs import audit
 from servers.gallery import Gallery, showing
 from servers.starting import Served, misbehaving

@@ -15,9 +15,9 @@ import pytest
 from eyechart.audits.accuracy import Accuracy
 from eyechart.cli import main
 from eyechart.dataset import Dataset
-from eyechart.store import Store
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 from servers.starting import Served, misbehaving
 
 KEY = "sk-do-not-tell-anyone-1234567890"

@@ -9,13 +9,13 @@ import pytest
 
 from eyechart.audits import AUDITS
 from eyechart.dataset import Dataset
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.models.endpoint import Endpoint
 from eyechart.models.huggingface import HuggingFace
 from eyechart.models.shown import Shown
 from eyechart.pictures import Picture
 from eyechart.readers import read
+from eyechart.store import Store
 from eyechart.verbs import audit
 from servers.transformers_serve import serving
 

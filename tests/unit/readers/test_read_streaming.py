@@ -16,8 +16,8 @@ from polars.testing import assert_frame_equal
 
 from eyechart.dataset import Dataset
 from eyechart.errors import FileFormatError, SettingError
-from eyechart.store import fingerprint
 from eyechart.readers import batches, read, source
+from eyechart.store import fingerprint
 
 Rows = list[dict[str, Any]]
 

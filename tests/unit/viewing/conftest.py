@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from eyechart.dataset import Dataset, Images
 from eyechart.files import write_record, write_table
-from eyechart.store import Store, Manifest, fingerprint
 from eyechart.predictions import tidy
 from eyechart.probes import Prober
 from eyechart.result import Measure, Result, Verdict, measures_table
+from eyechart.store import Manifest, Store, fingerprint
 from eyechart.tables import COUNTS, OBJECT, empty
 from eyechart.viewing.guard import Guard
 from eyechart.viewing.shelf import Shelf

@@ -14,9 +14,9 @@ from eyechart.audits import make_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import FileFormatError
 from eyechart.files import write_table
-from eyechart.store import Store
 from eyechart.probes import Prober
 from eyechart.run import Asking, Run
+from eyechart.store import Store
 from eyechart.viewing.asking.agreement import agree
 from eyechart.viewing.asking.answers import HUMAN, answer_table, open_log
 from eyechart.viewing.asking.log import Log, Said

@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from eyechart.comparison import compare
-from eyechart.store import Store
 from eyechart.reporting.comparing import lay_out
+from eyechart.store import Store
 from eyechart.viewing import comparing, facets
 from eyechart.viewing.asked import Asked
 from eyechart.viewing.example import are_right

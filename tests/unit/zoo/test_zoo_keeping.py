@@ -12,8 +12,8 @@ import torch
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
 from eyechart.files import alone_in, digest_arrays
-from eyechart.store import Store
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.world import Settings, make_world
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.course import Course

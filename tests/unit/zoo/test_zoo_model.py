@@ -14,11 +14,11 @@ from eyechart.audits import make_audit
 from eyechart.cli import app
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import DataError, EyechartError, FileFormatError, ModelError, SettingError
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.probes import Prober, fill
 from eyechart.result import Result
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.world import Settings, make_world
 from eyechart.zoo.converters import convert
 from eyechart.zoo.features import with_features, write_features
