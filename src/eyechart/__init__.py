@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eyechart.predictions import Predictions as Predictions
     from eyechart.readers import read as read
     from eyechart.reporting import report as report
+    from eyechart.result import Key as Key
     from eyechart.result import Measure as Measure
     from eyechart.result import Result as Result
     from eyechart.result import Verdict as Verdict
@@ -27,6 +28,7 @@ _PLACES = {
     "Dataset": "dataset",
     "EyechartError": "errors",
     "Images": "dataset",
+    "Key": "result",
     "Measure": "result",
     "Predictions": "predictions",
     "Result": "result",

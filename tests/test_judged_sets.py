@@ -1,0 +1,98 @@
+"""Every audit judges the set that the run stored for its kind, in every form of data; train is never judged."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.audits import AUDITS, learns, make_audit
+from eyechart.dataset import Dataset
+from eyechart.models import load
+from eyechart.readers import read
+from eyechart.run import Parting, Run
+from eyechart.store import Store
+
+SETTINGS = {"rules": {"min_support": "3"}, "perception": {"draws": "1"}, "splits": {"concepts": "QT"}}
+SPLIT = pl.col("split")
+
+
+def renamed(**names: str) -> Callable[[Dataset], Dataset]:
+    return lambda data: replace(data, examples=data.examples.with_columns(SPLIT.replace(names)))
+
+
+def without_splits(data: Dataset) -> Dataset:
+    return replace(data, examples=data.examples.drop("split"))
+
+
+FORMS: dict[str, tuple[Callable[[Dataset], Dataset], Parting]] = {
+    "train, val and test": (lambda data: data, Parting()),
+    "no split column": (without_splits, Parting()),
+    "train and dev": (renamed(test="dev", val="dev"), Parting()),
+    "test alone": (lambda data: data.take(SPLIT == "test"), Parting()),
+    "another name alone": (renamed(train="testdev", val="testdev", test="testdev"), Parting()),
+    "train and val": (lambda data: data.take(SPLIT != "test"), Parting()),
+    "train, test and rows of none": (
+        lambda data: replace(
+            data, examples=data.examples.with_columns(pl.when(SPLIT != "val").then(SPLIT).alias("split"))
+        ),
+        Parting(),
+    ),
+    "val named": (lambda data: data, Parting(judge=["val"])),
+    "nothing to learn from": (lambda data: data, Parting(learn=["none"])),
+    "two judged": (lambda data: data, Parting(judge=["val", "test"])),
+}
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read("world", seed=11, images=60)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_audit_judges_the_stored_set_of_its_kind(world: Dataset, tmp_path: Path, form: str) -> None:
+    make, parts = FORMS[form]
+    data = make(world)
+    run = Run(Store(tmp_path / "run")).start(data, parts=parts)
+    audits = [make_audit(name, SETTINGS.get(name)) for name in AUDITS.names()]
+    run.study(audits)
+    run.audit(load("world:guesser"))
+
+    stored = Store(tmp_path / "run")
+    assert stored.divided is not None
+    for audit in audits:
+        wanted = stored.data.divided(learns=learns(audit)).judge.examples.drop_nulls("answer")
+        judged = stored.results()["guesser"][audit.name].rows
+        assert set(judged["id"]) <= set(wanted["id"]), audit.name
+        # Of what may be judged an audit leaves out only what lacks something it needs, and counts it.
+        left_out = stored.studies()[audit.name].tables["counts"].filter(pl.col("status") == "left out")["n"].sum()
+        assert judged.height + left_out >= wanted.height, audit.name
+        if "split" in data.columns:
+            assert "train" not in set(data.examples.join(judged, on="id", how="semi")["split"]), audit.name
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_audits_judge_what_others_of_their_kind_judge(world: Dataset, tmp_path: Path, form: str) -> None:
+    """Sizes on the page are those of the sets: both where they differ."""
+    make, parts = FORMS[form]
+    run = Run(Store(tmp_path / "run")).start(make(world), parts=parts)
+    run.study([make_audit(name, SETTINGS.get(name)) for name in ("accuracy", "rules")])
+    divided = Store(tmp_path / "run").divided
+    rows = {name: study.rows.height for name, study in run.store.studies().items()}
+
+    assert divided is not None
+    assert rows == {"accuracy": divided.sizes.judged, "rules": divided.sizes.held_out}
+    assert divided.sizes.learned + divided.sizes.judged + divided.sizes.neither == run.store.data.height
+
+
+def test_comparisons_across_audits_use_what_both_judged(world: Dataset, tmp_path: Path) -> None:
+    """Accuracy judges everything where there are no splits, rules what is held out: by kind only that counts."""
+    run = Run(Store(tmp_path / "run")).start(without_splits(world))
+    run.study([make_audit("accuracy", {"by": "rules.kind"}), make_audit("rules", SETTINGS["rules"])])
+    accuracy = run.audit(load("world:guesser"))["accuracy"]
+    groups = accuracy.measures.filter(pl.col("by") == "rules.kind")
+
+    assert accuracy.measure("accuracy", "plain").n == world.height
+    assert groups["n"].sum() == run.store.studies()["rules"].rows.height
+    assert "(not judged)" not in set(groups["group"])
