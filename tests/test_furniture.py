@@ -1,4 +1,4 @@
-"""Pages, the explorer, writers and the command line know no audit by name: what is an audit's own comes with its class."""
+"""Pages, the explorer, writers and the command line know no audit by name: what is its own comes with its class."""
 
 import ast
 from collections.abc import Iterator

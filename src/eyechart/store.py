@@ -5,13 +5,11 @@ anything, and a table is read once while its file stays the same. docs/formats.m
 """
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 import polars as pl
@@ -20,14 +18,13 @@ from eyechart.dataset import Dataset, Images
 from eyechart.dataset import Manifest as DataManifest
 from eyechart.division import Division, Sizes
 from eyechart.errors import FileFormatError
-from eyechart.files import digest_arrays, missing, read_record, read_table
+from eyechart.files import digest_arrays, read_record
 from eyechart.furniture import Look
 from eyechart.predictions import Predictions
 from eyechart.result import Result, read_result_table
+from eyechart.stored import Remembered, Stamped, stamped
 from eyechart.tables import COUNTS, empty
 from eyechart.web import Web
-
-REMEMBERED = 1 << 30  # bytes of tables that are kept for who asks again
 
 
 @dataclass(frozen=True)
@@ -89,57 +86,6 @@ class Asked:
 
     kind: Literal["asked"]
     identity: dict[str, Any]
-
-
-class Stamped(NamedTuple):
-    """A file as it is now: what was found in it may be kept as long as this stays equal."""
-
-    path: Path
-    changed: int
-    size: int
-    number: int
-
-    def scan(self) -> pl.LazyFrame:
-        """Read the file lazily."""
-        return pl.scan_parquet(self.path, glob=False)
-
-
-def stamped(path: Path) -> Stamped:
-    """Look at when a file changed."""
-    try:
-        facts = path.stat()
-    except FileNotFoundError:
-        raise missing(path) from None
-    return Stamped(path, facts.st_mtime_ns, facts.st_size, facts.st_ino)
-
-
-class Remembered:
-    """Read tables, and keep those that were asked for last as long as their files stay the same."""
-
-    def __init__(self, most: int = REMEMBERED) -> None:
-        self._most = most
-        self._tables: OrderedDict[Path, tuple[Stamped, pl.DataFrame]] = OrderedDict()
-        self._lock = Lock()
-
-    def table(self, path: Path, read: Callable[[Path], pl.DataFrame] = read_table) -> pl.DataFrame:
-        """Read a table, unless it is known as it is now."""
-        now = stamped(path)
-        with self._lock:
-            known = self._tables.get(path)
-            if known is not None and known[0] == now:
-                self._tables.move_to_end(path)
-                return known[1]
-        table = read(path)
-        with self._lock:
-            self._tables[path] = (now, table)
-            self._forget()
-        return table
-
-    def _forget(self) -> None:
-        held = sum(table.estimated_size() for _, table in self._tables.values())
-        while self._tables and held > self._most:
-            _, (_, table) = self._tables.popitem(last=False)
-            held -= table.estimated_size()
 
 
 class Results(Mapping[str, Result]):

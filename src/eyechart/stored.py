@@ -1,19 +1,22 @@
 """Tables that may lie in Parquet files: their columns are known at once, their rows are read when asked for."""
 
 import shutil
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeVar
+from threading import Lock
+from typing import NamedTuple, Self, TypeVar
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from eyechart.files import damaged, missing, replacing, write_table
+from eyechart.files import damaged, missing, read_table, replacing, write_table
 from eyechart.tables import Schema, check, check_columns, empty
 
 Told = TypeVar("Told")
+REMEMBERED = 1 << 30  # bytes of tables that are kept for who asks again
 GROUP = 50_000  # rows of a row group of a table that is written from other files
 
 
@@ -157,3 +160,54 @@ class Table:
         """Give what is kept, without reading it."""
         found: Kept = owner.__dict__[f"_{self._name}"]
         return found
+
+
+class Stamped(NamedTuple):
+    """A file as it is now: what was found in it may be kept as long as this stays equal."""
+
+    path: Path
+    changed: int
+    size: int
+    number: int
+
+    def scan(self) -> pl.LazyFrame:
+        """Read the file lazily."""
+        return pl.scan_parquet(self.path, glob=False)
+
+
+def stamped(path: Path) -> Stamped:
+    """Look at when a file changed."""
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        raise missing(path) from None
+    return Stamped(path, facts.st_mtime_ns, facts.st_size, facts.st_ino)
+
+
+class Remembered:
+    """Read tables, and keep those that were asked for last as long as their files stay the same."""
+
+    def __init__(self, most: int = REMEMBERED) -> None:
+        self._most = most
+        self._tables: OrderedDict[Path, tuple[Stamped, pl.DataFrame]] = OrderedDict()
+        self._lock = Lock()
+
+    def table(self, path: Path, read: Callable[[Path], pl.DataFrame] = read_table) -> pl.DataFrame:
+        """Read a table, unless it is known as it is now."""
+        now = stamped(path)
+        with self._lock:
+            known = self._tables.get(path)
+            if known is not None and known[0] == now:
+                self._tables.move_to_end(path)
+                return known[1]
+        table = read(path)
+        with self._lock:
+            self._tables[path] = (now, table)
+            self._forget()
+        return table
+
+    def _forget(self) -> None:
+        held = sum(table.estimated_size() for _, table in self._tables.values())
+        while self._tables and held > self._most:
+            _, (_, table) = self._tables.popitem(last=False)
+            held -= table.estimated_size()

@@ -16,7 +16,8 @@ from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import OUTDATED, Result
 from eyechart.run import Parting, Run
-from eyechart.store import Remembered, Store
+from eyechart.store import Store
+from eyechart.stored import Remembered
 
 OLDER = Path(__file__).parent.parent / "data" / "run_of_format_1.tar.xz"  # made by eyechart 0.1.0 before format 2
 
