@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from eyechart.audits.decoys.parts import parts_of
 from eyechart.audits.decoys.recipes import Recipe, draw_decoys
 from eyechart.dataset import Dataset, Images
 from eyechart.neighbours import make_vectors
@@ -74,10 +75,11 @@ def _answers(draw: np.random.Generator) -> np.ndarray:
 
 def time_drawing(n: str, drawing: str) -> dict[str, float]:
     """Find neighbours and draw three decoys of each source for every example."""
-    draw_decoys(make(100), pl.Series(["0000000"]), Recipe(drawing=drawing))  # loads the kernels
-    data = make(int(n))
+    few, data = make(100), make(int(n))
+    draw_decoys(few, parts_of(few).examples.head(1), Recipe(drawing=drawing))  # loads the kernels
+    asked = parts_of(data).examples
     wall, cpu = time.perf_counter(), time.process_time()
-    drawn = draw_decoys(data, data.examples["id"], Recipe(drawing=drawing))
+    drawn = draw_decoys(data, asked, Recipe(drawing=drawing))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     recall = re.search(r"recall ([\d.]+)", drawn.notes[0])
     found = {"wall": wall, "cpu": cpu, "decoys": drawn.decoys.height, "recall": float(recall[1]) if recall else 1.0}

@@ -28,10 +28,10 @@ from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray, load_ray
 from eyechart.interview import Asking
-from eyechart.store import Store
 from eyechart.models.function import Function
 from eyechart.protocols import Engine
 from eyechart.run import Run
+from eyechart.store import Store
 from mining_data import make_dataset as make_rules_data
 from splits_data import make_dataset as make_splits_data
 

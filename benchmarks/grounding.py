@@ -22,7 +22,7 @@ import polars as pl
 from eyechart.audits.grounding import GroundingAudit
 from eyechart.audits.grounding.relevance import find_relevance
 from eyechart.audits.grounding.scene import Scene, lay_out
-from eyechart.audits.grounding.study import judged_questions
+from eyechart.audits.grounding.study import select_questions
 from eyechart.boxes import Lists, as_column
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
@@ -104,7 +104,7 @@ def loop(scene: Scene) -> list[tuple[list[int], list[int]]]:
 def measure(n: int) -> dict[str, float]:
     """Time the search, the whole study and the probes of n questions."""
     data, audit = make(n), GroundingAudit()
-    scene = lay_out(judged_questions(audit, data), data)
+    scene = lay_out(select_questions(data), data)
     steps = [time.process_time()]
     find_relevance(audit, scene)
     steps.append(time.process_time())
@@ -126,7 +126,7 @@ def measure(n: int) -> dict[str, float]:
 def time_loop() -> float:
     """Give the seconds of the loop for one question, after a look that both find the same."""
     data, audit = make(LOOPED), GroundingAudit()
-    scene = lay_out(judged_questions(audit, data), data)
+    scene = lay_out(select_questions(data), data)
     began = time.process_time()
     literal = loop(scene)
     took = time.process_time() - began

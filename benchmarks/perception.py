@@ -80,10 +80,15 @@ def compare_plans(data: Dataset, model: str) -> dict[str, tuple[float, ...]]:
     return found
 
 
+def read_whole(seed: int, images: int) -> Dataset:
+    """Read a world of which every example is judged."""
+    return eyechart.read("world", seed=seed, images=images).decide(learn=["none"], judge=["none"])
+
+
 def find_truth(shares: dict[str, float], images: int) -> dict[str, float]:
     """Measure the members in a large world and mix them: scores, and scores over accuracy."""
-    data = eyechart.read("world", seed=99, images=images)
-    found = {name: run(PerceptionAudit(split="all"), data, name)[0] for name in shares}
+    data = read_whole(99, images)
+    found = {name: run(PerceptionAudit(), data, name)[0] for name in shares}
     accuracy = sum(share * found[name].measure("accuracy", "plain").value for name, share in shares.items())
     truth = {
         name: sum(share * found[member].measure("perception", name).value for member, share in shares.items())
@@ -100,7 +105,7 @@ def show_coverage(repeats: int, large: int, only: str) -> None:
         truth = find_truth(shares, large)
         rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in truth}
         for seed in range(1, repeats + 1):
-            result, _ = run(PerceptionAudit(split="all"), eyechart.read("world", seed=seed, images=100), model)
+            result, _ = run(PerceptionAudit(), read_whole(seed, 100), model)
             for name in truth:
                 modality, over, _ = name.partition(" / ")
                 found = result.measure("perception / model" if over else "perception", modality)

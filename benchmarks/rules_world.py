@@ -1,4 +1,4 @@
-"""Count which planted rules and which controls are confirmed in the planted world, and who is caught, over many seeds.
+"""Count over many planted worlds which planted rules and which controls are confirmed, and what is said of whom.
 
     python benchmarks/rules_world.py [--seeds 20] [--images 1000]
 
@@ -21,6 +21,7 @@ from eyechart.statistics import wilson
 from eyechart.world import Settings, World, load_answerer, make_world
 
 AUDIT = RulesAudit()
+STATES = ("yes", "no", "cannot tell")
 PLANTED = ("word", "object", "pair")
 ANSWERERS = ("seer", "blind", "cheater", "cheater:word", "cheater:object", "cheater:pair")
 STEM = {"doing", "for", "tool", "?"}  # words of every question of a type that stand behind the cue
@@ -76,11 +77,9 @@ def main() -> None:
                 f"| {strength} | {kind} | {hits[kind]} | {n} | {hits[kind] / n:.1%} [{low:.1%}, {high:.1%}] |",
                 flush=True,
             )
-    print("\n| answerer | caught | clear | undecided |\n|---|---|---|---|")
+    print(f"\n| answerer | {' | '.join(STATES)} |\n|{'---|' * (len(STATES) + 1)}")
     for name in ANSWERERS:
-        print(
-            f"| {name} | " + " | ".join(str(states[name, state]) for state in ("caught", "clear", "undecided")) + " |"
-        )
+        print(f"| {name} | " + " | ".join(str(states[name, state]) for state in STATES) + " |")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ import polars as pl
 import eyechart
 from eyechart.audits import make_audit
 from eyechart.interview import Asking
-from eyechart.store import Store
 from eyechart.run import Run
+from eyechart.store import Store
 
 WAYS = {
     "letter, as written": "prompt=choice,max_new_tokens=16",

@@ -1,30 +1,31 @@
-"""Count over many planted worlds who is caught by the verdict of `splits`, who is cleared, and where cheaters lose.
+"""Count over many planted worlds what `splits` says of whom, and where cheaters lose.
 
     python benchmarks/splits_world.py [--first 6000] [--worlds 20] [--draws 5] [--forms default,small]
 
-Whoever looks or guesses by lot follows no shortcut and must not be caught; guessers are drawn several times a world.
-Cheaters must be caught where what they follow is planted; elsewhere nobody cheats. The second table names the set on
-which each cheater loses most among examples of the same type and answer (matched gap; gap for whoever answers by type
-alone, who loses nothing there), and the third how many intervals of the gaps of guessers, who have none, leave 0 out.
+Whoever looks or guesses by lot is as good on rare answers and must not be told `no`; guessers are drawn several times
+a world. Cheaters must be told `no` where what they follow is planted; elsewhere nobody cheats. The second table names
+the set on which each cheater loses most among examples of the same type and answer (matched gap; gap for whoever
+answers by type alone, who loses nothing there), and the third how many intervals of the gaps of guessers, who have
+none, leave 0 out.
 """
 
 import argparse
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from eyechart.audits.splits import SplitsAudit
 from eyechart.engines.local import Local
 from eyechart.predictions import Predictions, tidy
 from eyechart.probes import fill
 from eyechart.protocols import Model
-from eyechart.result import Result
+from eyechart.result import Result, State
 from eyechart.statistics import wilson
 from eyechart.world import Settings, World, load_answerer, make_world
 from eyechart.world.answerers import Guesser, Mixture
 
 AUDIT = SplitsAudit()
-STATES = ("caught", "clear", "undecided", "none")
+STATES = get_args(State)
 CHEATERS = ("cheater:prior", "cheater:word", "cheater:object", "cheater:pair", "blind", "cheater")
 
 
@@ -108,9 +109,9 @@ def count(form: Form, seeds: range, draws: int) -> Counts:
 def print_states(form: str, states: dict[str, Counter[str]]) -> None:
     """Print a row of verdicts for each answerer."""
     for name, counts in states.items():
-        low, high = wilson(counts["caught"], counts.total())
+        low, high = wilson(counts["no"], counts.total())
         cells = " | ".join(str(counts[state]) for state in STATES)
-        share = f"{counts['caught'] / counts.total():.1%} [{low:.1%}, {high:.1%}]"
+        share = f"{counts['no'] / counts.total():.1%} [{low:.1%}, {high:.1%}]"
         print(f"| {form} | {name} | {cells} | {share} |", flush=True)
 
 
@@ -124,7 +125,7 @@ def main() -> None:
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.worlds)
     found = {}
-    print(f"| form | answerer | {' | '.join(STATES)} | caught, share [95 %] |\n|---|---|---|---|---|---|---|")
+    print(f"| form | answerer | {' | '.join(STATES)} | no, share [95 %] |\n|---|---|---|---|---|---|---|")
     for form in options.forms.split(","):
         found[form] = count(FORMS[form], seeds, options.draws)
         print_states(form, found[form].states)

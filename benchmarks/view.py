@@ -22,8 +22,8 @@ import numpy as np
 import polars as pl
 
 from eyechart.files import write_record, write_table
-from eyechart.store import Store, Manifest, fingerprint
-from eyechart.result import Measure, Result, Verdict, measures_table
+from eyechart.result import Key, Measure, Result, Verdict, measures_table
+from eyechart.store import Manifest, Store, fingerprint
 from eyechart.tables import ANSWERS, COUNTS, empty
 from mining_data import N_LABELS, make_dataset, zipf
 
@@ -121,7 +121,7 @@ def _lists(rng: np.random.Generator, texts: np.ndarray, sizes: np.ndarray) -> pl
 
 def _save(folder: Path, audit: str, subject: str, rows: pl.DataFrame, tables: dict[str, pl.DataFrame]) -> None:
     measures = measures_table([Measure("accuracy", 0.6, 0.59, 0.61, rows.height, of="accuracy", condition="plain")])
-    verdict = Verdict("none", "accuracy", "Made up.")
+    verdict = Verdict("not tested", "Made up?", "made up", "Made up.", Key("accuracy", "plain"))
     Result(audit, subject, {}, measures, rows, {"counts": empty(COUNTS)} | tables, (), verdict).save(folder)
 
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.files import write_table
-from eyechart.store import Store
 from eyechart.run import Run
 from eyechart.scoring import score
+from eyechart.store import Store
 from eyechart.zoo.arrays import Array, read_arrays
 from zoo_prepare import SCORE
 from zoo_rows import BY_OPTION

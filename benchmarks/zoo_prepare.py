@@ -10,9 +10,9 @@ import polars as pl
 from eyechart.audits import make_audit
 from eyechart.dataset import Dataset
 from eyechart.hashing import hash_text
-from eyechart.store import Store
 from eyechart.probes import fill
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.world import Settings, make_world
 from eyechart.zoo.arrays import Array, Questions, save_questions
 from eyechart.zoo.features import PARTS, Features, world_codes, world_features

@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "eyechart"
 LEVELS = (
     ("errors",),
-    ("registry", "tables", "files", "hashing", "text", "progress", "kernels", "transfer"),
+    ("registry", "tables", "files", "hashing", "text", "progress", "kernels", "transfer", "asked"),
     ("settings", "web", "stored", "division", "furniture"),
     ("dataset", "result", "scoring", "statistics", "boxes", "pixels"),
     ("predictions", "probes", "pictures"),

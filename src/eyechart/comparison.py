@@ -2,8 +2,9 @@
 
 A measure that is the mean of a column of the rows is compared example by example: the mean difference to the base model
 over the examples both have, its interval and its test cluster as everywhere. q is Benjamini-Hochberg over all
-differences of the audit. Over all examples and in every group the models are also ranked, the highest value first, and
-`first` is the share of bootstrap samples (whole clusters, drawn for all models together) in which a model leads.
+differences of the audit. Over all examples and in every group the models are also ranked, the best value first as the
+measure declares it, and `first` is the share of bootstrap samples (whole clusters, drawn for all models together) in
+which a model leads. Of constants and descriptions, where neither way is better, nobody is ranked.
 
 Where a measure is a sum of weights times scores, a result may have them in its table `weights`: id, score, and the
 weights under the name of the column that the measure is the mean of. Then the difference is no surer than the few
@@ -20,15 +21,15 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.store import Store
 from eyechart.registry import unknown_name
-from eyechart.result import Result
+from eyechart.result import Better, Result
 from eyechart.statistics import adjust, no_surer_than_parts, paired_difference
 from eyechart.statistics.rows import Floats
+from eyechart.store import Store
 from eyechart.tables import MEASURES, empty
 
 KEY = ("name", "condition", "by", "group")
-SHOWN = (*KEY, "unit", "value", "low", "high", "n", "clusters")
+SHOWN = (*KEY, "unit", "better", "value", "low", "high", "n", "clusters")
 SAMPLES = 1000  # of the bootstrap behind the ranks
 AT_ONCE = 500_000  # clusters drawn together
 SCHEMA = (
@@ -56,7 +57,7 @@ class Judged(NamedTuple):
     name: str
     model: str
     run: Store
-    results: dict[str, Result]
+    results: Mapping[str, Result]
 
 
 def judged_in(runs: Sequence[Store]) -> list[Judged]:
@@ -122,7 +123,8 @@ def _of_measure(
         if measure is not None:
             shown = {name: measure[name] for name in SHOWN}
             rows.append({"audit": results[model].audit, "model": model} | shown | _against(paired, model, base))
-    return _ranked(pl.DataFrame(rows, schema_overrides=SCHEMA), paired)
+    table = pl.DataFrame(rows, schema_overrides=SCHEMA)
+    return _ranked(table, paired, table["better"][0])
 
 
 def _find(result: Result, key: dict[str, str | None]) -> dict[str, object] | None:
@@ -174,13 +176,14 @@ def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:
     return weights.to_frame().select(pl.when(summed == 0).then(0.0).otherwise(weight * whole / summed)).to_series()
 
 
-def _ranked(table: pl.DataFrame, columns: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def _ranked(table: pl.DataFrame, columns: Mapping[str, pl.DataFrame], better: Better) -> pl.DataFrame:
     """Rank the models that can be compared example by example, on the examples all of them have."""
-    if len(columns) < 2:
+    if len(columns) < 2 or better == "neither":
         return table
     joined = next(iter(columns.values())).select("id", "cluster")
     for model, column in columns.items():
-        joined = joined.join(column.select("id", pl.col("score").alias(f"of {model}")), on="id", validate="1:1")
+        score = -pl.col("score") if better == "lower" else pl.col("score")
+        joined = joined.join(column.select("id", score.alias(f"of {model}")), on="id", validate="1:1")
     means, leads = _lead(joined.sort("id"), [f"of {model}" for model in columns])
     ranks = pl.Series(-means).rank("min").cast(pl.Int64)
     ranking = pl.DataFrame({"model": list(columns), "rank": ranks, "first": leads})

@@ -44,12 +44,14 @@ class Option:
 class ExplorerPage:
     """A page of the explorer: `build` is called with the store of the run and the address, and returns a `Sheet`.
 
-    It returns None where the run has nothing to show. Pages with a title stand in the menu.
+    It returns None where the run has nothing to show. Pages with a title stand in the menu once their audit has studied
+    the data, and on the first page with what they are about.
     """
 
     path: str  # under which it is found, as `rules`
     build: str
     title: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from eyechart.audits.decoys.blind import logistic
 from eyechart.audits.decoys.drawing import parted
 from eyechart.audits.decoys.features import Block, matrix
 from eyechart.audits.decoys.lessons import Course, Lessons
+from eyechart.audits.decoys.parts import parts_of
 from eyechart.audits.decoys.recipes import Recipe, draw_decoys
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
@@ -42,10 +43,9 @@ def test_nearest_vectors(exact_below: int, vectors: Vectors, engine: Ray) -> Non
 @pytest.mark.parametrize("drawing", ["nearest", "neutral"])
 def test_drawn_decoys(drawing: str, engine: Ray) -> None:
     world = read("world", seed=11, images=150)
+    asked, recipe = parts_of(world).examples, Recipe(drawing=drawing)
 
-    there, here = (
-        draw_decoys(world, world.examples["id"], Recipe(drawing=drawing), where) for where in (engine, Local())
-    )
+    there, here = (draw_decoys(world, asked, recipe, where) for where in (engine, Local()))
 
     assert_frame_equal(there.decoys, here.decoys)
     assert_frame_equal(there.counts, here.counts)

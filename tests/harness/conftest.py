@@ -14,10 +14,12 @@ from eyechart.dataset import Dataset
 from eyechart.files import write_table
 from eyechart.probes import Prober
 from eyechart.readers import read
-from eyechart.run import Run
+from eyechart.registry import import_object
+from eyechart.run import Parting, Run
 from eyechart.store import Store
 from eyechart.verbs import audit
 
+EVERYTHING = Parting(learn=["none"], judge=["none"])  # is judged
 CONDITIONS = ("image=blank", "image=none", "plain")
 AWAY = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
@@ -54,8 +56,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 @pytest.fixture(scope="session")
 def run(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Make a run with three conditions, one of them without pictures."""
-    made = Run(Store(tmp_path_factory.mktemp("asked") / "run")).start(world.sample(6))
-    made.study([Accuracy(split="all")])
+    made = Run(Store(tmp_path_factory.mktemp("asked") / "run")).start(world.sample(6), parts=EVERYTHING)
+    made.study([Accuracy()])
     made.probe()
     ids = made.store.probes("plain").select("id")
     for condition in CONDITIONS[:2]:
@@ -73,11 +75,21 @@ def repaired(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture
+def export_repaired(repaired: Store) -> Callable[[str, Path], None]:
+    """Write repaired options in one of the forms that the audit brings along."""
+
+    def export(form: str, folder: Path) -> None:
+        import_object(DecoysAudit.furniture.exports[form])(repaired, folder)
+
+    return export
+
+
+@pytest.fixture
 def judged() -> Callable[[Dataset, Path], float]:
     """Judge logs on the data they answer, and give the accuracy."""
     return _judge
 
 
 def _judge(data: Dataset, logs: Path) -> float:
-    found = audit(data, f"predictions:{logs},extract=yes", [Accuracy(split="all")])
+    found = audit(data, f"predictions:{logs},extract=yes", [Accuracy()], **EVERYTHING._asdict())
     return found["accuracy"].measure("accuracy", "plain").value

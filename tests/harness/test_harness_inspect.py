@@ -36,9 +36,7 @@ for log in eval(sys.argv[1], model=get_model("mockllm/model", custom_outputs=say
 """
 
 
-def test_every_condition_is_asked_and_comes_back_by_id(
-    harness: Callable[..., str], run: Store, tmp_path: Path
-) -> None:
+def test_every_condition_is_asked_and_comes_back_by_id(harness: Callable[..., str], run: Store, tmp_path: Path) -> None:
     EXPORTS.get("inspect")(run, tmp_path)
     (tmp_path / "ask.py").write_text(SCRIPT)
     harness(PYTHON, tmp_path, "ask.py", "tasks.py")
@@ -53,12 +51,12 @@ def test_every_condition_is_asked_and_comes_back_by_id(
 
 def test_repaired_options_are_scored_as_we_judge_them(
     harness: Callable[..., str],
-    repaired: Store,
+    export_repaired: Callable[[str, Path], None],
     judged: Callable[[Dataset, Path], float],
     tmp_path: Path,
 ) -> None:
     """The model says A to everything."""
-    EXPORTS.get("decoys-inspect")(repaired, tmp_path)
+    export_repaired("decoys-inspect", tmp_path)
     (tmp_path / "ask.py").write_text(SCRIPT)
     told = harness(PYTHON, tmp_path, "ask.py", "task.py")
     [theirs] = [float(line.removeprefix("TOLD ")) for line in told.splitlines() if line.startswith("TOLD ")]

@@ -51,12 +51,12 @@ def test_a_tiny_model_is_asked_under_every_condition(
 
 def test_repaired_options_are_scored_as_we_judge_them(
     harness: Callable[..., str],
-    repaired: Store,
+    export_repaired: Callable[[str, Path], None],
     judged: Callable[[Dataset, Path], float],
     tmp_path: Path,
 ) -> None:
     """The tool's dummy says A to everything."""
-    EXPORTS.get("decoys-lmms-eval")(repaired, tmp_path)
+    export_repaired("decoys-lmms-eval", tmp_path)
     [task], [table] = tmp_path.glob("*.yaml"), tmp_path.glob("*.parquet")
     words = ["-m", "lmms_eval", "--model", "dummy", "--include_path", ".", "--tasks", task.stem, "--log_samples"]
     told = harness(PYTHON, tmp_path, *words, "--output_path", "logs")

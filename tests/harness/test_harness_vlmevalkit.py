@@ -24,9 +24,7 @@ def told(text: str) -> list[dict[str, object]]:
     return [json.loads(line.removeprefix("TOLD ")) for line in text.splitlines() if line.startswith("TOLD ")]
 
 
-def test_every_condition_is_asked_and_comes_back_by_id(
-    harness: Callable[..., str], run: Store, tmp_path: Path
-) -> None:
+def test_every_condition_is_asked_and_comes_back_by_id(harness: Callable[..., str], run: Store, tmp_path: Path) -> None:
     """Ids keep their zeros, pictures are opened, and the blind condition shows none."""
     out = tmp_path / "out"
     EXPORTS.get("vlmeval")(run, out)
@@ -53,13 +51,13 @@ def test_every_condition_is_asked_and_comes_back_by_id(
 
 def test_repaired_options_are_scored_as_we_judge_them(
     harness: Callable[..., str],
-    repaired: Store,
+    export_repaired: Callable[[str, Path], None],
     judged: Callable[[Dataset, Path], float],
     tmp_path: Path,
 ) -> None:
     """The model says B to everything; the tool scores each split."""
     out = tmp_path / "out"
-    EXPORTS.get("decoys-vlmeval")(repaired, out)
+    export_repaired("decoys-vlmeval", out)
     [table] = out.glob("*.tsv")
     [found] = told(harness(PYTHON, tmp_path, SCRIPT, tmp_path / "logs", table.stem, LMUData=str(out)))
     rows = pl.read_csv(table, separator="\t", infer_schema=False)

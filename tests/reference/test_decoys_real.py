@@ -45,7 +45,7 @@ def test_socialiq_gives_itself_away_most_by_its_matched_decoys(real_data: Path) 
 
     study = DIAGNOSIS.study(data, Local())
 
-    assert study.verdict.state == "caught"
+    assert study.verdict.state == "no"
     assert over_chance(study, "A")["over_low"] > 0.1
     wins = study.tables["kinds"].filter(pl.col("solver") == "A")
     found = {row["kind"]: row for row in wins.iter_rows(named=True)}

@@ -53,7 +53,7 @@ def value(result: Result, name: str, by: str | None = None, group: str | None = 
 def test_rules_are_mostly_of_words_and_objects(study: Result) -> None:
     counts = dict(study.tables["kinds"].select("kind", "rules").iter_rows())
 
-    assert counts == {"mixed": 17926, "words": 4968, "objects": 163, "prior": 1}
+    assert counts == {"mixed": 17926, "words": 4968, "objects": 163}
     assert value(study, "best rule mixed") > 0.5
 
 

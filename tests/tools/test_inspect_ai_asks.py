@@ -13,7 +13,7 @@ from eyechart.files import write_table
 from eyechart.models import load
 from eyechart.probes import Prober
 from eyechart.readers import read
-from eyechart.run import Run
+from eyechart.run import Parting, Run
 from eyechart.store import Store
 from eyechart.writers import EXPORTS
 from eyechart.writers.asked.questions import _name
@@ -46,8 +46,9 @@ def make_run(folder: Path) -> Run:
     """Make a run with two conditions on drawn pictures."""
     data = read("world", folder / "pictures", images=6, seed=2, render=True)
     ids = data.examples.select("id").head(10)
-    run = Run(Store(folder / "run")).start(Dataset("quiz", data.examples.join(ids, on="id"), data.images))
-    run.study([Accuracy(split="all")])
+    quiz = Dataset("quiz", data.examples.join(ids, on="id"), data.images)
+    run = Run(Store(folder / "run")).start(quiz, parts=Parting(learn=["none"], judge=["none"]))
+    run.study([Accuracy()])
     run.probe()
     removed = Prober(run.store.data).complete(ids.with_columns(removal=pl.lit("image=none")), "image=none")
     write_table(removed, run.store.probe_file("image=none"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from eyechart.audits import make_audit
 from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset, Images
 from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers, rank_options
@@ -113,9 +114,9 @@ def test_a_guess_among_options_does_not_beat_the_floor_and_sight_does(k: int) ->
     seer = Function("seer", lambda rows: [truth[row["id"]] for row in rows])
     guessed, seen = (audit(data, model, ["accuracy"])["accuracy"] for model in (guesser, seer))
 
-    assert guessed.verdict.state == "undecided"
+    assert (guessed.verdict.state, guessed.verdict.label) == ("cannot tell", "too few examples")
     assert guessed.measure("gain", "plain").value == pytest.approx(0, abs=0.05)
-    assert seen.verdict.state == "clear"
+    assert (seen.verdict.state, seen.verdict.label) == ("yes", "beats guessing")
     assert seen.measure("gain", "plain").value == pytest.approx(1 - 1 / k)
 
 
@@ -125,7 +126,7 @@ def test_two_equal_options_are_twice_as_likely_guessed() -> None:
     assert study(data, ["accuracy"])["accuracy"].rows["floor"].to_list() == pytest.approx([2 / 3])
 
 
-@pytest.mark.parametrize(("lost", "state"), [(0.02, "clear"), (0.75, "undecided")])
+@pytest.mark.parametrize(("lost", "state"), [(0.02, "yes"), (0.75, "cannot tell")])
 def test_a_model_that_lost_what_it_might_have_failed_is_not_cleared(lost: float, state: str) -> None:
     world = make_world(Settings(images=300)).data
     truth = dict(world.examples.select("id", "answer").rows())
@@ -135,8 +136,9 @@ def test_a_model_that_lost_what_it_might_have_failed_is_not_cleared(lost: float,
     result = audit(world, said, ["accuracy"])["accuracy"]
 
     assert result.measure("gain", "plain").low > 0
-    assert (result.measure("gain, lost as wrong", "plain").low > 0) == (state == "clear")
+    assert (result.measure("gain, lost as wrong", "plain").low > 0) == (state == "yes")
     assert result.verdict.state == state
+    assert (result.verdict.label == "too many answers lost") == (state == "cannot tell")
 
 
 def test_a_run_can_be_kept(tiny: Dataset, tmp_path: Path) -> None:
@@ -150,12 +152,58 @@ def test_without_a_train_split_there_is_no_floor_and_all_is_judged(tiny: Dataset
     result = audit(data, Function("red", lambda rows: ["red"] * len(rows)), ["accuracy"])["accuracy"]
 
     assert (result.measure("accuracy", "plain").value, result.rows.height) == (3 / 8, 8)
-    assert result.verdict.state == "none"
+    assert (result.verdict.state, result.verdict.label) == ("not tested", "no floor")
+    assert result.headline == result.measure("accuracy", "plain")
+    assert study(data, ["accuracy"])["accuracy"].headline is None
 
 
-@pytest.mark.parametrize(("split", "n"), [("auto", 4), ("all", 8), ("train", 4), ("test", 4)])
-def test_the_split_to_judge_is_a_setting(tiny: Dataset, split: str, n: int) -> None:
-    assert study(tiny, [Accuracy(split=split)])["accuracy"].rows.height == n
+@pytest.mark.parametrize(
+    ("splits", "judged"),
+    [
+        (["dev"] * 8, range(8)),
+        (["train"] * 6 + ["dev"] * 2, range(6, 8)),
+        (["train"] * 4 + ["val"] * 2 + ["test"] * 2, range(6, 8)),
+    ],
+)
+def test_judged_is_test_or_val_or_the_only_split_there_is_beside_train(
+    tiny: Dataset, splits: list[str], judged: range
+) -> None:
+    data = replace(tiny, examples=tiny.examples.with_columns(pl.Series("split", splits)))
+    found = study(data, ["accuracy"])["accuracy"]
+
+    assert found.rows["id"].to_list() == [f"0{at}" for at in judged]
+    assert (found.headline is None) == ("train" not in splits)
+
+
+def test_what_is_learned_from_and_judged_is_that_of_the_run(tiny: Dataset) -> None:
+    """Learned from test, whose answers are red, yes, blue, yes, the floor says blue (before red) and yes."""
+    found = study(tiny.decide(learn=["test"], judge=["train"]), ["accuracy"])["accuracy"]
+
+    assert dict(found.rows.select("id", "floor").rows()) == {"00": 0.0, "01": 1.0, "02": 0.0, "03": 0.0}
+
+
+def test_examples_of_no_part_are_counted(tiny: Dataset) -> None:
+    splits = pl.Series("split", ["train"] * 3 + ["val"] * 2 + [None] + ["test"] * 2)
+    found = study(replace(tiny, examples=tiny.examples.with_columns(splits)), ["accuracy"])["accuracy"]
+
+    counts = found.tables["counts"].select("status", "reason", "n").rows()
+    assert counts == [("judged", None, 2), ("left out", "in another split", 3)]
+
+
+def test_the_split_is_no_setting_any_more_and_one_line_says_what_to_do() -> None:
+    with pytest.raises(SettingError, match="--judge") as caught:
+        make_audit("accuracy", {"split": "val"})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_verdict_rests_on_the_gain_and_its_margin(tiny: Dataset) -> None:
+    result = audit(tiny, Function("red", lambda rows: ["red"] * len(rows)), [Accuracy(margin=0.02)])["accuracy"]
+
+    assert result.headline == result.measure("gain", "plain")
+    assert result.verdict.margin == 0.02
+    assert set(result.measures["unit"]) == {"points"}
+    assert set(result.measures["better"]) == {"higher"}
+    assert set(study(tiny, ["accuracy"])["accuracy"].measures["better"]) == {"neither"}
 
 
 def test_examples_without_a_reference_are_counted_and_not_asked(tiny: Dataset) -> None:

@@ -68,6 +68,8 @@ def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
     """Build the audit of a recorded plan, which may be of an older eyechart: by module, and with settings now gone."""
     ours = _OUR_MODULE.match(reference)
     kind = AUDITS.get(name := ours["name"] if ours else reference)
+    if hasattr(kind, "check_plan"):  # some cannot be gone on with
+        kind.check_plan(settings)
     return make_audit(name, {key: value for key, value in settings.items() if key not in gone_settings(kind)})
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from eyechart.audits.measuring import Said, count_unscored, measured, measured_by, score_rows
+from eyechart.audits.measuring import Said, count_references, count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
 from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers, rank_options
 from eyechart.predictions import Predictions
@@ -21,7 +21,6 @@ from eyechart.protocols import Engine
 from eyechart.result import Measure, Result, State, Verdict, View, measures_table, speak
 from eyechart.scoring import OPTION_SCORES, chosen_score, score
 from eyechart.statistics import mean, paired_difference, shares
-from eyechart.tables import COUNTS, empty
 
 QUESTION = "Better than guessing?"
 _LOST = ", lost as wrong"
@@ -44,10 +43,10 @@ class Accuracy:
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
         """Learn the most frequent answers on train and score them on the judged examples."""
-        learn, chosen = data.divided(learns=False)
-        judged = chosen.take(pl.col("answer").is_not_null())
+        parts = data.divided(learns=False)
+        judged = parts.judge.take(pl.col("answer").is_not_null())
         how = chosen_score(self.score, judged.examples)
-        train = _train(learn)
+        train = _train(parts.learn)
         majority = learn_majority(train)
         rows = _floor(judged, train, majority, how)
         floor = measured(
@@ -64,7 +63,7 @@ class Accuracy:
             settings=asdict(self),
             measures=measures_table([floor] if floor.n else []),
             rows=rows,
-            tables={"counts": _count_references(chosen), "majority": _with_intervals(majority, train)},
+            tables={"counts": count_references(data, parts), "majority": _with_intervals(majority, train)},
             views=(MAJORITY_VIEW,) if majority.height else (),
             verdict=Verdict(
                 "not tested", QUESTION, "no model yet", _say_floor(floor), floor.key if floor.n else None, self.margin
@@ -189,12 +188,6 @@ def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measu
             both = worst.drop_nulls("floor")
             gain = paired_difference(both["accuracy"], both["floor"], both["cluster"])
             yield measured(f"gain{_LOST}", gain, of=None, **key)
-
-
-def _count_references(judged: Dataset) -> pl.DataFrame:
-    n = judged.examples["answer"].is_not_null().sum()
-    rows = [(None, "judged", None, n), (None, "left out", "no reference answer", judged.examples.height - n)]
-    return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
 
 
 def _say_floor(floor: Measure) -> str:

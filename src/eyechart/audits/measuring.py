@@ -5,7 +5,7 @@ from typing import TypedDict
 import polars as pl
 
 from eyechart.audits.keyed import means_by_key, scores
-from eyechart.dataset import NOT_JUDGED, Dataset
+from eyechart.dataset import NOT_JUDGED, Dataset, Parts
 from eyechart.engines.local import Local
 from eyechart.errors import SettingError
 from eyechart.predictions import Answered
@@ -13,7 +13,7 @@ from eyechart.probes import OWN
 from eyechart.protocols import Engine
 from eyechart.result import Better, Measure, Unit
 from eyechart.statistics import Difference, Estimate
-from eyechart.tables import MEASURES, empty
+from eyechart.tables import COUNTS, MEASURES, empty
 
 
 class Said(TypedDict):
@@ -22,6 +22,22 @@ class Said(TypedDict):
     condition: str
     score: str
     better: Better
+
+
+def count_references(data: Dataset, parts: Parts) -> pl.DataFrame:
+    """Count the judged examples, those without a reference answer, and those of no part."""
+    lacking = int(parts.judge.examples["answer"].null_count())
+    rows = [
+        (None, "judged", None, parts.judge.height - lacking),
+        (None, "left out", "no reference answer", lacking),
+        (None, "left out", "in another split", count_apart(data, parts)),
+    ]
+    return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
+
+
+def count_apart(data: Dataset, parts: Parts) -> int:
+    """Count the examples that are neither learned from nor judged."""
+    return data.height - parts.learn.height - parts.judge.height
 
 
 def score_rows(answered: Answered, how: str, *kept: str, engine: Engine | None = None) -> pl.DataFrame:

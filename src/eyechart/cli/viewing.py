@@ -15,6 +15,10 @@ Options = Annotated[str, typer.Option(metavar="SET", help="With --ask: the optio
 Host = Annotated[str, typer.Option(help="The address to listen on; other than 127.0.0.1 lets others in.")]
 Port = Annotated[int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help="A name others open it by; again for more.")]
+Audits = Annotated[
+    list[str] | None,
+    typer.Option("--audit", "-a", metavar="FILE.py:CLASS", help="An audit of your own, for its pages; again for more."),
+]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")]
 
 
@@ -28,6 +32,7 @@ def view(
     host: Host = "127.0.0.1",
     port: Port = 0,
     name: Names = None,
+    audit: Audits = None,
     open: Open = True,  # noqa: A002 - what it is called everywhere
     _config: shared.Config = None,
 ) -> None:
@@ -45,7 +50,7 @@ def view(
             webbrowser.open(address)
 
     people = People(items, seed, options) if ask else None
-    view_run(Store(run), Doorway(host, port, name or ()), announce, people)
+    view_run(Store(run), Doorway(host, port, name or ()), announce, people, tuple(audit or ()))
 
 
 def _require_extra() -> None:

@@ -12,7 +12,7 @@ _PATTERNS = (
     r"^(.+)-(?:ques|ans)$",  # OOD-Test-QT-Ques
     r"(?<![a-z])(train|training|val|valid|validation|test|testdev|trainval|minival|nominival)(?![a-z])",
 )
-_SHORT = {"training": "train", "valid": "val", "validation": "val", "dev": "val"}
+_SHORT = {"training": "train", "valid": "val", "validation": "val", "dev": "val", "iid-test": "test"}
 _USUAL = {name: name for name in ("train", "val", "test")} | _SHORT
 
 

@@ -3,7 +3,8 @@
 A file is `{"questions": [...]}`, `{"annotations": [...]}` (the official form) or a bare list (VQA-VS), alone or in
 folders and archives. Every question is read or dropped, every annotation is joined to a question or dropped:
 questions = read + dropped questions; annotations = read - read without annotation + dropped annotations.
-Questions without an annotation, as in test sets, have no answer.
+Questions without an annotation, as in test sets, have no answer. The OOD test sets of VQA-VS hold examples of its test
+split once more: they come last, so that each example is read once, as one of the whole.
 """
 
 from collections.abc import Mapping
@@ -53,7 +54,7 @@ def read_vqa2(
     """
     places = [path] if annotations is None else [path, annotations]
     sources = [source for place in places for source in find_sources(place, {".json"})]
-    parts = [part for source in sources for part in read_parts(source)]
+    parts = sorted((part for source in sources for part in read_parts(source)), key=Part.repeats)
     asked = _merge_questions([part for part in parts if part.asks()], split, path)
     answered = _merge_annotations([part for part in parts if part.answers()])
     joined = _join(asked.table, answered.table, path)
@@ -68,22 +69,30 @@ def _merge_questions(parts: list[Part], split: str | None, path: Path) -> Sifted
         advice = "name the file, folder or archive of the questions, or read other data with the format 'table'"
         raise FileFormatError(f"questions with question_id and question in {path}", "none", advice)
     tables = [
-        part.table.with_columns(split=pl.lit(split or part.split, pl.String)).select(*_QUESTION) for part in parts
+        part.table.with_columns(split=pl.lit(split or part.split, pl.String), repeats=pl.lit(part.repeats()))
+        for part in parts
     ]
     reasons = {"question without an id": pl.col("id").is_null(), "question without text": blank("question")}
-    return _keep_first(pl.concat(tables), "question", reasons, sum(part.strays for part in parts))
+    whole = pl.concat(table.select(*_QUESTION, "repeats") for table in tables)
+    return _keep_first(whole, "question", reasons, sum(part.strays for part in parts))
 
 
 def _merge_annotations(parts: list[Part]) -> Sifted:
-    table = pl.concat([pl.DataFrame(schema=_ANNOTATION), *(part.table.select(*_ANNOTATION) for part in parts)])
+    tables = (part.table.select(*_ANNOTATION, pl.lit(part.repeats()).alias("repeats")) for part in parts)
+    table = pl.concat([pl.DataFrame(schema=_ANNOTATION | {"repeats": pl.Boolean}), *tables])
     reasons = {"annotation without an id": pl.col("id").is_null()}
     return _keep_first(table, "annotation", reasons, sum(part.strays for part in parts if not part.asks()))
 
 
 def _keep_first(table: pl.DataFrame, kind: str, reasons: Mapping[str, pl.Expr], strays: int) -> Sifted:
     whole, damaged = sift(table, reasons)
-    once, again = sift(whole, {f"{kind} with an id seen before": ~pl.col("id").is_first_distinct()})
-    return Sifted(once, [dropped(f"{kind} that is no record", strays), *damaged, *again])
+    seen = ~pl.col("id").is_first_distinct()
+    again = {
+        f"{kind} of an OOD test set, read before": seen & pl.col("repeats"),
+        f"{kind} with an id seen before": seen,
+    }
+    once, twice = sift(whole, again)
+    return Sifted(once.drop("repeats"), [dropped(f"{kind} that is no record", strays), *damaged, *twice])
 
 
 def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> Sifted:

@@ -66,6 +66,10 @@ class Part(NamedTuple):
         """Say whether these are annotations; one list may be both."""
         return self._holds("answer") or self._holds("answers")
 
+    def repeats(self) -> bool:
+        """Say whether these may be examples of another part once more, as the OOD test sets of VQA-VS are."""
+        return (self.split or "").startswith("ood-test")
+
     def _holds(self, column: str) -> bool:
         return bool((self.table["id"].is_not_null() & self.table[column].is_not_null()).any())
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from eyechart.files import replacing
-from eyechart.store import Store
 from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
-from eyechart.reporting.gallery import Thumbnails, make_thumbnails
+from eyechart.reporting.gallery import make_thumbnails
 from eyechart.reporting.page import render
 from eyechart.reporting.standings import collect_standings
 from eyechart.reporting.standings_page import render_standings
 from eyechart.result import Result
+from eyechart.store import Store
 
 Source: TypeAlias = str | Path | Result | Mapping[str, Result] | Mapping[str, Mapping[str, Result]]
 
@@ -29,12 +29,22 @@ __all__ = [
     "report_comparison",
     "to_json",
     "write_page",
+    "write_report",
 ]
 
 
 def report(source: Source, to: str | Path) -> Path:
     """Write one self-contained page about a run folder, a result, or results by audit or by model and audit."""
-    return write_page(render(*_with_pictures(source)), to)
+    if not isinstance(source, str | Path):
+        return write_page(render(gather(source)), to)
+    store = Store(Path(source))
+    return write_report(store, collect(store), to)
+
+
+def write_report(store: Store, page: Page, to: str | Path) -> Path:
+    """Write one self-contained page about a run that is collected already, with the pictures of its galleries."""
+    drawings = [drawing for section in page.sections for drawing in section.drawings]
+    return write_page(render(page, make_thumbnails(drawings, store.data.images)), to)
 
 
 def report_comparison(
@@ -50,14 +60,6 @@ def write_page(text: str, to: str | Path) -> Path:
     with replacing(place) as draft:
         draft.write_text(text, encoding="utf-8")
     return place
-
-
-def _with_pictures(source: Source) -> tuple[Page, Thumbnails]:
-    page = gather(source)
-    if not isinstance(source, str | Path):
-        return page, {}
-    drawings = [drawing for section in page.sections for drawing in section.drawings]
-    return page, make_thumbnails(drawings, Store(Path(source)).data.images)
 
 
 def gather(source: Source) -> Page:

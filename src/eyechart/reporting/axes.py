@@ -16,7 +16,7 @@ def has_values(drawing: Drawing, role: str) -> bool:
 def title_of(column: Column | None) -> str:
     """Name a column with its unit."""
     name = column.name if column else ""
-    return f"{name} (points)" if column and column.kind == "share" else name
+    return f"{name} (points)" if column and column.kind == "points" else name
 
 
 def make_axis(drawing: Drawing, role: str, along: Iterable[str], *, whole: bool = True) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def make_axis(drawing: Drawing, role: str, along: Iterable[str], *, whole: bool 
 
     column = drawing.column(role)
     known = [row[name] for row in drawing.records() for name in along if isinstance(row.get(name), int | float)]
-    part = column is not None and column.kind == "share" and drawing.kind != "intervals"
+    part = column is not None and column.kind == "points" and drawing.kind != "intervals"
     full = part and min(known, default=0) >= 0 and max(known, default=0) <= 100
     scale = alt.Scale(domain=[0, 100], nice=False) if full else alt.Scale(zero=whole)
     return {"scale": scale, "title": title_of(column), "axis": alt.Axis(tickCount=5)}
@@ -35,7 +35,7 @@ def tell_all(drawing: Drawing) -> list[Any]:
     """Say everything about a mark when it is pointed at."""
     import altair as alt
 
-    formats = {"share": ",.1f", "number": ",.4~r", "count": ","}
+    formats = {"points": ",.1f", "number": ",.4~r", "ratio": ",.4~r", "count": ","}
     return [
         alt.Tooltip(f"{column.role}:Q", title=title_of(column), format=formats[column.kind])
         if column.kind in formats

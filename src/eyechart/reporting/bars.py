@@ -7,11 +7,12 @@ from eyechart.reporting.coloring import Chart, Records, color, color_bars, few_c
 from eyechart.reporting.drawing import Drawing, say_text
 from eyechart.reporting.look import AGAINST, INK, PAPER, SOFT
 from eyechart.reporting.naming import shorten
+from eyechart.reporting.palette import Palette
 
 MOST_BARS = 30
 
 
-def draw_bars(drawing: Drawing) -> Chart:
+def draw_bars(drawing: Drawing, palette: Palette) -> Chart:
     """Draw values from 0 on, each with its interval and, where it is known, the chance of a guess."""
     import altair as alt
 
@@ -19,7 +20,7 @@ def draw_bars(drawing: Drawing) -> Chart:
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=tell_all(drawing))
     axis = make_axis(drawing, "x", ("x", "low", "high", "chance"))
     # Past the edge of the scale an interval is cut, not drawn over the names.
-    layers = [base.mark_bar(clip=True, size=15).encode(x=alt.X("x:Q", **axis), **color_bars(drawing, rows))]
+    layers = [base.mark_bar(clip=True, size=15).encode(x=alt.X("x:Q", **axis), **color_bars(drawing, rows, palette))]
     # Over a bar of any colour a line is only seen with an edge of the colour of the page.
     if has_values(drawing, "chance"):
         ticks = (base.mark_tick(size=24, opacity=1, color=c, thickness=w) for c, w in ((PAPER, 5), (AGAINST, 2.5)))
@@ -30,7 +31,7 @@ def draw_bars(drawing: Drawing) -> Chart:
     return alt.layer(*layers, *_words_beside(base)).properties(width=WIDTH, height=alt.Step(26), padding=_room(rows))
 
 
-def draw_intervals(drawing: Drawing) -> Chart:
+def draw_intervals(drawing: Drawing, palette: Palette) -> Chart:
     """Set differences around 0; a point is full where the interval leaves 0 out."""
     import altair as alt
 
@@ -40,8 +41,9 @@ def draw_intervals(drawing: Drawing) -> Chart:
     axis = make_axis(drawing, "x", ("x", "low", "high"))
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=tell_all(drawing))
     zero = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=SOFT, strokeWidth=1).encode(x="x:Q")
-    whisker = base.mark_rule(strokeWidth=2.2).encode(x=alt.X("low:Q", **axis), x2="high:Q", **color(drawing, rows))
-    dots = base.mark_circle(size=80, opacity=1).encode(x=alt.X("x:Q", **axis), **color(drawing, rows))
+    colored = color(drawing, rows, palette)
+    whisker = base.mark_rule(strokeWidth=2.2).encode(x=alt.X("low:Q", **axis), x2="high:Q", **colored)
+    dots = base.mark_circle(size=80, opacity=1).encode(x=alt.X("x:Q", **axis), **colored)
     seen = alt.condition("datum.sure", alt.value(0), alt.value(1))
     holes = base.mark_circle(size=26, color=PAPER).encode(x=alt.X("x:Q", **axis), opacity=seen)
     chart = alt.layer(zero, whisker, dots, holes, *_words_beside(base))
@@ -82,7 +84,7 @@ def _words_beside(base: Chart) -> tuple[Chart, Chart]:
 
 def _said(row: dict[str, Any], drawing: Drawing, colors: dict[str, str]) -> str:
     """Write beside a bar what it stands for, the name of its colour too: the number, its interval, n and labels."""
-    digits = 1 if (column := drawing.column("x")) and column.kind == "share" else 3
+    digits = 1 if (column := drawing.column("x")) and column.kind == "points" else 3
     value, low, high = (_number(row.get(role), digits) for role in ("x", "low", "high"))
     value = f"+{value}" if drawing.kind == "intervals" and (row["x"] or 0) > 0 else value
     interval = f" [{low}, {high}]" if "low" in row and "high" in row else ""

@@ -10,6 +10,7 @@ from eyechart.reporting.coloring import Chart, Records, color, few_colors
 from eyechart.reporting.drawing import VALUE_ROLES, Column, Drawing, DrawingKind, say_text
 from eyechart.reporting.look import AGAINST, INK, MARK, inlined, look
 from eyechart.reporting.naming import relabel
+from eyechart.reporting.palette import NO_LOOKS, Palette
 
 BARRED = ("bars", "intervals")  # drawn as one line a row
 MOST_LABELS = 15
@@ -30,11 +31,11 @@ class Drawn(NamedTuple):
     svg: str
 
 
-def draw(drawing: Drawing, mark: str = "chart") -> Drawn:
+def draw(drawing: Drawing, mark: str = "chart", palette: Palette = NO_LOOKS) -> Drawn:
     """Draw a chart; `mark` begins every id inside, so that it must differ between the charts of one page."""
     import vl_convert
 
-    spec: dict[str, Any] = CHARTS[drawing.kind](drawing).configure(**look()).to_dict()
+    spec: dict[str, Any] = CHARTS[drawing.kind](drawing, palette).configure(**look()).to_dict()
     svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
     return Drawn(spec, inlined(svg, drawing.title, mark))
 
@@ -54,7 +55,7 @@ def caption(drawing: Drawing) -> str:
     return f"Drawn are the first {drawn:,}, and {whole - drawn:,} more are not: {below}."
 
 
-def _histogram(drawing: Drawing) -> Chart:
+def _histogram(drawing: Drawing, palette: Palette) -> Chart:
     import altair as alt
 
     axis = make_axis(drawing, "x", ("x", "to"), whole=False) | {"title": _binned(drawing.column("x"))}
@@ -62,7 +63,7 @@ def _histogram(drawing: Drawing) -> Chart:
     counts = alt.Y("n:Q", title="count", stack=None, axis=alt.Axis(tickCount=4))
     rows = _side_by_side(few_colors(drawing.records()))
     chart = alt.Chart(alt.InlineData(values=rows)).mark_bar(binSpacing=1, stroke=None)
-    bars = chart.encode(x=bins, x2="right:Q", y=counts, tooltip=tell_all(drawing), **color(drawing, rows))
+    bars = chart.encode(x=bins, x2="right:Q", y=counts, tooltip=tell_all(drawing), **color(drawing, rows, palette))
     return bars.properties(width=WIDTH + 200, height=180)
 
 
@@ -75,7 +76,7 @@ def _side_by_side(rows: Records) -> Records:
     return rows
 
 
-def _lines(drawing: Drawing) -> Chart:
+def _lines(drawing: Drawing, palette: Palette) -> Chart:
     import altair as alt
 
     rows = few_colors(drawing.records())
@@ -85,7 +86,9 @@ def _lines(drawing: Drawing) -> Chart:
     if numeric:
         x = x.scale(zero=False, nice=False, padding=8)
     axis = make_axis(drawing, "y", ("y", "low", "high"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, tooltip=tell_all(drawing), **color(drawing, rows))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=x, tooltip=tell_all(drawing), **color(drawing, rows, palette)
+    )
     layers = []
     if has_values(drawing, "low") and has_values(drawing, "high"):
         layers.append(base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", **axis), y2="high:Q"))
@@ -94,11 +97,11 @@ def _lines(drawing: Drawing) -> Chart:
     return alt.layer(*layers).properties(width=WIDTH + 200, height=240)
 
 
-def _matrix(drawing: Drawing) -> Chart:
+def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
     import altair as alt
 
     value = drawing.column("color")
-    in_points = value is not None and value.kind == "share"
+    in_points = value is not None and value.kind == "points"
     rows = _corner(drawing)
     for row in rows:
         number = isinstance(row["color"], int | float)
@@ -116,7 +119,7 @@ def _matrix(drawing: Drawing) -> Chart:
     return (cells + base.mark_text(color=INK).encode(text="said:N")).properties(width=alt.Step(62), height=alt.Step(30))
 
 
-def _scatter(drawing: Drawing) -> Chart:
+def _scatter(drawing: Drawing, palette: Palette) -> Chart:
     import altair as alt
 
     rows = few_colors(drawing.records())
@@ -124,7 +127,7 @@ def _scatter(drawing: Drawing) -> Chart:
     for axis in (x, y):
         axis["scale"].padding = 10  # so that points at the edges are whole
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y))
-    dots = base.mark_circle(size=46, opacity=0.65).encode(tooltip=tell_all(drawing), **color(drawing, rows))
+    dots = base.mark_circle(size=46, opacity=0.65).encode(tooltip=tell_all(drawing), **color(drawing, rows, palette))
     if drawing.column("label") and len(rows) <= MOST_LABELS:
         known = [row["x"] for row in rows if row["x"] is not None]
         dots += _labels_within(base, x["scale"].to_dict().get("domain", (min(known), max(known))))
@@ -139,7 +142,7 @@ def _labels_within(base: Chart, ends: tuple[float, float]) -> Chart:
     return right + words.mark_text(align="right", dx=-8, color=INK, limit=160).transform_filter(f"datum.x > {middle}")
 
 
-CHARTS: dict[DrawingKind, Callable[[Drawing], Chart]] = {
+CHARTS: dict[DrawingKind, Callable[[Drawing, Palette], Chart]] = {
     "bars": draw_bars,
     "histogram": _histogram,
     "intervals": draw_intervals,
@@ -176,4 +179,4 @@ def _binned(column: Column | None) -> str:
     if column is None:
         return ""
     name = column.name.removesuffix("from").rstrip()
-    return title_of(replace(column, name=name)) if name else "points" if column.kind == "share" else ""
+    return title_of(replace(column, name=name)) if name else "points" if column.kind == "points" else ""

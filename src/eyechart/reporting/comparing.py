@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from eyechart.result import name_measure, speak
+from eyechart.result import Better, name_measure, speak
 
 LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
@@ -24,17 +24,32 @@ class TextGrid(NamedTuple):
 
 
 def lay_out(comparison: pl.DataFrame) -> TextGrid:
-    """Say each value with its interval, the paired difference to the base with its q, and the rank."""
+    """Say which way is better, and each value with its interval, the paired difference to the base and the rank."""
     models = comparison["model"].unique(maintain_order=True).to_list()
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in comparison.iter_rows(named=True):
-        rows.setdefault(name_measure(row), {})[row["model"]] = _cell(row)
+        rows.setdefault((name_measure(row), _way(row["better"])), {})[row["model"]] = _cell(row)
     bases = comparison["base"].drop_nulls().unique().to_list()
     against = f", differences to {bases[0]}" if bases else ""
     audits = " and ".join(comparison["audit"].unique(maintain_order=True).to_list())
     parts = " by group" if comparison.height and comparison["by"].is_not_null().all() else ""
-    cells = tuple((name, *(said.get(model, "") for model in models)) for name, said in rows.items())
-    return TextGrid(f"{audits}{parts}: {len(models)} models{against}", ("measure", *models), cells)
+    cells = tuple((*named, *(said.get(model, "") for model in models)) for named, said in rows.items())
+    return TextGrid(f"{audits}{parts}: {len(models)} models{against}", ("measure", "better", *models), cells)
+
+
+def with_way(name: str, better: Better) -> str:
+    """Say behind a name which way is better, where either is."""
+    return name if better == "neither" else f"{name} ({better} is better)"
+
+
+def order_of(better: Better) -> str:
+    """Say what comes first where values are in order."""
+    return "The highest comes first." if better == "neither" else f"{better.capitalize()} is better and comes first."
+
+
+def _way(better: Better) -> str:
+    """Name the side that is better; of descriptions neither is."""
+    return "" if better == "neither" else better
 
 
 def to_markdown(grid: TextGrid) -> str:

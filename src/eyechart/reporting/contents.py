@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from eyechart.furniture import Look
 from eyechart.reporting.comparing import TextGrid
 from eyechart.reporting.drawing import Drawing
-from eyechart.result import State, Verdict
+from eyechart.result import OUTDATED, Better, State, Unit, Verdict
+from eyechart.store import Divided
 
 Role = Literal["study", "result"]
 
@@ -43,7 +45,8 @@ class MeasureRow:
     p: float | None
     q: float | None
     score: str | None
-    unit: str | None
+    unit: Unit
+    better: Better
     note: str | None
 
 
@@ -71,6 +74,7 @@ class Section:
     drawings: tuple[Drawing, ...]
     settings: dict[str, Any]
     wants_more: bool
+    judged: str = ""  # how many examples the verdict is about; nothing where it is not known
     cautions: tuple[Caution, ...] = ()
 
 
@@ -81,12 +85,15 @@ class Summary:
     audit: str
     subject: str
     role: Role
+    question: str
     state: State
+    label: str
     sentence: str
     measure: str
     said: str
     n: int | None
     clusters: int | None
+    judged: str = ""
     cautions: tuple[Caution, ...] = ()
 
 
@@ -101,6 +108,7 @@ class Facts:
     modalities: tuple[str, ...]
     cluster: str
     counts: tuple[CountRow, ...]
+    divided: Divided | None = None  # of runs of an older eyechart it is not known
 
 
 @dataclass(frozen=True)
@@ -158,3 +166,11 @@ class Page:
     origin: Origin | None
     learned: tuple[Learned, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)  # audits not studied, and why
+    looks: tuple[Look, ...] = ()  # of conditions
+
+    @property
+    def outdated(self) -> str:
+        """Say how many results an older eyechart made; nothing where none."""
+        n = sum(section.role == "result" and section.verdict == OUTDATED for section in self.sections)
+        made = "1 result was" if n == 1 else f"{n:,} results were"
+        return f"{made} made by an older eyechart: `eyechart judge RUN` concludes anew." if n else ""

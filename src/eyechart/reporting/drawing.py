@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.result import Result, View, ViewKind
+from eyechart.result import Result, Unit, View, ViewKind
 
-ColumnKind = Literal["text", "share", "number", "count"]
+ColumnKind = Literal["text"] | Unit
 DrawingKind = ViewKind | Literal["intervals"]  # intervals: differences around 0
 
 MOST_ROWS = 60  # a page is for reading; whole tables lie in the run folder
@@ -29,9 +29,7 @@ VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
     "gallery": ("x",),
 }
 INTERVAL_ROLES = ("low", "high")
-BESIDE_ROLES = (*INTERVAL_ROLES, "to", "margin", "chance")  # in the unit of the value
 RANKED = ("measures", "rows")  # kept by their keys; the tables of an audit are in the order it wants
-CHANCES = ("p", "q")  # lie between 0 and 1 and are no shares
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,8 @@ class Drawing:
         return next((column for column in self.columns if column.role == role), None)
 
     def records(self) -> list[dict[str, Any]]:
-        """Name the values of each row by their roles, shares in points."""
-        scales = [100 if column.kind == "share" else 1 for column in self.columns]
+        """Name the values of each row by their roles, those in points of a hundred."""
+        scales = [100 if column.kind == "points" else 1 for column in self.columns]
         roles = [column.role or column.name for column in self.columns]
         return [
             {
@@ -74,11 +72,12 @@ class Drawing:
 
 
 class _Shown(NamedTuple):
-    """The rows to show, with the column of each role."""
+    """The rows to show, with the column of each role and the units of columns."""
 
     kind: ViewKind
     table: pl.DataFrame
     roles: Mapping[str, str]
+    units: Mapping[str, Unit]
     left_out: int
 
 
@@ -87,7 +86,7 @@ def prepare(result: Result, view: View) -> Drawing:
     wanted = (pl.col(name).cast(pl.String).eq_missing(pl.lit(value, pl.String)) for name, value in view.where.items())
     table = result.table(view.table).filter(pl.lit(value=True), *wanted)
     shown = _arrange(table, view)
-    columns = tuple(_columns(shown, _shares(table, shown, view)))
+    columns = tuple(_columns(shown))
     rows = tuple(tuple(plain(row[column.name]) for column in columns) for row in shown.table.iter_rows(named=True))
     return Drawing(view.title, view.reading, shown.kind, view.table, columns, rows, shown.left_out)
 
@@ -107,10 +106,10 @@ def say(value: object, kind: ColumnKind) -> str:
     """Speak a value of a column: shares in points of a hundred, nothing as a dash."""
     if value is None:
         return "-"
-    if kind == "count" or (isinstance(value, int) and not isinstance(value, bool)):
+    if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value * 100:z.1f}" if kind == "share" else _say_number(value)
+        return f"{value * 100:z.1f}" if kind == "points" else _say_number(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {say(part, kind)}" for key, part in value.items())
     return ", ".join(say(part, kind) for part in value) if isinstance(value, list) else str(value)
@@ -128,18 +127,27 @@ def _say_number(value: float) -> str:
 
 
 def _arrange(table: pl.DataFrame, view: View) -> _Shown:
-    roles = view.columns
+    roles, units = view.columns, _units(table, view)
     if view.kind == "histogram" and {"x", "to", "n"} <= roles.keys():
-        return _Shown(view.kind, table, roles, 0)
+        return _Shown(view.kind, table, roles, units, 0)
     if view.kind == "histogram" and "x" in roles:
-        return _binned(table, roles) if table.schema[roles["x"]].is_numeric() else _counted(table, roles)
+        numeric = table.schema[roles["x"]].is_numeric()
+        return _binned(table, roles, units.get(roles["x"])) if numeric else _counted(table, roles)
     if view.kind == "bars" and view.table in RANKED:
         table = _ranked(table, roles)
     if view.kind == "scatter":
         kept = table.gather_every(max(1, math.ceil(table.height / MOST_POINTS)))
     else:
         kept = table.head(MOST_CELLS if view.kind == "matrix" else MOST_ROWS)
-    return _Shown(view.kind, kept, roles, table.height - kept.height)
+    return _Shown(view.kind, kept, roles, units, table.height - kept.height)
+
+
+def _units(table: pl.DataFrame, view: View) -> Mapping[str, Unit]:
+    """Name the units of columns: those a view declares, or of measures that of the rows if it is one of all."""
+    if view.table != "measures":
+        return view.units
+    found = table["unit"].unique().to_list()
+    return dict.fromkeys(("value", *INTERVAL_ROLES), found[0]) if len(found) == 1 else {}
 
 
 def _ranked(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
@@ -150,17 +158,18 @@ def _ranked(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
     return table.sort([name for name, _ in order], descending=[down for _, down in order], nulls_last=True)
 
 
-def _binned(table: pl.DataFrame, roles: Mapping[str, str]) -> _Shown:
+def _binned(table: pl.DataFrame, roles: Mapping[str, str], unit: Unit | None) -> _Shown:
     """Count values in equal bins, so that a page never carries one row an example."""
     value, color = pl.col(roles["x"]), roles.get("color")
     group = pl.col(color).cast(pl.String).alias("group") if color else pl.lit(None, pl.String).alias("group")
     known = table.filter(value.cast(pl.Float64).is_finite().fill_null(value=False)).select(value.alias("x"), group)
-    counts = [_count_bins(part, _edges(known["x"])) for part in known.partition_by("group")]
+    counts = [_count_bins(part, _edges(known["x"], unit)) for part in known.partition_by("group")]
     if not counts:
-        return _Shown("histogram", table.select(value).clear(), {"x": roles["x"]}, table.height)
+        return _Shown("histogram", table.select(value).clear(), {"x": roles["x"]}, {}, table.height)
     names = {"x": f"{roles['x']} from", "to": f"{roles['x']} to", "n": "count"} | ({"color": color} if color else {})
     binned = pl.concat(counts).sort("color", "x", nulls_last=True)
-    return _Shown("histogram", binned.select(*names).rename(names), names, table.height - known.height)
+    units: dict[str, Unit] = {} if unit is None else dict.fromkeys((names["x"], names["to"]), unit)
+    return _Shown("histogram", binned.select(*names).rename(names), names, units, table.height - known.height)
 
 
 def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Shown:
@@ -169,14 +178,14 @@ def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Shown:
     by = list(dict.fromkeys(name for name in shown.values() if name != "count"))
     counted = table.drop_nulls(roles["x"]).group_by(by).agg(pl.len().cast(pl.Int64).alias("count"))
     kept = _ranked(counted, shown).head(MOST_ROWS)
-    return _Shown("bars", kept, shown, counted.height - kept.height)
+    return _Shown("bars", kept, shown, {}, counted.height - kept.height)
 
 
-def _edges(values: pl.Series) -> np.ndarray:
+def _edges(values: pl.Series, unit: Unit | None) -> np.ndarray:
     """Choose bins: the whole range of a share, one bin a whole number where they are few, else equal parts."""
-    if _lies_within(values, 0, 1):
-        return np.linspace(0, 1, BINS + 1)
     low, high = float(values.cast(pl.Float64).min()), float(values.cast(pl.Float64).max())  # type: ignore[arg-type]
+    if unit == "points" and low >= -1 and high <= 1:
+        return np.linspace(0 if low >= 0 else -1, 1, BINS + 1)
     if values.dtype.is_integer() and high - low < BINS:
         return np.arange(low - 0.5, high + 1)
     return np.histogram_bin_edges([low, high], BINS)
@@ -188,31 +197,13 @@ def _count_bins(part: pl.DataFrame, edges: np.ndarray) -> pl.DataFrame:
     return table.with_columns(pl.lit(part["group"][0], pl.String).alias("color"))
 
 
-def _columns(shown: _Shown, shares: set[str]) -> Iterator[Column]:
+def _columns(shown: _Shown) -> Iterator[Column]:
     named = shown.roles.items() if shown.roles else ((None, name) for name in shown.table.columns)
     for role, name in named:
-        yield Column(name, role, "share" if name in shares else _kind(shown.table.schema[name]))
+        yield Column(name, role, _kind(shown.table.schema[name], shown.units.get(name)))
 
 
-def _shares(table: pl.DataFrame, shown: _Shown, view: View) -> set[str]:
-    """Name the columns to speak of in points: by their unit among measures, else shares and differences of them."""
-    if view.table == "measures" and shown.kind == view.kind != "histogram":
-        same = bool(shown.table.height) and bool((shown.table["unit"] == "share").all())
-        return {"value", "low", "high"} if same else set()
-    drawn = {role: name for role, name in view.columns.items() if role in shown.roles and name not in CHANCES}
-    values = [role for role in VALUE_ROLES[shown.kind] if role in drawn and _lies_within(table[drawn[role]], -1, 1)]
-    beside = [role for role in BESIDE_ROLES if values and role in shown.roles]
-    return {shown.roles[role] for role in (*values, *beside)}
-
-
-def _lies_within(column: pl.Series, low: float, high: float) -> bool:
-    if not column.dtype.is_float():
-        return False
-    known = column.drop_nulls().drop_nans()
-    return len(known) > 0 and bool(known.is_between(low, high).all())
-
-
-def _kind(dtype: pl.DataType) -> ColumnKind:
-    if dtype.is_integer():
-        return "count"
-    return "number" if dtype.is_numeric() else "text"
+def _kind(dtype: pl.DataType, unit: Unit | None) -> ColumnKind:
+    if not dtype.is_numeric():
+        return "text"
+    return unit or ("count" if dtype.is_integer() else "number")

@@ -19,7 +19,7 @@ from eyechart.errors import EyechartError
 from eyechart.pictures import show_pictures
 from eyechart.pixels import Pixels
 from eyechart.reporting.drawing import Drawing, say_text
-from eyechart.reporting.palette import are_conditions
+from eyechart.reporting.palette import Palette
 from eyechart.tables import BOX
 
 SEEN: dict[str, pl.DataType | type[pl.DataType]] = {"image": pl.String, "removal": pl.String, "hidden": pl.List(BOX)}
@@ -90,14 +90,16 @@ def make_thumbnails(drawings: Iterable[Drawing], images: Images) -> Thumbnails:
     return {key: made for key, record in shown.items() if (made := _make_thumbnail(record, images))}
 
 
-def arrange_cards(drawing: Drawing, thumbnails: Thumbnails) -> tuple[CardGroup, ...]:
+def arrange_cards(drawing: Drawing, thumbnails: Thumbnails, palette: Palette) -> tuple[CardGroup, ...]:
     """Lay the rows of a gallery out as cards, those of one group together."""
     records = drawing.records()
     groups = groupby(records, key=lambda record: _said(record.get("group")))
-    return tuple(CardGroup(name, tuple(_card(record, thumbnails) for record in found)) for name, found in groups)
+    return tuple(
+        CardGroup(name, tuple(_card(record, thumbnails, palette) for record in found)) for name, found in groups
+    )
 
 
-def _card(record: Mapping[str, Any], thumbnails: Thumbnails) -> Card:
+def _card(record: Mapping[str, Any], thumbnails: Thumbnails, palette: Palette) -> Card:
     picture = thumbnails.get(picture_key(record))
     lines = tuple(
         (name, _said(value))
@@ -106,7 +108,7 @@ def _card(record: Mapping[str, Any], thumbnails: Thumbnails) -> Card:
     )
     frames = tuple(_frames(record.get("boxes") or (), picture)) if picture else ()
     title = _said(record.get("title"))
-    return Card(title, title if are_conditions([title]) else None, lines, picture, frames)
+    return Card(title, title if palette.are_conditions([title]) else None, lines, picture, frames)
 
 
 def _frames(boxes: Iterable[Any], picture: Thumbnail) -> Iterator[Frame]:

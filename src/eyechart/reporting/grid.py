@@ -42,7 +42,7 @@ def measure_grid(measures: Sequence[MeasureRow]) -> Grid:
         (Head("clusters", number=True), lambda row: None if row.clusters is None else f"{row.clusters:,}"),
         (Head("p", number=True), lambda row: say_chance(row.p)),
         (Head("q", number=True), lambda row: say_chance(row.q)),
-        (Head("unit"), lambda row: "points" if row.unit == "share" else row.unit),
+        (Head("unit"), lambda row: row.unit),
         (Head("score"), lambda row: row.score),
         (Head("note"), lambda row: None if shared else row.note),
     ]
@@ -90,7 +90,7 @@ def drawing_grid(drawing: Drawing) -> Grid:
 
 def beside_grid(part: TextGrid) -> Grid:
     """Lay out models side by side, the difference and the rank below the value they belong to."""
-    rows = tuple((name, *(cell.replace(PART, "\n") for cell in cells)) for name, *cells in part.rows)
+    rows = tuple((name, better, *(cell.replace(PART, "\n") for cell in cells)) for name, better, *cells in part.rows)
     return Grid(tuple(map(Head, part.columns)), rows)
 
 
@@ -108,7 +108,7 @@ def _interval_of(drawing: Drawing) -> int | None:
 
 
 def _head(column: Column, *, interval: bool) -> Head:
-    unit = " (points)" if column.kind == "share" else ""
+    unit = " (points)" if column.kind == "points" else ""
     return Head(f"{column.name}{unit}{' [interval]' if interval else ''}", number=column.kind != "text")
 
 

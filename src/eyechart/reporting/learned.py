@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from eyechart.files import read_record
-from eyechart.store import Asked, Store
 from eyechart.reporting.contents import Caution, Learned
+from eyechart.store import Store
 
 
 def read_learned(store: Store, model: str) -> Learned | None:
     """Read what a run wrote down of a model; None where it says nothing of what it learned from."""
-    file = store.asked_file(model)
-    told = read_record(file, Asked).identity if file.is_file() else {}
+    told = store.identity(model)
     found = Learned(model, _names(told, "pretrained_on"), _names(told, "trained_on_the_metric"))
     return found if found.pretrained_on or found.trained_on_the_metric else None
 

@@ -2,8 +2,10 @@
 
 from eyechart.reporting.comparing import TextGrid, to_markdown
 from eyechart.reporting.contents import Page, Summary
+from eyechart.reporting.divided import say_division
+from eyechart.result import State
 
-SIGNS = {"clear": "✅ clear", "caught": "❌ caught", "undecided": "❔ undecided", "none": "no verdict"}
+SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔ cannot tell", "not tested": "not tested"}
 COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
 
 
@@ -11,7 +13,10 @@ def summarise(page: Page) -> str:
     """Write the verdicts, then the models side by side over all examples."""
     lines = [f"# {page.title}", ""]
     if page.facts:
-        lines += [f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
+        size = f"{page.facts.examples:,} examples on {page.facts.images:,} images."
+        lines += [f"{size} {say_division(page.facts)}".rstrip(), ""]
+    if page.outdated:
+        lines += [page.outdated, ""]
     lines.append(to_markdown(TextGrid("What was found", COLUMNS, tuple(map(_row, page.summary)))))
     lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
     if page.left_out:
@@ -25,4 +30,6 @@ def summarise(page: Page) -> str:
 def _row(row: Summary) -> tuple[str, ...]:
     n, clusters = ("" if number is None else f"{number:,}" for number in (row.n, row.clusters))
     subject = row.subject + "".join(f" (⚠ {caution.short})" for caution in row.cautions)
-    return row.audit, subject, SIGNS[row.state], row.sentence, f"{row.said} {row.measure}", n, clusters
+    audit = f"{row.audit}: {row.question}" if row.question else row.audit
+    verdict = f"{SIGNS[row.state]}: {row.label}" if row.label else SIGNS[row.state]
+    return audit, subject, verdict, row.sentence, f"{row.said} {row.measure}", n, clusters

@@ -1,14 +1,19 @@
 """Set a page as one HTML file that needs nothing else: no request, no font; without scripts all is there too."""
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary
+from eyechart.reporting.divided import say_division
+from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import Thumbnails
 from eyechart.reporting.grid import Grid, Head, beside_grid, count_grid, coverage_grid, measure_grid, stock_grid
 from eyechart.reporting.links import as_csv
+from eyechart.reporting.palette import Palette
 from eyechart.reporting.setting import FEW, Figure, Table, fill, make_figure
 
 WORDS = ("said", "note")  # of a measure, which stand on the page
@@ -38,6 +43,16 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Verdicts:
+    """The verdicts of an audit, each with the place of its section."""
+
+    audit: str
+    question: str
+    judged: str
+    rows: tuple[tuple[Summary, str], ...]
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings that some subjects of an audit share."""
 
@@ -48,26 +63,30 @@ class Settings:
 
 def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
     """Set a page as HTML; all that comes from data is escaped."""
-    content = _content(page, thumbnails or {})
+    palette = Palette(page.looks)
+    content = _content(page, thumbnails or {}, palette)
     figures = [
         *content["overviews"],
         *(figure for _, blocks in content["audits"] for each in blocks for figure in each.figures),
     ]
-    return fill("report.html", content, alive=any(figure.spec for figure in figures))
+    return fill("report.html", content, palette, alive=any(figure.spec for figure in figures))
 
 
-def _content(page: Page, thumbnails: Thumbnails) -> dict[str, Any]:
+def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, Any]:
     few = len({section.subject for section in page.sections if section.role == "result"}) <= FEW_MODELS
     numbered = enumerate(page.sections, start=1)
-    blocks = [_block(section, f"section-{place}", thumbnails, few=few) for place, section in numbered]
-    overviews = [make_figure(drawing, f"overview-{place}", {}) for place, drawing in enumerate(page.overviews, start=1)]
+    draw = partial(make_figure, thumbnails=thumbnails, palette=palette)
+    blocks = [_block(section, f"section-{place}", draw, few=few) for place, section in numbered]
+    overviews = [draw(drawing, f"overview-{place}") for place, drawing in enumerate(page.overviews, start=1)]
     return {
         "page": page,
+        "division": say_division(page.facts) if page.facts else "",
+        "outdated": page.outdated,
         "read": count_grid(page.facts.counts) if page.facts else None,
         "coverage": _cover(page.coverage),
         "stocks": stock_grid(page.stocks),
         "left_out": Grid((Head("audit"), Head("why")), tuple(page.left_out.items())),
-        "summary": _by_audit(page.summary),
+        "summary": tuple(_by_audit(page.summary)),
         "verdicts_csv": as_csv([vars(row) | {"cautions": _short(row)} for row in page.summary]),
         "overviews": overviews,
         "comparisons": tuple(map(_beside, page.comparisons)),
@@ -76,17 +95,20 @@ def _content(page: Page, thumbnails: Thumbnails) -> dict[str, Any]:
     }
 
 
-def _by_audit(summary: tuple[Summary, ...]) -> list[tuple[str, list[tuple[Summary, str]]]]:
-    """Put the verdicts of each audit together, each with the place of its section."""
+def _by_audit(summary: tuple[Summary, ...]) -> Iterator[Verdicts]:
+    """Put the verdicts of each audit together."""
     placed = [(row, f"section-{place}") for place, row in enumerate(summary, start=1)]
-    return [(audit, list(found)) for audit, found in groupby(placed, key=lambda pair: pair[0].audit)]
+    for audit, found in groupby(placed, key=lambda pair: pair[0].audit):
+        rows = tuple(found)
+        question = next((row.question for row, _ in rows if row.question), "")
+        yield Verdicts(audit, question, rows[0][0].judged, rows)
 
 
 def _short(row: Summary) -> str | None:
     return "; ".join(caution.short for caution in row.cautions) or None
 
 
-def _block(section: Section, anchor: str, thumbnails: Thumbnails, *, few: bool) -> Block:
+def _block(section: Section, anchor: str, draw: Callable[[Drawing, str], Figure], *, few: bool) -> Block:
     whole = [row for row in section.measures if row.by is None]
     drawings = enumerate(section.drawings, start=1)
     return Block(
@@ -94,7 +116,7 @@ def _block(section: Section, anchor: str, thumbnails: Thumbnails, *, few: bool) 
         section=section,
         measures=_measures(f"measures of {section.subject}", whole),
         groups=_groups(section.measures),
-        figures=tuple(make_figure(drawing, f"{anchor}-{place}", thumbnails) for place, drawing in drawings),
+        figures=tuple(draw(drawing, f"{anchor}-{place}") for place, drawing in drawings),
         counts=count_grid(section.counts),
         csv=as_csv(
             [{name: value for name, value in asdict(row).items() if name not in WORDS} for row in section.measures]

@@ -11,7 +11,7 @@ from eyechart.reporting.charts import caption, draw, drawable
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import CardGroup, Thumbnails, arrange_cards
 from eyechart.reporting.grid import Grid, drawing_grid
-from eyechart.reporting.palette import family
+from eyechart.reporting.palette import NO_LOOKS, Palette
 from eyechart.result import State
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 FEW = 12  # rows of a table that stand open; longer ones are folded
 MOST_POINTS = 200  # of a scatter that are also worth a table
 BADGES: dict[State, tuple[str, str]] = {  # a sign and words, so that colour is never the only difference
-    "clear": ("✓", "the audit looked for a problem and did not find it"),
-    "caught": ("✕", "the audit found the problem it looks for"),
-    "undecided": ("?", "too few examples to tell"),
-    "none": ("\N{EN DASH}", "the audit describes and does not judge"),
+    "yes": ("✓", "the answer to the audit's question is yes, which is good"),
+    "no": ("✕", "the answer is no: the audit found the problem it looks for"),
+    "cannot tell": ("?", "too few examples, or too many answers lost, to tell"),
+    "not tested": ("\N{EN DASH}", "the audit describes, or lacks what its question needs"),
 }
 
 
@@ -49,14 +49,16 @@ class Figure:
     table: Table | None
 
 
-def fill(template: str, content: dict[str, Any], *, alive: bool) -> str:
+def fill(template: str, content: dict[str, Any], palette: Palette, *, alive: bool) -> str:
     """Fill a template with our own style and script, and with the runtime of charts where any comes alive."""
-    given = {"style": _own("style.css"), "script": _own("page.js"), "runtime": _runtime() if alive else None}
-    return open_templates("eyechart.reporting", ".").get_template(template).render(**given, **content).lstrip()
+    style = _own("style.css") + Markup(palette.rules())  # noqa: S704 - only names of colours
+    given = {"style": style, "script": _own("page.js"), "runtime": _runtime() if alive else None}
+    opened = open_templates("eyechart.reporting", ".", palette)
+    return opened.get_template(template).render(**given, **content).lstrip()
 
 
-def open_templates(package: str, folder: str) -> "Environment":
-    """Open the templates of a package; all that comes from data is escaped."""
+def open_templates(package: str, folder: str, palette: Palette = NO_LOOKS) -> "Environment":
+    """Open the templates of a package, for pages whose conditions look so; all that comes from data is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     room = Environment(
@@ -67,8 +69,13 @@ def open_templates(package: str, folder: str) -> "Environment":
         lstrip_blocks=True,
     )
     room.globals["badges"] = BADGES
-    room.filters["family"] = family
+    room.filters |= {"family": palette.family, "said": palette.said, "slug": slug}
     return room
+
+
+def slug(state: State) -> str:
+    """Name a state as a class of style.css."""
+    return state.replace(" ", "-")
 
 
 def _own(name: str) -> Markup:
@@ -83,10 +90,10 @@ def _runtime() -> Markup:
     return Markup(bundle.replace("</script", "<\\/script"))  # noqa: S704 - the library's own
 
 
-def make_figure(drawing: Drawing, mark: str, thumbnails: Thumbnails) -> Figure:
+def make_figure(drawing: Drawing, mark: str, thumbnails: Thumbnails, palette: Palette) -> Figure:
     """Draw what can be drawn; `mark` begins every id inside."""
-    drawn = draw(drawing, mark) if drawable(drawing) else None
-    cards = arrange_cards(drawing, thumbnails) if drawing.kind == "gallery" else ()
+    drawn = draw(drawing, mark, palette) if drawable(drawing) else None
+    cards = arrange_cards(drawing, thumbnails, palette) if drawing.kind == "gallery" else ()
     return Figure(
         drawing.title,
         drawing.reading,

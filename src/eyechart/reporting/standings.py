@@ -9,15 +9,15 @@ import polars as pl
 from eyechart.comparison import Judged, compare, judged_in
 from eyechart.errors import DataError
 from eyechart.files import our_version
-from eyechart.store import Store
 from eyechart.registry import unknown_name
-from eyechart.reporting.collect import columns_of, find_facts, find_headline
+from eyechart.reporting.collect import columns_of, find_facts
 from eyechart.reporting.comparing import TextGrid, lay_out, say_difference
-from eyechart.reporting.contents import Caution, Facts, Learned, MeasureRow
+from eyechart.reporting.contents import Caution, Facts, Learned
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.learned import cautions_of, read_learned
-from eyechart.reporting.standings_drawn import Chosen, draw_standings
-from eyechart.result import Result, State, name_measure, speak
+from eyechart.reporting.standings_drawn import Chosen, best_first, better_of, draw_standings
+from eyechart.result import Better, Key, Result, State, name_measure, speak
+from eyechart.store import Store
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Contest:
     audit: str
     base: str
     measure: str
+    better: Better
     sentence: str
     standings: tuple[Standing, ...]
     drawings: tuple[Drawing, ...]
@@ -82,7 +83,7 @@ def collect_standings(
 ) -> Standings:
     """Gather the models of runs on the same data; audits that cannot be compared are told, not dropped."""
     judged = judged_in(runs)
-    found = {name: _of_audit(judged, name) for each in judged for name in each.results}
+    found = {name: _of_audit(judged, name) for name in dict.fromkeys(name for each in judged for name in each.results)}
     for name in audits:
         if name not in found:
             raise unknown_name("audit with results", name, tuple(found))
@@ -139,8 +140,8 @@ def _enter(judged: Judged) -> Entrant:
 def _contest(results: dict[str, Result], run: Store, base: str | None, learned: dict[str, Learned | None]) -> Contest:
     base = base or next(iter(results))
     table = compare(results, run.data_with(columns_of(results.values())), base)
-    headline = _choose(table, find_headline(results[base]))
-    mine = table.filter(_is(headline)).sort("rank", "value", descending=[False, True], nulls_last=True)
+    headline = _choose(table, results[base].verdict.measure)
+    mine = best_first(table.filter(_is(headline)))
     audit = results[base].audit
     standings = tuple(_stand(row, results[row["model"]], learned[row["model"]]) for row in mine.iter_rows(named=True))
     whole, groups = (lay_out(table.filter(part)) for part in (pl.col("by").is_null(), pl.col("by").is_not_null()))
@@ -148,7 +149,8 @@ def _contest(results: dict[str, Result], run: Store, base: str | None, learned: 
         audit=audit,
         base=base,
         measure=name_measure(headline._asdict() | {"by": None}) if headline else "",
-        sentence=_conclude(standings, headline),
+        better=better_of(mine),
+        sentence=_conclude(standings, headline, better_of(mine)),
         standings=standings,
         drawings=tuple(draw_standings(table, headline, base, tuple(results))) if headline else (),
         whole=whole,
@@ -157,7 +159,7 @@ def _contest(results: dict[str, Result], run: Store, base: str | None, learned: 
     )
 
 
-def _choose(table: pl.DataFrame, headline: MeasureRow | None) -> Chosen | None:
+def _choose(table: pl.DataFrame, headline: Key | None) -> Chosen | None:
     """Take the measure that the verdict rests on, or where its examples cannot be paired the nearest that can."""
     whole = table.filter(pl.col("by").is_null())
     paired = whole.filter(pl.col("delta").is_not_null())
@@ -197,8 +199,10 @@ def _stand(row: dict[str, Any], result: Result, learned: Learned | None) -> Stan
     )
 
 
-def _conclude(standings: Sequence[Standing], headline: Chosen | None) -> str:
-    """Say who has the highest value, and how often when the examples are drawn again."""
+def _conclude(standings: Sequence[Standing], headline: Chosen | None, better: Better) -> str:
+    """Say who has the best value, and how often when the examples are drawn again."""
+    if better == "neither" and headline is not None:
+        return f"Neither way is better by {headline.name}: these values only stand beside each other, without ranks."
     ranked = [each for each in standings if each.rank is not None and each.first is not None]
     if not ranked or headline is None:
         return "These values do not rest on single examples; they only stand beside each other, without ranks."
@@ -206,4 +210,5 @@ def _conclude(standings: Sequence[Standing], headline: Chosen | None) -> str:
     names = " and ".join(each.name for each in best)
     share = sum(each.first or 0 for each in best)
     surely = f"in {100 * share:.0f} % of the samples when whole clusters are drawn again"
-    return f"The highest {headline.name} is that of {names}, {best[0].said}; it stays so {surely}."
+    said = f"{best[0].said}, the {'lowest' if better == 'lower' else 'highest'}"
+    return f"The best {headline.name} is that of {names}, {said}; it stays so {surely}."

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from eyechart.reporting.comparing import order_of
 from eyechart.reporting.drawing import Column, ColumnKind, Drawing, DrawingKind, plain
 from eyechart.reporting.grid import say_chance
+from eyechart.result import Better
 
 MOST_CONDITIONS = 4  # of one measure that are drawn; the table has all
 
@@ -43,6 +45,17 @@ def _under(condition: str | None) -> pl.Expr:
     return pl.col("condition").eq_missing(pl.lit(condition, pl.String))
 
 
+def best_first(part: pl.DataFrame) -> pl.DataFrame:
+    """Order models by rank, those without by their values."""
+    return part.sort("rank", "value", descending=[False, better_of(part) != "lower"], nulls_last=True)
+
+
+def better_of(part: pl.DataFrame) -> Better:
+    """Tell which way is better by a measure."""
+    better: Better = part["better"][0] if part.height else "neither"
+    return better
+
+
 def _values(part: pl.DataFrame, title: str, measure: str) -> Drawing:
     kind = _kind(part)
     columns = (
@@ -53,16 +66,15 @@ def _values(part: pl.DataFrame, title: str, measure: str) -> Drawing:
         Column("n", "n", "count"),
         Column("samples led", "label", "text"),
     )
-    ordered = part.sort("rank", "value", descending=[False, True], nulls_last=True)
     label = pl.when(pl.col("rank").is_not_null()).then(pl.format("leads in {} %", _points("first")))
-    reading = "The highest comes first. Whiskers are the interval of each model alone; differences are below."
-    rows = ordered.select("model", "value", "low", "high", "n", label.alias("samples led"))
+    reading = f"{order_of(better_of(part))} Whiskers are the interval of each model alone; differences are below."
+    rows = best_first(part).select("model", "value", "low", "high", "n", label.alias("samples led"))
     return _drawing(title, reading, "bars", columns, rows)
 
 
 def _differences(part: pl.DataFrame, title: str) -> Drawing:
     reading = "On the same examples, model minus base. A full point has an interval without 0."
-    shown = part.filter(pl.col("delta").is_not_null()).sort("delta", descending=True)
+    shown = part.filter(pl.col("delta").is_not_null()).sort("delta", descending=better_of(part) != "lower")
     columns = (Column("model", "y", "text"), *_difference_columns(part))
     return _drawing(title, reading, "intervals", columns, _difference_rows(shown, "model"))
 
@@ -95,7 +107,8 @@ def _drawing(title: str, reading: str, kind: DrawingKind, columns: tuple[Column,
 
 
 def _kind(part: pl.DataFrame) -> ColumnKind:
-    return "share" if part.height and part["unit"][0] == "share" else "number"
+    kind: ColumnKind = part["unit"][0] if part.height else "number"
+    return kind
 
 
 def _points(column: str) -> pl.Expr:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from eyechart.reporting.comparing import TextGrid, to_markdown
+from eyechart.reporting.comparing import TextGrid, to_markdown, with_way
 from eyechart.reporting.grid import Grid, Head, beside_grid, say_chance
 from eyechart.reporting.links import as_csv
+from eyechart.reporting.palette import NO_LOOKS
 from eyechart.reporting.setting import Figure, Table, fill, make_figure
 from eyechart.reporting.standings import Contest, Entrant, Standing, Standings
 
@@ -20,7 +21,7 @@ RANKED = (
     Head("q", number=True),
 )
 FEW_FIGURES = 2  # of an audit that stand open
-LEADERS = ("audit", "measure", "highest", "value [interval]", "n", "leads in")
+LEADERS = ("audit", "measure", "best", "value [interval]", "n", "leads in")
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,15 @@ def render_standings(page: Standings) -> str:
     content = {
         "page": page,
         "blocks": blocks,
+        "with_way": with_way,
         "leaders": _headed(leaders(page)),
         "entrants": _entrants(page.entrants),
         "commands": dict.fromkeys(each.command for each in page.entrants if each.command),
         "learned": [entrant for entrant in page.entrants if entrant.learned],
     }
-    return fill("compare.html", content, alive=any(figure.spec for block in blocks for figure in block.figures))
+    return fill(
+        "compare.html", content, NO_LOOKS, alive=any(figure.spec for block in blocks for figure in block.figures)
+    )
 
 
 def summarise_standings(page: Standings) -> str:
@@ -55,7 +59,7 @@ def summarise_standings(page: Standings) -> str:
     lines = [f"# {page.title}", "", f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
     lines.append(to_markdown(leaders(page)))
     for contest in page.contests:
-        title = f"{contest.audit}: {contest.measure}, differences to {contest.base}"
+        title = f"{contest.audit}: {with_way(contest.measure, contest.better)}, differences to {contest.base}"
         rows = tuple(_row(standing) for standing in contest.standings)
         lines += [to_markdown(TextGrid(title, tuple(head.name for head in RANKED), rows)), contest.sentence, ""]
     lines += [f"Not compared: {each}." for each in page.left_out]
@@ -65,21 +69,24 @@ def summarise_standings(page: Standings) -> str:
 
 
 def leaders(page: Standings) -> TextGrid:
-    """Say who has the highest value by each audit."""
+    """Say who has the best value by each audit."""
     return TextGrid("Who is ahead", LEADERS, tuple(map(_leader, page.contests)))
 
 
 def _leader(contest: Contest) -> tuple[str, ...]:
     best = [each for each in contest.standings if each.rank == 1]
+    measure = with_way(contest.measure, contest.better)
     if not best:
-        return contest.audit, contest.measure, "-", "-", "-", "-"
+        return contest.audit, measure, "-", "-", "-", "-"
     share = sum(each.first or 0 for each in best)
     names = " and ".join(each.name for each in best)
-    return contest.audit, contest.measure, names, best[0].said, f"{best[0].n:,}", _percent(share)
+    return contest.audit, measure, names, best[0].said, f"{best[0].n:,}", _percent(share)
 
 
 def _block(contest: Contest, anchor: str) -> Block:
-    figures = tuple(make_figure(drawing, f"{anchor}-{at}", {}) for at, drawing in enumerate(contest.drawings, start=1))
+    figures = tuple(
+        make_figure(drawing, f"{anchor}-{at}", {}, NO_LOOKS) for at, drawing in enumerate(contest.drawings, start=1)
+    )
     whole, groups = (beside_grid(part) for part in (contest.whole, contest.groups))
     tables = [Table(f"All {len(whole.rows)} measures, side by side", whole, folded=True)]
     if groups.rows:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from eyechart.errors import SettingError
 from eyechart.registry import unknown_name
 from eyechart.reporting.contents import MeasureRow, Page, Section
+from eyechart.result import name_measure
 
 _FORM = re.compile(
     r"\s*(?P<audit>[\w-]+)\.(?P<name>[^@\[<>]+?)(@(?P<condition>[^\[<>]+?))?"
@@ -45,7 +46,7 @@ class Threshold(NamedTuple):
     def crossed_by(self, row: MeasureRow) -> bool:
         """Tell whether a measure is on the wrong side, or not known."""
         value: float | None = getattr(row, self.end)
-        return value is None or _SIGNS[self.sign](float(value) * (100 if row.unit == "share" else 1), self.limit)
+        return value is None or _SIGNS[self.sign](float(value) * (100 if row.unit == "points" else 1), self.limit)
 
 
 def read_threshold(text: str) -> Threshold:
@@ -74,7 +75,7 @@ def crossed(page: Page, thresholds: Iterable[Threshold]) -> Iterator[str]:
     for threshold in thresholds:
         for section, row in _found(page, threshold):
             if threshold.crossed_by(row):
-                yield f"{threshold.text}: {row.name} of {section.subject} is {row.said}"
+                yield f"{threshold.text}: {name_measure(vars(row))} of {section.subject} is {row.said}"
 
 
 def _found(page: Page, threshold: Threshold) -> list[tuple[Section, MeasureRow]]:
@@ -82,16 +83,11 @@ def _found(page: Page, threshold: Threshold) -> list[tuple[Section, MeasureRow]]
     sections = [section for section in page.sections if section.audit == threshold.audit]
     if not sections:
         raise unknown_name("audit of the run", threshold.audit, tuple({section.audit for section in page.sections}))
-    pairs = [(section, row) for section in sections for row in section.measures if _fits(row, threshold)]
-    pairs = pairs or [
-        (section, row)
-        for section in sections
-        for row in section.measures
-        if threshold.condition is None
-        and _fits(row, threshold._replace(name=section.verdict.measure, condition=threshold.name))
-    ]
+    rows = [(section, row) for section in sections for row in section.measures]
+    pairs = [(section, row) for section, row in rows if _fits(row, threshold)]
+    pairs = pairs or [(section, row) for section, row in rows if _named(section, row, threshold)]
     if not pairs:
-        names = tuple(dict.fromkeys(_spoken(row) for section in sections for row in section.measures))
+        names = tuple(dict.fromkeys(_spoken(row) for _, row in rows))
         raise unknown_name(f"measure of {threshold.audit}", threshold.name, names)
     models = [pair for pair in pairs if pair[0].role == "result"]
     return models or pairs
@@ -99,6 +95,14 @@ def _found(page: Page, threshold: Threshold) -> list[tuple[Section, MeasureRow]]
 
 def _spoken(row: MeasureRow) -> str:
     return f"{row.name}[{row.by}={row.group}]" if row.by else row.name
+
+
+def _named(section: Section, row: MeasureRow, threshold: Threshold) -> bool:
+    """Tell whether a threshold names, by its condition alone, what the verdict of a section rests on."""
+    key = section.verdict.measure
+    if key is None or threshold.condition is not None:
+        return False
+    return _fits(row, threshold._replace(name=key.name, condition=threshold.name))
 
 
 def _fits(row: MeasureRow, threshold: Threshold) -> bool:

@@ -17,16 +17,18 @@ import polars as pl
 
 from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.concepts import A_WORD, question_kinds
-from eyechart.audits.splits.parts import JUDGED, TRAIN, random_parts
+from eyechart.audits.splits.parts import TRAIN
 from eyechart.audits.splits.study import find_splits
 from eyechart.dataset import Dataset
+from eyechart.division import Division
 from eyechart.encode.words import question_words
 from eyechart.errors import DataError, SettingError
 from eyechart.hashing import combine, hash_text, uniform
 from eyechart.resplit.greedy import Groups, deal
 from eyechart.resplit.stop_words import STOP_WORDS
 
-TEST = "test"
+VAL, TEST = "val", "test"
+SHARES = (0.7, 0.75)  # up to which train and val reach; the rest is test (VQA-VS, Sec. 3.1)
 FIRST_WORDS = r"^\s*(\S+(?:\s+\S+){0,2})"
 ID_SHARES = (6 / 8.5, 7 / 8.5)  # up to which train and val reach among what is not OOD; the rest is test-id
 
@@ -50,10 +52,12 @@ class Resplit(NamedTuple):
 
 
 def split_randomly(data: Dataset, choice: Choice) -> Resplit:
-    """Divide at random by question or image."""
+    """Divide by a hash of each question's id, or of its image."""
     if choice.unit not in ("question", "image"):
         raise SettingError("unit as question or image", repr(choice.unit), "choose one of these")
-    return Resplit(random_parts(data, choice.unit, choice.seed).replace(JUDGED, TEST), f"by {choice.unit}")
+    draws = uniform(hash_text(data.examples["id"] if choice.unit == "question" else data.clusters(), choice.seed))
+    split = pl.Series(np.select([draws < edge for edge in SHARES], [TRAIN, VAL], TEST))
+    return Resplit(split, f"by {choice.unit}; not for models trained on the old train")
 
 
 def change_priors(data: Dataset, choice: Choice) -> Resplit:
@@ -65,7 +69,7 @@ def split_first_words(data: Dataset, choice: Choice) -> Resplit:
     """Put whole (first three words, answer) groups into train or test, and divide train at random."""
     dealt = _ood(data, data.examples["question"].str.extract(FIRST_WORDS), choice, 0.15)
     draws = uniform(hash_text(data.examples["id"], choice.seed))
-    inside = pl.Series(np.select([draws < edge for edge in ID_SHARES], [TRAIN, "val"], "test-id"))
+    inside = pl.Series(np.select([draws < edge for edge in ID_SHARES], [TRAIN, VAL], "test-id"))
     return dealt._replace(split=inside.zip_with(dealt.split == TRAIN, dealt.split))
 
 
@@ -103,7 +107,8 @@ def share_heads(data: Dataset, choice: Choice) -> Resplit:
         raise SettingError("share from 0 to 1", str(share), "0.5 is the recipe's own")
     if TRAIN not in data.splits():
         raise DataError("a train split to draw from", f"splits {', '.join(data.splits()) or 'none'}", "name one train")
-    found = find_splits(SplitsAudit(concepts=(choice.concept,)), data)
+    every = Division("division", learn=(TRAIN,), judge=())  # all splits count, and those beside train stay as they are
+    found = find_splits(SplitsAudit(concepts=(choice.concept,)), data.under(every))
     tails = found.tails[choice.concept].filter(found.parts.part == TRAIN)
     ids = found.parts.data.examples["id"].filter(found.parts.part == TRAIN)
     heads, rare = ids.filter(~tails), ids.filter(tails)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from eyechart.errors import EyechartError
 from eyechart.viewing.guard import Guard
 from eyechart.viewing.pages import Endpoint, Receiver
-from eyechart.viewing.setting import set_page
+from eyechart.viewing.setting import set_missing
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -37,10 +37,10 @@ def make_app(pages: dict[str, Endpoint], guard: Guard, forms: dict[str, Receiver
 def _tell(_request: "Request", error: Exception) -> "Response":
     from starlette.responses import HTMLResponse
 
-    return HTMLResponse(set_page("missing.html", {"here": "", "sentence": str(error)}), 500)
+    return HTMLResponse(set_missing(str(error)), 500)
 
 
 def _lost(_request: "Request", _error: Exception) -> "Response":
     from starlette.responses import HTMLResponse
 
-    return HTMLResponse(set_page("missing.html", {"here": "", "sentence": "There is no such page."}), 404)
+    return HTMLResponse(set_missing("There is no such page."), 404)

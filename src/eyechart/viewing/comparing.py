@@ -1,16 +1,18 @@
 """Two models on the same examples: where they differ, and the paired table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import polars as pl
 
+from eyechart.asked import Asked
 from eyechart.comparison import compare
 from eyechart.errors import EyechartError
 from eyechart.reporting.comparing import TextGrid, lay_out
-from eyechart.viewing.asked import Asked
+from eyechart.store import Store
+from eyechart.stored import Stamped
+from eyechart.viewing import inventory
 from eyechart.viewing.scores import RIGHT, scored
-from eyechart.viewing.shelf import Shelf, Stamped
 
 CELLS = {"first": (True, False), "second": (False, True), "both": (True, True), "neither": (False, False)}
 
@@ -26,15 +28,15 @@ class Pair:
     audit: str
 
 
-def read_pair(asked: Asked, shelf: Shelf) -> Pair | None:
+def read_pair(asked: Asked, store: Store) -> Pair | None:
     """Read who is compared from an address; None where there are not two models."""
-    models = shelf.models()
+    models = inventory.models(store)
     if len(models) < 2:
         return None
     first = asked.one_of("first", models, models[0])
     second = asked.one_of("second", models, next(model for model in models if model != first))
-    both = [name for name in shelf.asked_conditions(first) if name in shelf.asked_conditions(second)]
-    judged = common_audits(shelf, first, second)
+    both = [name for name in inventory.conditions_of(store, first) if name in inventory.conditions_of(store, second)]
+    judged = common_audits(store, first, second)
     return Pair(
         first,
         second,
@@ -44,17 +46,17 @@ def read_pair(asked: Asked, shelf: Shelf) -> Pair | None:
     )
 
 
-def common_audits(shelf: Shelf, first: str, second: str) -> list[str]:
+def common_audits(store: Store, first: str, second: str) -> list[str]:
     """Name the audits that judged both models."""
-    results = shelf.results()
+    results = store.results()
     return [audit for audit in results.get(first, ()) if audit in results.get(second, ())]
 
 
-def side_by_side(shelf: Shelf, pair: Pair) -> pl.DataFrame:
+def side_by_side(store: Store, pair: Pair) -> pl.DataFrame:
     """List the examples both answered: id, first, second, score of each, and the cell they fall in."""
     score = pl.col("score")
     tables = [
-        scored(shelf, model, pair.condition).select("id", pl.col("given").alias(name), score.alias(f"{name} score"))
+        scored(store, model, pair.condition).select("id", pl.col("given").alias(name), score.alias(f"{name} score"))
         for name, model in (("first", pair.first), ("second", pair.second))
     ]
     joined = tables[0].join(tables[1], on="id", validate="1:1").drop_nulls(["first score", "second score"])
@@ -70,15 +72,19 @@ def count_cells(table: pl.DataFrame) -> dict[str, int]:
     return {name: int((table["cell"] == name).sum()) for name in CELLS}
 
 
-def paired_table(shelf: Shelf, pair: Pair) -> TextGrid | str:
+def paired_table(store: Store, pair: Pair) -> TextGrid | str:
     """Compare two models by one audit over all examples, or say why they cannot be compared."""
-    files = [shelf.rows(pair.audit, model) for model in (pair.first, pair.second)]
+    files = [store.rows(pair.audit, model) for model in (pair.first, pair.second)]
     try:
-        return _paired(shelf, pair.audit, (pair.first, pair.second), tuple(files))
+        return _paired(store, pair.audit, (pair.first, pair.second), tuple(files))
     except EyechartError as error:
         return str(error)
 
 
 @lru_cache(maxsize=32)
-def _paired(shelf: Shelf, audit: str, models: tuple[str, str], _now: tuple[Stamped | None, ...]) -> TextGrid:
-    return lay_out(compare({model: shelf.judged(model, audit) for model in models}))
+def _paired(store: Store, audit: str, models: tuple[str, str], _now: tuple[Stamped | None, ...]) -> TextGrid:
+    results = {model: store.results()[model][audit] for model in models}
+    over_all = pl.col("by").is_null()
+    return lay_out(
+        compare({model: replace(found, measures=found.measures.filter(over_all)) for model, found in results.items()})
+    )

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from eyechart.scoring import auto_score, score
-from eyechart.viewing.rules import RuleSearch, find_rules, items_of, take_rules
+from eyechart.store import Store
+from eyechart.viewing import inventory
 from eyechart.viewing.scores import RIGHT
-from eyechart.viewing.shelf import Shelf
 
-MOST_RULES = 12
 TOLD = ("id", "image", "question", "answer", "answers", "choices", "evidence", "relevance", "images")
 
 
@@ -34,16 +33,9 @@ class Findings(NamedTuple):
     rows: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-class Matching(NamedTuple):
-    """A few of the confirmed rules that an example meets, and how many there are."""
-
-    few: list[dict[str, Any]]
-    n: int
-
-
-def find_example(shelf: Shelf, name: str) -> dict[str, Any] | None:
+def find_example(store: Store, name: str) -> dict[str, Any] | None:
     """Fetch an example."""
-    found = shelf.examples.scan().filter(pl.col("id") == name).collect()
+    found = store.examples.scan().filter(pl.col("id") == name).collect()
     return found.row(0, named=True) if found.height else None
 
 
@@ -57,11 +49,11 @@ def further_facts(example: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, say(value)) for name, value in example.items() if name not in TOLD and value not in (None, [], "")]
 
 
-def answers_to(shelf: Shelf, example: Mapping[str, Any], shown: Mapping[str, Mapping[str, Any]]) -> Answers:
+def answers_to(store: Store, example: Mapping[str, Any], shown: Mapping[str, Mapping[str, Any]]) -> Answers:
     """List every first answer to an example by model and condition, given what is shown under each condition."""
-    keys = [(model, condition) for model in shelf.layout.models() for condition in shelf.asked_conditions(model)]
+    keys = [(model, condition) for model in store.models() for condition in inventory.conditions_of(store, model)]
     scans = [
-        pl.scan_parquet(shelf.layout.answer_file(*key), glob=False)
+        pl.scan_parquet(store.answer_file(*key), glob=False)
         .filter(pl.col("id") == example["id"])
         .select(pl.lit(key[0]).alias("model"), pl.lit(key[1]).alias("condition"), "draw", "answer", "status")
         for key in keys
@@ -97,21 +89,21 @@ def are_right(
     ]
 
 
-def shown_under(shelf: Shelf, name: str) -> dict[str, dict[str, Any]]:
+def shown_under(store: Store, name: str) -> dict[str, dict[str, Any]]:
     """List what is shown of an example, by condition."""
-    conditions, places = shelf.conditions(), shelf.layout
-    scans = [pl.scan_parquet(places.probe_file(each), glob=False).filter(pl.col("id") == name) for each in conditions]
+    conditions = inventory.conditions(store)
+    scans = [pl.scan_parquet(store.probe_file(each), glob=False).filter(pl.col("id") == name) for each in conditions]
     found = zip(conditions, pl.collect_all(scans), strict=True)
     return {condition: probe.row(0, named=True) for condition, probe in found if probe.height}
 
 
-def findings(shelf: Shelf, name: str) -> Iterator[Findings]:
+def findings(store: Store, name: str) -> Iterator[Findings]:
     """Say what every study and every result has on an example."""
-    results = shelf.results()
-    audits = sorted({*shelf.studies(), *(audit for audits in results.values() for audit in audits)})
+    results = store.results()
+    audits = sorted({*store.studies(), *(audit for audits in results.values() for audit in audits)})
     for audit in audits:
-        subjects = {"the data": shelf.rows(audit)}
-        subjects |= {model: shelf.rows(audit, model) for model, found in results.items() if audit in found}
+        subjects = {"the data": store.rows(audit)}
+        subjects |= {model: store.rows(audit, model) for model, found in results.items() if audit in found}
         files = {subject: file for subject, file in subjects.items() if file is not None}
         tables = pl.collect_all([file.scan().filter(pl.col("id") == name) for file in files.values()])
         rows = {who: table.row(0, named=True) for who, table in zip(files, tables, strict=True) if table.height}
@@ -125,20 +117,11 @@ def _lay_out(audit: str, rows: Mapping[str, Mapping[str, Any]]) -> Findings:
     return Findings(audit, tuple(rows), tuple((column, cells) for column, cells in said if any(cells)))
 
 
-def rules_met(shelf: Shelf, name: str) -> Matching | None:
-    """Find the confirmed rules that an example meets, the surest first; None where none were mined."""
-    file = shelf.rules()
-    if file is None:
-        return None
-    order = find_rules(file, RuleSearch(state="confirmed", within=items_of(shelf, name)))
-    return Matching(take_rules(file, order[:MOST_RULES]).to_dicts(), len(order))
-
-
-def sizes_of(shelf: Shelf, image: str | None) -> dict[str, Any]:
+def sizes_of(store: Store, image: str | None) -> dict[str, Any]:
     """Fetch the size and the objects of a picture."""
     if image is None:
         return {}
-    found = shelf.images.scan().filter(pl.col("image") == image).collect()
+    found = store.images.scan().filter(pl.col("image") == image).collect()
     return found.row(0, named=True) if found.height else {}
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from eyechart.viewing.asked import PAGE, Asked
+from eyechart.asked import PAGE, Asked
+from eyechart.store import Store
+from eyechart.stored import Stamped
+from eyechart.viewing import inventory
 from eyechart.viewing.facets import as_text, locate
 from eyechart.viewing.scores import RIGHT, scored
-from eyechart.viewing.shelf import Shelf, Stamped
 
 FATES = ("right", "wrong", "unanswered")
 KEPT = 16  # orders in memory
@@ -31,49 +33,49 @@ class ExampleSearch:
     down: bool = False
 
 
-def read_search(asked: Asked, shelf: Shelf) -> ExampleSearch:
+def read_search(asked: Asked, store: Store) -> ExampleSearch:
     """Read what is searched for from an address; a name that nothing has is left out."""
-    model = asked.one_of("model", shelf.models())
-    conditions = shelf.asked_conditions(model) if model else []
+    model = asked.one_of("model", inventory.models(store))
+    conditions = inventory.conditions_of(store, model) if model else []
     groups = [group.partition("=")[::2] for group in asked.all("where")]
     sort = asked.get("sort")
     return ExampleSearch(
         text=asked.get("text").strip().lower(),
-        where=tuple((name, value) for name, value in groups if locate(shelf, name, model)),
+        where=tuple((name, value) for name, value in groups if locate(store, name, model)),
         model=model,
         condition=asked.one_of("condition", conditions, conditions[0] if conditions else ""),
         fate=asked.one_of("fate", FATES) if conditions else "",
-        sort=sort if (sort == "score" and model) or locate(shelf, sort, model) else "",
+        sort=sort if (sort == "score" and model) or locate(store, sort, model) else "",
         down=asked.get("way") == "down",
     )
 
 
-def find_examples(shelf: Shelf, search: ExampleSearch) -> pl.Series:
+def find_examples(store: Store, search: ExampleSearch) -> pl.Series:
     """List the ids of the examples that fit, in order."""
-    answers = shelf.answers(search.model, search.condition) if search.model else None
+    answers = store.answers_under(search.model, search.condition) if search.model else None
     names = (*(name for name, _ in search.where), search.sort)
-    files = [found[0] for name in names if (found := _at(shelf, name, search))]
-    return _find(shelf, search, (shelf.examples, answers, *files))
+    files = [found[0] for name in names if (found := _at(store, name, search))]
+    return _find(store, search, (store.examples, answers, *files))
 
 
 @lru_cache(maxsize=KEPT)
-def _find(shelf: Shelf, search: ExampleSearch, _now: tuple[Stamped | None, ...]) -> pl.Series:
-    scan = shelf.examples.scan().select("id", "question", "answer").with_row_index("at")
+def _find(store: Store, search: ExampleSearch, _now: tuple[Stamped | None, ...]) -> pl.Series:
+    scan = store.examples.scan().select("id", "question", "answer").with_row_index("at")
     if search.text:
         scan = scan.filter(_has_text(search.text))
     scan = scan.select("at", "id")
     for name, value in search.where:
-        found = _at(shelf, name, search)
+        found = _at(store, name, search)
         if found:
             group = found[0].scan().filter(as_text(found[1]) == value).select("id")
             scan = scan.join(group, on="id", how="semi")
     if search.fate or search.sort == "score":
-        scan = _by_fate(scan, scored(shelf, search.model, search.condition), search.fate)
-    return _sorted(shelf, scan, search).select("id").collect()["id"]
+        scan = _by_fate(scan, scored(store, search.model, search.condition), search.fate)
+    return _sorted(store, scan, search).select("id").collect()["id"]
 
 
-def _at(shelf: Shelf, name: str, search: ExampleSearch) -> tuple[Stamped, str] | None:
-    return locate(shelf, name, search.model) if name else None
+def _at(store: Store, name: str, search: ExampleSearch) -> tuple[Stamped, str] | None:
+    return locate(store, name, search.model) if name else None
 
 
 def _has_text(text: str) -> pl.Expr:
@@ -94,9 +96,9 @@ def _by_fate(scan: pl.LazyFrame, scores: pl.DataFrame, fate: str) -> pl.LazyFram
     return joined.filter(kept[fate])
 
 
-def _sorted(shelf: Shelf, scan: pl.LazyFrame, search: ExampleSearch) -> pl.LazyFrame:
+def _sorted(store: Store, scan: pl.LazyFrame, search: ExampleSearch) -> pl.LazyFrame:
     order = search.sort
-    found = None if order in ("", "score") else _at(shelf, order, search)
+    found = None if order in ("", "score") else _at(store, order, search)
     if found:
         key = found[0].scan().select("id", pl.col(found[1]).alias("key"))
         scan, order = scan.join(key, on="id", how="left", validate="1:1"), "key"
@@ -105,29 +107,29 @@ def _sorted(shelf: Shelf, scan: pl.LazyFrame, search: ExampleSearch) -> pl.LazyF
     return scan.sort(by, descending=down, nulls_last=True)
 
 
-def take_examples(shelf: Shelf, search: ExampleSearch, ids: pl.Series) -> pl.DataFrame:
+def take_examples(store: Store, search: ExampleSearch, ids: pl.Series) -> pl.DataFrame:
     """Fetch examples by their ids, in that order, with the answer of the model at hand."""
-    scan = shelf.examples.scan()
+    scan = store.examples.scan()
     wanted = [name for name in SHOWN if name in scan.collect_schema()]
     found = scan.filter(pl.col("id").is_in(ids.implode())).select(wanted).collect()
     ordered = ids.to_frame("id").join(found, on="id", how="left", validate="1:1", maintain_order="left")
     if search.model:
-        answers = scored(shelf, search.model, search.condition)
+        answers = scored(store, search.model, search.condition)
         ordered = ordered.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
-    key = None if search.sort == "score" else _at(shelf, search.sort, search)
+    key = None if search.sort == "score" else _at(store, search.sort, search)
     if key and key[1] not in ordered.columns:
         values = key[0].scan().filter(pl.col("id").is_in(ids.implode())).select("id", pl.col(key[1]).alias(search.sort))
         ordered = ordered.join(values.collect(), on="id", how="left", validate="1:1", maintain_order="left")
     return ordered
 
 
-def page_of_examples(shelf: Shelf, search: ExampleSearch, start: int) -> list[dict[str, Any]]:
+def page_of_examples(store: Store, search: ExampleSearch, start: int) -> list[dict[str, Any]]:
     """Fetch one page of examples."""
-    return take_examples(shelf, search, find_examples(shelf, search)[start : start + PAGE]).to_dicts()
+    return take_examples(store, search, find_examples(store, search)[start : start + PAGE]).to_dicts()
 
 
-def examples_as_csv(shelf: Shelf, search: ExampleSearch, ids: pl.Series) -> Iterator[str]:
+def examples_as_csv(store: Store, search: ExampleSearch, ids: pl.Series) -> Iterator[str]:
     """Write examples part by part, so that few are in memory."""
-    yield take_examples(shelf, search, ids[:0]).write_csv()
+    yield take_examples(store, search, ids[:0]).write_csv()
     for start in range(0, len(ids), AT_ONCE):
-        yield take_examples(shelf, search, ids[start : start + AT_ONCE]).write_csv(include_header=False)
+        yield take_examples(store, search, ids[start : start + AT_ONCE]).write_csv(include_header=False)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.viewing.shelf import Shelf, Stamped
+from eyechart.store import Store
+from eyechart.stored import Stamped
 
 MOST = 40  # different values of a column that is worth a filter
 NOT_GROUPS = ("id", "image", "question", "answer", "cluster")
@@ -28,34 +29,34 @@ class Source(NamedTuple):
     file: Stamped
 
 
-def sources(shelf: Shelf, model: str = "") -> list[Source]:
+def sources(store: Store, model: str = "") -> list[Source]:
     """List the files that say something of examples."""
-    found = [Source("", shelf.examples)]
-    found += [Source(f"{audit}.", rows) for audit in shelf.studies() if (rows := shelf.rows(audit))]
-    for audit in shelf.results().get(model, ()):
-        rows = shelf.rows(audit, model)
+    found = [Source("", store.examples)]
+    found += [Source(f"{audit}.", rows) for audit in store.studies() if (rows := store.rows(audit))]
+    for audit in store.results().get(model, ()):
+        rows = store.rows(audit, model)
         found += [Source(f"{MINE}{audit}.", rows)] if rows else []
     return found
 
 
-def facets(shelf: Shelf, model: str = "") -> list[Facet]:
+def facets(store: Store, model: str = "") -> list[Facet]:
     """List the columns with few values; a result's column that its study has too is told once."""
     found: dict[str, Facet] = {}
-    for prefix, file in sources(shelf, model):
+    for prefix, file in sources(store, model):
         for column in groups_of(file):
             if not prefix.startswith(MINE) or f"{prefix.removeprefix(MINE)}{column.name}" not in found:
                 found[prefix + column.name] = Facet(prefix + column.name, column.values)
     return list(found.values())
 
 
-def numbers(shelf: Shelf, model: str = "") -> list[str]:
+def numbers(store: Store, model: str = "") -> list[str]:
     """List the columns of numbers, to sort by."""
-    return [prefix + name for prefix, file in sources(shelf, model) for name in _number_columns(file)]
+    return [prefix + name for prefix, file in sources(store, model) for name in _number_columns(file)]
 
 
-def locate(shelf: Shelf, name: str, model: str = "") -> tuple[Stamped, str] | None:
+def locate(store: Store, name: str, model: str = "") -> tuple[Stamped, str] | None:
     """Find the file and the column that a name stands for."""
-    for prefix, file in reversed(sources(shelf, model)):
+    for prefix, file in reversed(sources(store, model)):
         column = name.removeprefix(prefix)
         if name.startswith(prefix) and column in file.scan().collect_schema():
             return file, column

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.store import Manifest
-from eyechart.reporting.collect import collect_results
+from eyechart.reporting.collect import collect_summary
 from eyechart.reporting.contents import Summary
-from eyechart.reporting.learned import read_learned
-from eyechart.viewing.shelf import Shelf, Stamped, stamped
+from eyechart.store import Manifest, Store
+from eyechart.stored import Stamped
+from eyechart.viewing import inventory
+from eyechart.viewing.brought import Brought
 
 
 class Overview(NamedTuple):
@@ -23,15 +24,17 @@ class Overview(NamedTuple):
     manifest: Manifest
 
 
-def look_over(shelf: Shelf) -> Overview:
-    """Gather the first page from the small files of a run."""
+def look_over(store: Store, brought: Brought) -> Overview:
+    """Gather the first page from the small files of a run, with what audits count."""
+    rows = store.about_data.rows
+    counts = {"examples": rows["examples"], "images": rows["images"]} | brought.facts(store)
     return Overview(
-        shelf.about.name,
-        tuple(_counts(shelf).items()),
-        _summary(shelf, _changed(shelf)),
-        tuple(shelf.models()),
-        tuple(shelf.conditions()),
-        shelf.layout.manifest,
+        store.about_data.name,
+        tuple(counts.items()),
+        _summary(store, inventory.verdicts(store)),
+        tuple(inventory.models(store)),
+        tuple(inventory.conditions(store)),
+        store.manifest,
     )
 
 
@@ -41,36 +44,6 @@ def as_table(summary: tuple[Summary, ...]) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def _counts(shelf: Shelf) -> dict[str, int]:
-    counts = {"examples": shelf.about.rows["examples"], "images": shelf.about.rows["images"]}
-    rules = shelf.rules()
-    if rules is not None:
-        counts["rules"] = _mined(rules)
-        counts["rules confirmed"] = _confirmed(rules)
-    return counts
-
-
 @lru_cache(maxsize=4)
-def _mined(rules: Stamped) -> int:
-    """Count the rules; the most frequent answer stands among them, but was not mined."""
-    return int(rules.scan().select((pl.col("kind") != "prior").sum()).collect().item())
-
-
-@lru_cache(maxsize=4)
-def _confirmed(rules: Stamped) -> int:
-    return int(rules.scan().select((pl.col("state") == "confirmed").sum()).collect().item())
-
-
-@lru_cache(maxsize=4)
-def _summary(shelf: Shelf, _now: tuple[Stamped, ...]) -> tuple[Summary, ...]:
-    studies = [shelf.outline(audit) for audit in shelf.studies()]
-    results = [shelf.outline(audit, model) for model, audits in shelf.results().items() for audit in audits]
-    learned = {model: found for model in shelf.models() if (found := read_learned(shelf.layout, model))}
-    return collect_results(results, studies, learned).summary
-
-
-def _changed(shelf: Shelf) -> tuple[Stamped, ...]:
-    """Look at the file that is written last in every study and result."""
-    folder = shelf.layout.folder
-    found = [*folder.glob("studies/*/settings.json"), *folder.glob("results/*/*/settings.json")]
-    return tuple(stamped(path) for path in sorted(found))
+def _summary(store: Store, _now: tuple[Stamped, ...]) -> tuple[Summary, ...]:
+    return collect_summary(store)

@@ -12,8 +12,8 @@ from eyechart.errors import EyechartError
 from eyechart.pictures import picture_paths, show_pictures
 from eyechart.pixels import Pixels
 from eyechart.probes import SEVERAL
+from eyechart.store import Store
 from eyechart.tables import BOX
-from eyechart.viewing.shelf import Shelf
 
 SIDES = {"small": 320, "large": 1280}
 QUALITY = 82
@@ -21,24 +21,24 @@ _SHOWN: dict[str, DataType | DataTypeClass] = {"image": pl.String, "removal": pl
 
 
 def picture_of(
-    shelf: Shelf, example: str, condition: str = "plain", size: str = "large", place: int = 0
+    store: Store, example: str, condition: str = "plain", size: str = "large", place: int = 0
 ) -> bytes | None:
     """Draw what is seen of an example under a condition, as WebP; None where there is nothing to see.
 
     Of an example with several pictures the first is edited as the probe says, and the others are shown as they are.
     """
-    shown = _shown(shelf, example, condition)
+    shown = _shown(store, example, condition)
     if place:
         several = shown.get(SEVERAL) or ()
-        return draw(shelf, several[place], {}, size) if place < len(several) else None
+        return draw(store, several[place], {}, size) if place < len(several) else None
     image = shown.get("image")
-    return None if image is None else draw(shelf, str(image), shown, size)
+    return None if image is None else draw(store, str(image), shown, size)
 
 
-def draw(shelf: Shelf, image: str, edits: dict[str, Any], size: str) -> bytes | None:
+def draw(store: Store, image: str, edits: dict[str, Any], size: str) -> bytes | None:
     """Open a picture, edit it and make it small."""
-    images = shelf.picture_table(image)
-    if not _is_inside(shelf, images):
+    images = store.picture_table(image)
+    if not _is_inside(store, images):
         return None
     probe = pl.DataFrame({name: [edits.get(name)] for name in _SHOWN} | {"image": [image]}, schema=_SHOWN)
     try:
@@ -48,22 +48,22 @@ def draw(shelf: Shelf, image: str, edits: dict[str, Any], size: str) -> bytes | 
     return None if picture is None else _as_webp(picture.pixels, SIDES[size])
 
 
-def _shown(shelf: Shelf, example: str, condition: str) -> dict[str, Any]:
+def _shown(store: Store, example: str, condition: str) -> dict[str, Any]:
     """Read which picture a probe shows and what of it is hidden; without a probe the example's own."""
-    probes = shelf.probes(condition)
+    probes = store.probe_keys(condition)
     found = [] if probes is None else probes.scan().filter(pl.col("id") == example).collect().to_dicts()
     if not found and condition != "plain":
         return {}
     probe = found[0] if found else {"image_from": example}
-    examples = shelf.examples.scan()
+    examples = store.examples.scan()
     columns = [name for name in ("image", SEVERAL) if name in examples.collect_schema()]
     giver = examples.filter(pl.col("id") == probe.get("image_from", example)).select(columns).collect()
     return probe | (giver.row(0, named=True) if giver.height else {"image": None})
 
 
-def _is_inside(shelf: Shelf, images: Images) -> bool:
+def _is_inside(store: Store, images: Images) -> bool:
     """Follow every link before a file is opened: a dataset from elsewhere may name any path."""
-    places = [place for place in (shelf.root, shelf.store.folder) if place is not None]
+    places = [place for place in (images.root, store.folder) if place is not None]
     paths = picture_paths(images)["path"].to_list()
     return bool(paths) and all(path and any(_lies_in(Path(path), place) for place in places) for path in paths)
 
@@ -85,10 +85,10 @@ def _as_webp(pixels: Pixels, side: int) -> bytes:
     return file.getvalue()
 
 
-def measure(shelf: Shelf, image: str) -> tuple[int, int] | None:
+def measure(store: Store, image: str) -> tuple[int, int] | None:
     """Find the width and the height of a picture that the table does not tell."""
-    images = shelf.picture_table(image)
-    if not _is_inside(shelf, images):
+    images = store.picture_table(image)
+    if not _is_inside(store, images):
         return None
     try:
         picture = next(show_pictures(pl.DataFrame({"image": [image]}), images))

@@ -6,7 +6,8 @@ import polars as pl
 
 from eyechart.probes import OWN
 from eyechart.scoring import SCORES, auto_score, score
-from eyechart.viewing.shelf import Shelf, Stamped
+from eyechart.store import Store
+from eyechart.stored import Stamped
 
 KEPT = 8
 JUDGED = "accuracy"  # the audit that scores every answer as it is, and the column of its rows
@@ -14,15 +15,15 @@ RIGHT = 0.5  # the least score that is called right
 SCHEMA = {"id": pl.String, "given": pl.String, "status": pl.String, "score": pl.Float64}
 
 
-def scored(shelf: Shelf, model: str, condition: str) -> pl.DataFrame:
+def scored(store: Store, model: str, condition: str) -> pl.DataFrame:
     """List what a model answered first under a condition: id, given, status, score; empty where it did not."""
-    answers = shelf.answers(model, condition)
+    answers = store.answers_under(model, condition)
     if answers is None:
         return pl.DataFrame(schema=SCHEMA)
-    judged = shelf.rows(JUDGED, model) if condition == OWN else None
+    judged = store.rows(JUDGED, model) if condition == OWN else None
     if judged is not None and judged.changed >= answers.changed and JUDGED in judged.scan().collect_schema():
         return _as_judged(answers, judged)
-    return _scored(answers, shelf.examples, shelf.probes(condition))
+    return _scored(answers, store.examples, store.probe_keys(condition))
 
 
 @lru_cache(maxsize=KEPT)

@@ -7,10 +7,10 @@ from eyechart.store import Store
 from eyechart.viewing.app import make_app
 from eyechart.viewing.asking.pages import Asker
 from eyechart.viewing.asking.plan import ORIG, plan_questions
+from eyechart.viewing.brought import gather
 from eyechart.viewing.guard import Guard
 from eyechart.viewing.pages import routes
 from eyechart.viewing.serving import Doorway, serve
-from eyechart.viewing.shelf import Shelf
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -24,15 +24,23 @@ class People(NamedTuple):
     options: str = ORIG
 
 
-def view_run(run: Store, doorway: Doorway, announce: Callable[[str], None], people: People | None = None) -> None:
-    """Serve the explorer of a run, or the place where people answer."""
+def view_run(
+    run: Store,
+    doorway: Doorway,
+    announce: Callable[[str], None],
+    people: People | None = None,
+    audits: tuple[str, ...] = (),
+) -> None:
+    """Serve the explorer of a run with the pages of audits that are named, or the place where people answer."""
     run.manifest  # noqa: B018 - says at once when this is no run
-    serve(lambda guard: explorer(run, guard) if people is None else asker(run, guard, people), doorway, announce)
+    serve(
+        lambda guard: explorer(run, guard, audits) if people is None else asker(run, guard, people), doorway, announce
+    )
 
 
-def explorer(run: Store, guard: Guard) -> "FastAPI":
+def explorer(run: Store, guard: Guard, audits: tuple[str, ...] = ()) -> "FastAPI":
     """Build the explorer."""
-    return make_app(routes(Shelf(run)), guard)
+    return make_app(routes(run, gather(audits)), guard)
 
 
 def asker(run: Store, guard: Guard, people: People) -> "FastAPI":

@@ -14,21 +14,21 @@ import polars as pl
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.files import our_version, replacing
-from eyechart.store import Store
 from eyechart.predictions import REASONS, USABLE, Predictions
 from eyechart.scoring import auto_score, score
+from eyechart.store import Store
 
 VERSION = "0.3.0"
 RIGHT = 0.5
 UNSCORED = "none: no reference"
 
 
-def export_eee(run: Store, folder: Path) -> dict[str, int]:
+def export_eee(store: Store, folder: Path) -> dict[str, int]:
     """Write the answers of every model in a run, a file each."""
-    names = {model: f"{quote(model, safe='')}_samples.jsonl" for model in run.models()}
+    names = {model: f"{quote(model, safe='')}_samples.jsonl" for model in store.models()}
     if not names:
-        raise DataError(f"answers of a model in {run.folder}", "none", "run `eyechart predict`")
-    return {name: write_eee(run.answers(model), run.data, folder / name) for model, name in names.items()}
+        raise DataError(f"answers of a model in {store.folder}", "none", "run `eyechart predict`")
+    return {name: write_eee(store.answers(model), store.data, folder / name) for model, name in names.items()}
 
 
 def write_eee(predictions: Predictions, data: Dataset, to: Path) -> int:

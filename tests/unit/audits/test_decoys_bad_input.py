@@ -75,6 +75,26 @@ def test_examples_without_a_reference_are_counted_and_left_out() -> None:
     assert left_out["n"].to_list() == [1]
 
 
+def test_without_a_split_to_learn_from_a_part_of_the_images_is_held_out_and_all_are_counted() -> None:
+    result = study([("a", "what", "red", ["red", "blue"]), ("b", "who", "Ann", ["Ann", "Bob"])])
+
+    counts = result.tables["counts"].filter(pl.col("condition").is_null())
+    by_part = dict(result.rows["part"].value_counts().iter_rows())
+    assert dict(counts.select("status", "n").iter_rows()) == by_part
+    assert set(by_part) == {"learned", "judged"}
+    assert sum(by_part.values()) == 12
+
+
+def test_examples_of_a_split_that_is_neither_learned_nor_judged_are_counted_and_still_offered() -> None:
+    data = data_of([("a", "what", "red", ["red", "blue"]), ("b", "who", "Ann", ["Ann", "Bob"])])
+    splits = pl.Series("split", ["train", "val", "test"] * 4)
+    result = AUDIT.study(Dataset("three", data.examples.with_columns(splits), data.images), Local())
+
+    counts = dict(result.tables["counts"].filter(pl.col("condition").is_null()).select("status", "n").iter_rows())
+    assert counts == {"learned": 4, "judged": 4, "neither learned nor judged": 4}
+    assert result.rows["orig chance"].null_count() == 0
+
+
 def test_examples_without_options_among_others_with_some_are_in_the_made_sets() -> None:
     result = study([("a", "what color", "red", ["red", "blue"]), ("a", "who is it", "Ann", None)])
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyechart.audits.decoys.parts import JUDGED, LEARN, parts_of
 from eyechart.audits.decoys.recipes import COMPATS, DRAWINGS, SOURCES, Drawn, Recipe, draw_decoys
 from eyechart.dataset import Dataset, Images
 from eyechart.text import clean_answer, normalize_answer
@@ -25,8 +26,16 @@ def make(rows: list[tuple[str | None, str | None, str | None, list[str]]]) -> Da
     return Dataset("made up", examples, Images.named(examples["image"]))
 
 
-def draw(data: Dataset, recipe: Recipe | None = None) -> Drawn:
-    return draw_decoys(data, data.examples["id"], recipe or Recipe())
+def draw(data: Dataset, recipe: Recipe | None = None, parts: tuple[str | None, ...] = (None,)) -> Drawn:
+    """Draw for all examples, which are in the parts in turn."""
+    turn = pl.col("id").cast(pl.Int64) % len(parts)
+    asked = data.examples.select("id", part=turn.replace_strict(dict(enumerate(parts)), return_dtype=pl.String))
+    return draw_decoys(data, asked, recipe or Recipe())
+
+
+def draw_divided(data: Dataset, recipe: Recipe) -> Drawn:
+    """Draw in the parts of the division, as the audit does."""
+    return draw_decoys(data, parts_of(data).examples, recipe)
 
 
 def decoys_of(drawn: Drawn, source: str, which: str) -> list[str]:
@@ -58,13 +67,16 @@ RECIPES = st.builds(
 )
 
 
+PARTS = st.sampled_from([(None,), (LEARN, JUDGED), (JUDGED, None, LEARN)])
+
+
 @settings(deadline=None, max_examples=40)
-@given(st.lists(ROW, min_size=1, max_size=25), RECIPES)
+@given(st.lists(ROW, min_size=1, max_size=25), RECIPES, PARTS)
 def test_no_decoy_is_an_accepted_answer_or_stands_twice(
-    rows: list[tuple[str | None, str | None, str | None, list[str]]], recipe: Recipe
+    rows: list[tuple[str | None, str | None, str | None, list[str]]], recipe: Recipe, parts: tuple[str | None, ...]
 ) -> None:
     data = make(rows)
-    drawn = draw(data, recipe)
+    drawn = draw(data, recipe, parts)
     answer = {example["id"]: example for example in data.examples.to_dicts()}
 
     for (which, _), part in drawn.decoys.group_by("id", "source", maintain_order=True):
@@ -80,14 +92,17 @@ def test_no_decoy_is_an_accepted_answer_or_stands_twice(
 
 
 @settings(deadline=None, max_examples=15)
-@given(st.lists(ROW, min_size=2, max_size=25), RECIPES, st.integers(0, 100))
+@given(st.lists(ROW, min_size=2, max_size=25), RECIPES, PARTS, st.integers(0, 100))
 def test_the_order_of_the_examples_makes_no_difference(
-    rows: list[tuple[str | None, str | None, str | None, list[str]]], recipe: Recipe, seed: int
+    rows: list[tuple[str | None, str | None, str | None, list[str]]],
+    recipe: Recipe,
+    parts: tuple[str | None, ...],
+    seed: int,
 ) -> None:
     data = make(rows)
     mixed = Dataset("mixed", data.examples.sample(fraction=1, shuffle=True, seed=seed), data.images)
 
-    forward, backward = draw(data, recipe), draw(mixed, recipe)
+    forward, backward = draw(data, recipe, parts), draw(mixed, recipe, parts)
 
     assert forward.decoys.equals(backward.decoys)
     assert forward.counts.equals(backward.counts)
@@ -171,7 +186,9 @@ def test_data_without_answers_or_examples_give_no_decoys(drawing: str) -> None:
 def test_only_the_asked_examples_get_decoys_though_all_give_some() -> None:
     data = make(SCENES)
 
-    drawn = draw_decoys(data, pl.Series(["0", "7", "not there"]), Recipe())
+    asked = pl.DataFrame({"id": ["0", "7", "not there"]}).with_columns(part=pl.lit(None, pl.String))
+
+    drawn = draw_decoys(data, asked, Recipe())
 
     assert drawn.decoys["id"].unique().sort().to_list() == ["0", "7"]
     assert drawn.decoys.equals(draw(data).decoys.filter(pl.col("id").is_in(["0", "7"])))
@@ -197,7 +214,8 @@ def test_neutral_decoys_are_used_as_often_as_they_are_targets() -> None:
     data = make(rows)
     targets = pl.Series("text", colours).value_counts(name="targets")
 
-    used = draw(data, Recipe(drawing="neutral", k=1)).decoys.filter(source="qou")["decoy"].value_counts(name="uses")
+    drawn = draw_divided(data, Recipe(drawing="neutral", k=1))
+    used = drawn.decoys.filter(source="qou")["decoy"].value_counts(name="uses")
     both = targets.join(used, left_on="text", right_on="decoy")
 
     # Half of the targets are red, so that red must be the decoy of all others and nothing else can be.
@@ -209,7 +227,7 @@ YES_OR_NO = [(str(at), f"is it {at % 9}?", "no" if at % 3 == 0 else "yes", []) f
 
 
 def test_neutral_drawing_keeps_every_example_unless_told() -> None:
-    drawn = draw(make(YES_OR_NO), Recipe(drawing="neutral"))
+    drawn = draw_divided(make(YES_OR_NO), Recipe(drawing="neutral"))
 
     assert drawn.decoys.filter(source="qou")["id"].n_unique() == 600
     assert drawn.counts.filter(filter="left out for balance").is_empty()
@@ -217,7 +235,7 @@ def test_neutral_drawing_keeps_every_example_unless_told() -> None:
 
 def test_neutral_drawing_leaves_out_what_cannot_be_balanced_and_counts_it() -> None:
     """Twice as many yes as no: half of the former go, in the part that is learned from and in the judged one."""
-    drawn = draw(make(YES_OR_NO), Recipe(drawing="neutral", leave_out=True))
+    drawn = draw_divided(make(YES_OR_NO), Recipe(drawing="neutral", leave_out=True))
     uses = dict(drawn.decoys.filter(source="qou")["decoy"].value_counts().iter_rows())
 
     assert uses["yes"] == pytest.approx(200, abs=2)
@@ -236,8 +254,9 @@ answers = ["red", "blue", "old dog", "puppy", "yes", "no", "2", "several"] * 2
 examples = pl.DataFrame({"id": [str(at) for at in range(16)], "image": list("abcd") * 4, "answer": answers})
 examples = examples.with_columns(question=pl.lit("what is ") + pl.col("id"), answers=pl.concat_list("answer"))
 data = Dataset("small", examples, Images.named(examples["image"]))
+asked = examples.select("id", part=pl.lit(["learned", "judged"] * 8).explode())
 for drawing in ("nearest", "neutral"):
-    print(draw_decoys(data, examples["id"], Recipe(drawing=drawing)).decoys.rows())
+    print(draw_decoys(data, asked, Recipe(drawing=drawing)).decoys.rows())
 """
 
 

@@ -14,7 +14,7 @@ from eyechart.predictions import Predictions, tidy
 from eyechart.probes import fill
 from eyechart.protocols import Model
 from eyechart.readers import read
-from eyechart.result import Result
+from eyechart.result import Key, Result
 from eyechart.tables import ANSWERS, empty
 from eyechart.world import load_answerer
 
@@ -36,9 +36,11 @@ def probes(world: Dataset, study: Result) -> dict[str, pl.DataFrame]:
     return dict(AUDIT.probe(world, study))
 
 
-def judged(world: Dataset, study: Result, probes: dict[str, pl.DataFrame], model: Model) -> Result:
+def judged(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame], model: Model, audit: DecoysAudit = AUDIT
+) -> Result:
     answers = [tidy(model.answer(fill(one, world), world.images), one, model.name) for one in probes.values()]
-    return AUDIT.judge(world, study, Predictions(model.name, pl.concat(answers)), Local())
+    return audit.judge(world, study, Predictions(model.name, pl.concat(answers)), Local())
 
 
 def test_the_conditions_are_those_of_the_grammar(probes: dict[str, pl.DataFrame]) -> None:
@@ -132,7 +134,7 @@ def test_one_who_picks_by_text_is_always_consistent(
 def test_the_seer_is_cleared_and_needs_both(world: Dataset, study: Result, probes: dict[str, pl.DataFrame]) -> None:
     result = judged(world, study, probes, load_answerer("seer"))
 
-    assert result.verdict.state == "clear"
+    assert (result.verdict.state, result.verdict.label) == ("yes", "needs more than the options")
     for options in ("orig", "iou+qou"):
         assert result.measure("accuracy", options).value == 1
         assert result.measure("image adds", options).value == 1
@@ -157,14 +159,14 @@ def test_one_who_never_chooses_among_the_options_is_not_cleared(
     n = probes["orig-image-question"].height
 
     assert result.measure("over chance", "orig-image-question").high < 0
-    assert result.verdict.state == "undecided"
+    assert (result.verdict.state, result.verdict.label) == ("cannot tell", "chooses none")
     assert f"{n} of its {n} answers to the options alone name none of them" in result.verdict.sentence
 
 
 def test_one_who_chooses_where_it_sees_and_abstains_where_it_does_not_is_cleared(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
-    assert judged(world, study, probes, Open(0.6)).verdict.state == "clear"
+    assert judged(world, study, probes, Open(0.6)).verdict.state == "yes"
 
 
 def test_numbers_name_options_where_they_are_scored_so(world: Dataset) -> None:
@@ -185,7 +187,9 @@ def test_the_cheater_is_caught_on_the_options_of_the_data_and_lost_on_the_repair
 ) -> None:
     result = judged(world, study, probes, load_answerer("cheater:decoy"))
 
-    assert result.verdict.state == "caught"
+    assert (result.verdict.state, result.verdict.label) == ("no", "lives on the options")
+    assert result.verdict.measure == Key("over chance", "orig-image-question")
+    assert result.verdict.margin == AUDIT.margin
     before, after = (result.measure("over chance", f"{name}-image-question") for name in ("orig", "iou+qou"))
     assert before.low > 0.15
     assert after.value < before.value / 2
@@ -267,12 +271,83 @@ def test_data_about_videos_hide_the_video(tiny: Dataset) -> None:
     assert fill(probes["iou+qou-question"], videos)["video"].is_not_null().all()
 
 
+def test_a_model_that_was_not_asked_with_the_options_alone_is_not_tested(world: Dataset, study: Result) -> None:
+    audit = DecoysAudit(sets=AUDIT.sets, hide=("image",), rotations=0)
+
+    result = judged(world, study, dict(audit.probe(world, study)), load_answerer("seer"), audit)
+
+    assert (result.verdict.state, result.verdict.label) == ("not tested", "not asked")
+    assert result.verdict.measure == Key("accuracy", "orig")
+
+
+def test_only_what_says_good_or_bad_of_a_model_has_a_better_way(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
+) -> None:
+    """With parts hidden accuracy describes a model; a way around by the options alone is worse the further it leads."""
+    result = judged(world, study, probes, load_answerer("guesser"))
+    found = {(row["name"], row["condition"]): row["better"] for row in result.measures.iter_rows(named=True)}
+
+    for options in ("orig", "iou+qou"):
+        assert found["chance", options] == "neither"
+        assert found["image adds", options] == found["question adds", options] == "higher"
+        assert found["accuracy", options] == found["over chance", options] == "higher"
+        for hidden in HIDDEN:
+            assert found["accuracy", f"{options}-{hidden}"] == "neither"
+            assert found["over chance", f"{options}-{hidden}"] == ("lower" if hidden == "image-question" else "neither")
+    assert {better for (_, condition), better in found.items() if condition.startswith("rotate")} == {"higher"}
+
+
+def test_a_study_of_another_division_is_asked_and_judged_as_it_was_made(world: Dataset, study: Result) -> None:
+    other = world.decide(learn=["val"], judge=["train"])
+
+    asked = dict(AUDIT.probe(other, study))
+
+    assert set(asked["orig"]["id"]) == set(study.rows.filter(pl.col("part") == "judged")["id"])
+    result = judged(other, study, asked, load_answerer("guesser"))
+    assert result.measure("accuracy", "orig").n == asked["orig"].height
+
+
+def test_every_condition_is_called_by_a_name_of_its_own(world: Dataset, study: Result) -> None:
+    looks = DecoysAudit.furniture.looks
+
+    found = {
+        condition: next(look for look in looks if look.fits(condition))
+        for condition in dict(DecoysAudit(paper=True).probe(world, study))
+    }
+
+    assert len({look.said for look in found.values()}) == len(found) == 23
+    colors = {
+        name: found[name].color for name in ("orig", "iou-image", "all-question", "qou-image-question", "rotate#2")
+    }
+    assert list(colors.values()) == ["options", "image", "question", "both", "options"]
+
+
+def test_what_is_visible_has_the_colour_of_what_is_hidden() -> None:
+    letters = {"I+Q+A": "plain", "Q+A": "image", "I+A": "question", "A": "both", "Random": "other"}
+
+    for name, color in letters.items():
+        assert [look.color for look in DecoysAudit.furniture.looks if look.fits(name)] == [color]
+
+
+PLAIN = {"p", "q", "expected", "uses_as_target", "uses_as_decoy", "decoys_per_target"}  # numbers, and no shares
+
+
+def test_the_views_say_which_columns_are_shares(world: Dataset, study: Result, probes: dict[str, pl.DataFrame]) -> None:
+    for result in (study, judged(world, study, probes, load_answerer("guesser"))):
+        for view in result.views:
+            table = result.table(view.table)
+            shown = {*view.columns.values()} if view.columns else {*table.columns}
+            shares = {name for name in shown if table.schema[name].is_float()} - PLAIN
+            assert view.table == "measures" or {*view.units} >= shares, view.title
+            assert {*view.units.values()} <= {"points"}
+
+
 def test_a_model_that_was_asked_nothing_is_not_judged(world: Dataset, study: Result) -> None:
     nobody = world.take(pl.col("split") == "train")
 
     result = AUDIT.judge(nobody, study, Predictions("silent", empty(ANSWERS)), Local())
 
-    assert result.verdict.state == "none"
+    assert (result.verdict.state, result.verdict.measure) == ("not tested", None)
     assert result.rows.is_empty()
 
 

@@ -14,6 +14,7 @@ from eyechart.audits.decoys.blind import CONTROL
 from eyechart.audits.decoys.drawing import parted
 from eyechart.audits.decoys.features import SEEN, Block
 from eyechart.audits.decoys.lessons import Course, Lessons
+from eyechart.audits.decoys.parts import parts_of
 from eyechart.audits.decoys.recipes import COMPATS, DRAWINGS, Recipe, draw_decoys
 from eyechart.contract import Backwards, assert_same
 from eyechart.dataset import Dataset
@@ -52,8 +53,8 @@ def test_decoys_and_counts_do_not_depend_on_blocks(drawing: str, compat: str, wo
     recipe = Recipe(drawing=drawing, compat=compat, leave_out=True)
     watched = Watched()
 
-    here = draw_decoys(world, world.examples["id"], recipe)
-    there = draw_decoys(world, world.examples["id"], recipe, watched)
+    here = draw_decoys(world, parts_of(world).examples, recipe)
+    there = draw_decoys(world, parts_of(world).examples, recipe, watched)
 
     assert_frame_equal(there.decoys, here.decoys)
     assert_frame_equal(there.counts, here.counts)
@@ -64,7 +65,9 @@ def test_decoys_and_counts_do_not_depend_on_blocks(drawing: str, compat: str, wo
 
 
 def test_nobody_to_draw_for_is_no_batch(world: Dataset) -> None:
-    drawn = draw_decoys(world, pl.Series(["not there"]), Recipe(), Backwards())
+    nobody = pl.DataFrame({"id": ["not there"], "part": ["judged"]})
+
+    drawn = draw_decoys(world, nobody, Recipe(), Backwards())
 
     assert drawn.decoys.is_empty()
 

@@ -7,7 +7,7 @@ from eyechart.audits.decoys import DecoysAudit
 from eyechart.audits.decoys.blind import CONTROL
 from eyechart.engines.local import Local
 from eyechart.readers import read
-from eyechart.result import Result
+from eyechart.result import Key, Result
 
 MADE = ("iou", "qou", "iou+qou")
 
@@ -28,7 +28,10 @@ def accuracy(study: Result, solver: str, options: str) -> float:
 
 
 def test_planted_foils_give_the_answer_away(study: Result) -> None:
-    assert study.verdict.state == "caught"
+    assert (study.verdict.state, study.verdict.label) == ("no", "options give it away")
+    assert study.headline is not None
+    assert study.headline.key in (Key("A", "orig"), Key("prior rule", "orig"))
+    assert study.headline.better == "lower"
     assert over_chance(study, "prior rule", "orig") > 0.15
     assert over_chance(study, "A", "orig") > 0.15
 
@@ -54,6 +57,14 @@ def test_everything_together_stays_highest(study: Result, options: str) -> None:
 @pytest.mark.parametrize("options", ["orig", *MADE, "random"])
 def test_random_targets_teach_nothing(study: Result, options: str) -> None:
     assert abs(over_chance(study, CONTROL, options)) < 0.02
+
+
+def test_the_fewer_solve_the_options_the_better_but_for_who_sees_all_and_for_the_control(study: Result) -> None:
+    better = dict(study.measures.select("name", "better").unique().iter_rows())
+
+    neither = {name for name, way in better.items() if way == "neither"}
+    assert neither == {"chance", "I+Q+A", "control"}
+    assert {better[name] for name in better.keys() - neither} == {"lower"}
 
 
 def test_neutrality_is_tested_before_and_after(study: Result) -> None:

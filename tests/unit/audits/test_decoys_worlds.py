@@ -8,7 +8,7 @@ from statistics import fmean
 import polars as pl
 import pytest
 
-from eyechart.audits.decoys.parts import JUDGED, LEARN, Parts, divide
+from eyechart.audits.decoys.parts import JUDGED, LEARN, Parts, parts_of
 from eyechart.audits.decoys.picking import chance, lay_out, pick
 from eyechart.audits.decoys.prior import count_uses, prior_of
 from eyechart.audits.decoys.recipes import Drawn, Recipe, draw_decoys
@@ -21,8 +21,8 @@ MADE = ("iou", "qou", "iou+qou")
 
 def draw_in(seed: int, *, leave_out: bool) -> tuple[Parts, Drawn]:
     world = read("world", seed=seed, images=1000, plant=("decoy",))
-    parts = divide(world, 0)
-    return parts, draw_decoys(world, parts.examples["id"], Recipe(drawing="neutral", leave_out=leave_out))
+    parts = parts_of(world)
+    return parts, draw_decoys(world, parts.examples, Recipe(drawing="neutral", leave_out=leave_out))
 
 
 @pytest.fixture(scope="module")

@@ -156,6 +156,37 @@ def test_refusals_follow_no_rule(world: Dataset, study: Result) -> None:
     assert result.tables["exploited"]["followed"].sum() == 0
 
 
+def test_every_share_that_a_view_shows_is_told_as_one(world: Dataset) -> None:
+    """All numbers with a fraction are shares, but for p and q."""
+    audit = replace(AUDIT, select=True, max_items=2)
+    found = audit.study(world, Local())
+    judged = audit.judge(world, found, answers_of("cheater", world, found), Local())
+
+    shown = {}
+    for result in (found, judged):
+        for view in (each for each in result.views if each.table != "measures"):
+            table = result.table(view.table)
+            names = view.columns.values() or table.columns
+            shown[view.table] = {name for name in names if table.schema[name].is_float()} - {"p", "q"}
+            assert dict.fromkeys(shown[view.table], "points") == dict(view.units)
+    assert {name for name, shares in shown.items() if shares} == {
+        *("answers", "confidences", "question_types", "answer_types", "shown", "surface", "exploited")
+    }
+
+
+def test_every_measure_says_which_way_is_better(world: Dataset, study: Result) -> None:
+    judged = AUDIT.judge(world, study, answers_of("cheater", world, study), Local())
+
+    assert set(study.measures["better"]) == {"neither"}
+    assert dict(judged.measures.select("name", "better").iter_rows()) == {
+        "accuracy": "higher",
+        "exploitation": "lower",
+        "gap": "lower",
+        "matched gap": "lower",
+        "expected gap": "neither",
+    }
+
+
 def bananas(usual: list[str], other: str) -> Dataset:
     """Ask for bananas, which a rule answers by the usual answers, and for cars, which none does."""
     cars = ["red", "blue", "black", "white"]
@@ -189,7 +220,7 @@ def test_who_is_always_right_follows_no_rule_however_the_references_are_spelt() 
 
     assert result.measure("accuracy", "plain").value == 1
     assert result.measure("exploitation", "plain").value == 0
-    assert result.verdict.state != "caught"
+    assert result.verdict.state != "no"
 
 
 def test_a_refusal_on_a_counterexample_follows_no_rule_and_counts() -> None:
@@ -272,9 +303,16 @@ def test_without_counterexamples_there_is_no_gap(study: Result) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "state"), [(0.04, 0.2, "caught"), (-0.1, 0.02, "clear"), (0.01, 0.05, "undecided")]
+    ("low", "high", "state", "label"),
+    [
+        (0.04, 0.2, "no", "follows shortcuts"),
+        (-0.1, 0.02, "yes", "follows no rules"),
+        (0.01, 0.05, "cannot tell", "too close to tell"),
+    ],
 )
-def test_the_verdict_rests_on_the_margin(low: float, high: float, state: str) -> None:
+def test_the_verdict_rests_on_the_margin(low: float, high: float, state: str, label: str) -> None:
     measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.03, low, high, 10)]
 
-    assert decide(measures, 0.03, from_ids=False).state == state
+    verdict = decide(measures, 0.03, from_ids=False)
+
+    assert (verdict.state, verdict.label, verdict.measure, verdict.margin) == (state, label, measures[1].key, 0.03)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
+from eyechart.audits.rules.export import write_rules
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError
@@ -14,7 +15,6 @@ from eyechart.readers import read
 from eyechart.result import Result
 from eyechart.verbs import audit
 from eyechart.verbs import study as study_data
-from eyechart.writers.rules import write_rules
 
 AUDIT = RulesAudit(min_support=4)
 
@@ -52,7 +52,9 @@ def test_every_judged_example_is_in_one_list(study: Result, folder: Path) -> Non
 def test_rules_are_written_in_words(study: Result, folder: Path) -> None:
     rules = json.loads((folder / "rules.json").read_text())
 
-    assert len(rules) == study.tables["rules"].height
+    assert len(rules) == study.tables["rules"].height - 1
+    assert {rule["kind"] for rule in rules} == {"words", "objects", "mixed"}
+    assert [one["kind"] for one in json.loads((folder / "prior.json").read_text())] == ["prior"]
     assert rules[0]["words"] == study.tables["rules"]["words"][0].to_list()
     assert {"objects", "answer", "kind", "support", "confidence", "held_out_confidence", "state"} <= set(rules[0])
 
@@ -75,7 +77,7 @@ def test_exported_ids_judge_a_model_like_the_study_they_came_from(world: Dataset
 
     for group in ("easy", "counterexample", "uncovered"):
         assert back.measure("accuracy", "plain", "kind", group) == own.measure("accuracy", "plain", "kind", group)
-    assert (back.verdict.state, back.verdict.measure) == ("none", "gap")
+    assert (back.verdict.state, back.headline) == ("not tested", back.measure("gap", "plain"))
 
 
 def test_what_no_list_names_is_easy(world: Dataset, study: Result, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 
+from eyechart.audits import make_audit, remake_audit
 from eyechart.audits.rules import RulesAudit
 from eyechart.audits.rules.mined import least_support
 from eyechart.dataset import Dataset, Images
 from eyechart.encode.items import learn_vocabulary, make_transactions
 from eyechart.engines.local import Local
-from eyechart.errors import SettingError
+from eyechart.errors import DataError, SettingError
 from eyechart.mining.reference import mine_slowly
 from eyechart.mining.settings import MiningSettings
 from eyechart.readers import read
@@ -157,12 +158,12 @@ def say(result: Result) -> str:
     return result.verdict.sentence
 
 
-def test_data_without_splits_are_divided_by_image_and_that_is_said(small: Dataset) -> None:
+def test_data_without_splits_are_divided_by_image(small: Dataset) -> None:
     data = replace(small, examples=small.examples.drop("split"))
     result = AUDIT.study(data, Local())
     judged = data.examples.filter(pl.col("id").is_in(result.rows["id"].implode()))
 
-    assert "30% of images held out" in say(result)
+    assert judged.height == data.sizes().held_out < 150
     assert not set(judged["image"]) & set(data.examples.join(judged, on="id", how="anti")["image"])
 
 
@@ -189,7 +190,7 @@ def test_without_rules_all_is_uncovered_and_a_model_is_still_measured(
 
     assert line in say(study)
     assert set(study.rows["kind"]) == {"uncovered"}
-    assert (result.verdict.state, result.measure("accuracy", "plain").value) == ("none", 1.0)
+    assert (result.verdict.state, result.measure("accuracy", "plain").value) == ("not tested", 1.0)
 
 
 def test_empty_questions_and_images_without_objects_are_uncovered(small: Dataset) -> None:
@@ -213,7 +214,42 @@ def test_examples_without_a_reference_are_counted_and_not_asked(small: Dataset) 
         "mined": 180,
         "judged": 89,
         "not judged": 1,
+        "left out": 30,
     }
+
+
+def test_what_is_mined_and_judged_is_that_of_the_division(small: Dataset) -> None:
+    result = AUDIT.study(small.decide(learn=["test"], judge=["val"]), Local())
+
+    assert set(result.rows["id"]) == set(small.examples.filter(pl.col("split") == "val")["id"])
+    assert result.tables["counts"].select("status", "reason", "n").rows() == [
+        ("judged", None, 30),
+        ("mined", None, 90),
+        ("left out", "in another split", 180),
+    ]
+
+
+def test_every_count_of_rules_leaves_the_prior_out(found: Result) -> None:
+    mined = found.tables["rules"].height - 1
+
+    assert say(found).startswith(f"{mined:,} rules, ")
+    assert found.tables["kinds"]["rules"].sum() == mined
+    assert found.tables["confidences"].filter(pl.col("part") == "train")["n"].sum() == mined
+
+
+def test_the_study_says_how_many_examples_are_counterexamples(found: Result) -> None:
+    share = (found.rows["kind"] == "counterexample").mean()
+
+    assert (found.verdict.state, found.verdict.label) == ("not tested", "no model yet")
+    assert found.headline is not None
+    assert (found.headline.name, found.headline.value) == ("counterexample share", pytest.approx(share))
+
+
+def test_the_seed_that_divided_the_data_is_now_that_of_the_run() -> None:
+    with pytest.raises(SettingError, match="--seed"):
+        make_audit("rules", {"seed": "1"})
+
+    assert remake_audit("eyechart.audits.rules.audit:RulesAudit", {"seed": 3, "threads": 1}) == RulesAudit(threads=1)
 
 
 @pytest.mark.parametrize(("given", "n", "count"), [(8, 10, 8), (8.0, 10**6, 8), (2.1e-5, 413_000, 8), (0.5, 1, 1)])
@@ -255,13 +291,12 @@ def test_one_answer_in_the_vocabulary_leaves_rules_for_that_answer_only(small: D
 @pytest.mark.parametrize(
     ("keep", "drop"),
     [
-        (pl.lit(value=False), ()),
-        (pl.col("id") == pl.col("id").first(), ()),
+        (pl.int_range(pl.len()).over("split") == 0, ()),
         (pl.col("split") == "test", ()),
         (pl.lit(value=True), ("question_type", "answer_type")),
         (pl.lit(value=True), ("answers", "choices")),
     ],
-    ids=["nothing", "one example", "one split", "no types", "one reference"],
+    ids=["an example a split", "one split", "no types", "one reference"],
 )
 def test_little_data_and_few_columns_still_give_a_study(small: Dataset, keep: pl.Expr, drop: tuple[str, ...]) -> None:
     data = replace(small, examples=small.examples.filter(keep).drop(drop))
@@ -270,6 +305,12 @@ def test_little_data_and_few_columns_still_give_a_study(small: Dataset, keep: pl
     counted = result.tables["counts"].filter(pl.col("status") == "judged")["n"].sum()
     assert counted == result.rows.height
     assert say(result)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_data_that_leave_nothing_to_mine_or_judge_are_one_clear_error(small: Dataset, n: int) -> None:
+    with pytest.raises(DataError, match=r"examples .*to judge"):
+        AUDIT.study(replace(small, examples=small.examples.head(n)), Local())
 
 
 def test_answers_dealt_out_by_lot_confirm_nothing(small: Dataset) -> None:

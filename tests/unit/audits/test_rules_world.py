@@ -66,7 +66,7 @@ def judged() -> dict[str, Result]:
 
 @pytest.mark.parametrize("name", ["blind", "cheater", "cheater:word", "cheater:object", "cheater:pair"])
 def test_a_cheater_is_caught(judged: dict[str, Result], name: str) -> None:
-    assert judged[name].verdict.state == "caught"
+    assert judged[name].verdict.state == "no"
 
 
 def test_the_seer_is_cleared_and_its_gap_is_equivalent_to_nothing(judged: dict[str, Result]) -> None:
@@ -74,7 +74,7 @@ def test_the_seer_is_cleared_and_its_gap_is_equivalent_to_nothing(judged: dict[s
     easy, counter = (rows.filter(pl.col("kind") == kind) for kind in ("easy", "counterexample"))
     gap = difference(easy["accuracy"], counter["accuracy"], easy["cluster"], counter["cluster"], level=0.9)
 
-    assert judged["seer"].verdict.state == "clear"
+    assert judged["seer"].verdict.state == "yes"
     assert -0.02 < gap.low <= gap.high < 0.02
 
 

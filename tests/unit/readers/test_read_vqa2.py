@@ -90,6 +90,46 @@ def test_several_splits_in_one_folder_keep_their_names(tmp_path: Path) -> None:
     assert data.examples["answer"].null_count() == 3
 
 
+def test_the_folder_of_vqa_vs_is_read_with_its_test_split(tmp_path: Path) -> None:
+    """Its OOD test sets are parts of IID-Test: wherever they lie, no example is read twice or under their name."""
+    parts = {
+        "AAA/OOD-Test-QT": [30, 31],
+        "OOD-Test/KW+KO/OOD-Test-KW+KO": [31],
+        "IID-Test/IID-Test": [30, 31, 32],
+        "Training/Training": [10, 11],
+        "Val/Val": [20],
+    }
+    for place, numbers in parts.items():
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{place}-Ques.json").write_text(json.dumps([question(n) for n in numbers]))
+        (tmp_path / f"{place}-Ans.json").write_text(json.dumps([annotation(n) for n in numbers]))
+    lists = {"annotations": [annotation(n) for n in (30, 31)], "QT_qid": [30, 31]}
+    (tmp_path / "test_annotations.json").write_text(json.dumps(lists))
+
+    data = read_vqa2(tmp_path)
+
+    found = dict(data.examples.select("id", "split").iter_rows())
+    assert found == {"10": "train", "11": "train", "20": "val", "30": "test", "31": "test", "32": "test"}
+    assert data.examples["answer"].null_count() == 0
+    assert fates(data) == {
+        ("read", None): 6,
+        ("dropped", "question of an OOD test set, read before"): 3,
+        ("dropped", "annotation of an OOD test set, read before"): 3,
+        ("dropped", "annotation with an id seen before"): 2,
+    }
+    assert str(data.decide().division) == "learned from train, judged on test"
+
+
+def test_an_ood_test_set_alone_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "OOD-Test-QT-Ques.json").write_text(json.dumps([question(30), question(30)]))
+    (tmp_path / "OOD-Test-QT-Ans.json").write_text(json.dumps([annotation(30)]))
+
+    data = read_vqa2(tmp_path)
+
+    assert data.splits() == ("ood-test-qt",)
+    assert data.decide().division.judge == ("ood-test-qt",)  # type: ignore[union-attr]
+
+
 def test_the_setting_split_wins_and_nameless_files_have_none(tmp_path: Path) -> None:
     path = tmp_path / "q.json"
     path.write_text(json.dumps([question(1)]))

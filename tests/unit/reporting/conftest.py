@@ -8,11 +8,13 @@ import pytest
 
 from eyechart.dataset import Dataset, Images
 from eyechart.files import write_record, write_table
-from eyechart.store import Store, Manifest, fingerprint
-from eyechart.result import Measure, Result, Verdict, View, measures_table
+from eyechart.furniture import Look
+from eyechart.result import Key, Measure, Result, Verdict, View, measures_table
+from eyechart.store import Divided, Manifest, Plan, Store, fingerprint
 from eyechart.tables import ANSWERS, COUNTS, PROBES, empty
 
 NASTY = "<script>alert(1)</script>"
+STRANGE = Look(r"strange(#\d+)?", f"a condition of a stranger's audit {NASTY}", "#12ab9f")
 BY_TYPE = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
 
 
@@ -24,9 +26,20 @@ def make_result(subject: str, *, audit: str = "accuracy", value: float = 0.61, g
     names = [NASTY, *(f"type {n}" for n in range(1, groups))]
     measures = [
         Measure(
-            "gain", value, value - 0.0321, value + 0.0321, 1234, 321, None, "plain", score="vqa", p=0.00004, q=0.03
+            "gain",
+            value,
+            value - 0.0321,
+            value + 0.0321,
+            1234,
+            321,
+            None,
+            "plain",
+            score="vqa",
+            better="higher",
+            p=0.00004,
+            q=0.03,
         ),
-        Measure("ratio", 1.5, float("nan"), float("nan"), 99, unit="times", note="too few clusters"),
+        Measure("ratio", 1.5, float("nan"), float("nan"), 99, unit="ratio", note="too few clusters"),
         *(
             Measure("accuracy", k / groups, k / groups - 0.01, k / groups + 0.01, 40 + k, 7, by="type", group=name)
             for k, name in enumerate(names)
@@ -40,7 +53,14 @@ def make_result(subject: str, *, audit: str = "accuracy", value: float = 0.61, g
         pl.DataFrame({"id": ["1"]}),
         {"counts": counted(("plain", "ok", None, 1200), ("plain", "failed", f"lost {NASTY}", 34))},
         (View("bars", "measures", f"By type {NASTY}", f"How to read {NASTY}.", BY_TYPE, {"by": "type"}),),
-        Verdict("caught", "gain", f"{subject} does not beat the floor."),
+        Verdict(
+            "no",
+            "Better than guessing?",
+            "no better than guessing",
+            f"{subject} does not beat the floor.",
+            Key("gain", "plain"),
+            0.01,
+        ),
     )
 
 
@@ -63,16 +83,21 @@ def make_kinds() -> Result:
     )
     rules = pl.DataFrame({"words": [["what", NASTY], ["sport"]], "answer": ["red", NASTY], "support": [12345, 7]})
     views = (
-        View("bars", "cells", "bars", "", {"x": "lift", "y": "test", "color": "train"}),
-        View("histogram", "rows", "share histogram", "", {"x": "sure"}),
+        View("bars", "cells", "bars", "", {"x": "lift", "y": "test", "color": "train"}, units={"lift": "points"}),
+        View("histogram", "rows", "share histogram", "", {"x": "sure"}, units={"sure": "points"}),
         View("histogram", "rows", "number histogram", "", {"x": "length", "color": "kind"}),
         View("histogram", "rows", "word histogram", "", {"x": "kind"}),
         View(
-            "lines", "curve", "lines", "", {"x": "keep", "y": "right", "low": "low", "high": "high", "color": "order"}
+            "lines",
+            "curve",
+            "lines",
+            "",
+            {"x": "keep", "y": "right", "low": "low", "high": "high", "color": "order"},
+            units={"right": "points", "low": "points", "high": "points"},
         ),
-        View("lines", "curve", "word lines", "", {"x": "order", "y": "right"}),
-        View("matrix", "cells", "matrix", "", {"x": "test", "y": "train", "color": "lift"}),
-        View("scatter", "rows", "scatter", "", {"x": "sure", "y": "far", "color": "kind"}),
+        View("lines", "curve", "word lines", "", {"x": "order", "y": "right"}, units={"right": "points"}),
+        View("matrix", "cells", "matrix", "", {"x": "test", "y": "train", "color": "lift"}, units={"lift": "points"}),
+        View("scatter", "rows", "scatter", "", {"x": "sure", "y": "far", "color": "kind"}, units={"sure": "points"}),
         View("scatter", "rules", "named scatter", "", {"x": "support", "y": "support", "label": "answer"}),
         View("table", "rules", "table", ""),
         View("gallery", "rules", "gallery", "", {"label": "answer", "n": "support"}),
@@ -80,7 +105,8 @@ def make_kinds() -> Result:
     )
     counts = counted((None, "judged", None, 60))
     tables = {"counts": counts, "curve": curve, "cells": cells, "rules": rules, "nothing": rules.clear()}
-    return Result("kinds", "all", {}, measures_table([]), rows, tables, views, Verdict("none", "", "It describes."))
+    verdict = Verdict("not tested", "Any question?", "describes", "It describes.")
+    return Result("kinds", "all", {}, measures_table([]), rows, tables, views, verdict)
 
 
 def make_folder(folder: Path, models: dict[str, float], *, limit: int | None = None) -> Store:
@@ -96,10 +122,14 @@ def make_folder(folder: Path, models: dict[str, float], *, limit: int | None = N
         }
     )
     counts = counted((None, "read", None, 4), (None, "dropped", f"no picture {NASTY}", 17))
-    Dataset(f"data {NASTY}", examples, Images.named(examples["image"]), counts=counts).save(folder / "data")
+    data = Dataset(f"data {NASTY}", examples, Images.named(examples["image"]), counts=counts).decide(seed=7)
+    data.save(folder / "data")
     manifest = Manifest("run", f"eyechart audit --seed 7 {NASTY}", 7, limit, fingerprint(folder / "data"))
     write_record(manifest, folder / "manifest.json")
+    assert data.division is not None
+    write_record(Divided("divided", data.division, data.sizes()), layout.division_file)
     make_result("the data", value=0.2).save(layout.study_folder("accuracy"))
+    write_record(Plan("accuracy", {}, division=data.division, looks=(STRANGE,)), layout.plan_file("accuracy"))
     probes = examples.select("id", pl.lit("plain").alias("condition"), pl.lit("p").alias("probe"))
     write_table(pl.concat([empty(PROBES), probes], how="diagonal"), layout.probe_file("plain"))
     for model, value in models.items():

@@ -30,7 +30,7 @@ def drawing(result: Result, title: str) -> Drawing:
 
 
 def bars(n: int, *, left_out: int = 0, value: float | None = 0.5, table: str = "t") -> Drawing:
-    columns = (Column("share", "x", "share"), Column("name", "y", "text"), Column("n", "n", "count"))
+    columns = (Column("share", "x", "points"), Column("name", "y", "text"), Column("n", "n", "count"))
     rows = tuple((value, f"bar {k}", 1000 + k) for k in range(n))
     return Drawing("Bars", "", "bars", table, columns, rows, left_out)
 
@@ -150,7 +150,8 @@ def binned(kinds: Result) -> Drawing:
         {"from": [-0.1, 0.0, 0.0], "to": [0.0, 0.1, 0.1], "n": [3, 191, 6], "of": ["image", "image", "question"]}
     )
     held = replace(kinds, tables=kinds.tables | {"bins": table})
-    return prepare(held, View("histogram", "bins", "", "", {"x": "from", "to": "to", "n": "n", "color": "of"}))
+    roles = {"x": "from", "to": "to", "n": "n", "color": "of"}
+    return prepare(held, View("histogram", "bins", "", "", roles, units={"from": "points", "to": "points"}))
 
 
 def test_a_histogram_of_bins_draws_their_counts(kinds: Result) -> None:
@@ -174,7 +175,7 @@ def test_bars_of_two_series_share_their_bin(kinds: Result) -> None:
 
 def test_names_that_begin_alike_can_be_told_apart() -> None:
     names = [f"llava-hf/llava-onevision-qwen2-{size}b-ov-chat-hf" for size in (7, 72)]
-    columns = (Column("v", "x", "share"), Column("of", "y", "text"), Column("model", "color", "text"))
+    columns = (Column("v", "x", "points"), Column("of", "y", "text"), Column("model", "color", "text"))
     beside = replace(bars(2), rows=tuple((0.5, name, 9) for name in names))
     colored = Drawing("", "", "bars", "t", columns, tuple((0.5, "all", name) for name in names))
 
@@ -185,7 +186,7 @@ def test_names_that_begin_alike_can_be_told_apart() -> None:
 
 
 def test_chance_is_drawn_where_it_is_told() -> None:
-    columns = (*bars(1).columns, Column("chance", "chance", "share"))
+    columns = (*bars(1).columns, Column("chance", "chance", "points"))
     drawn = svg_of(replace(bars(1), columns=columns, rows=((0.5, "bar", 9, 0.25),)))
 
     assert AGAINST not in svg_of(bars(1))
@@ -197,7 +198,7 @@ def test_whiskers_are_seen_on_bars_of_any_colour(result: Result) -> None:
 
 
 def test_labels_of_points_stay_inside_the_chart() -> None:
-    columns = (Column("x", "x", "share"), Column("y", "y", "share"), Column("name", "label", "text"))
+    columns = (Column("x", "x", "points"), Column("y", "y", "points"), Column("name", "label", "text"))
     edges = Drawing("", "", "scatter", "t", columns, ((0.0, 0.0, "first"), (1.0, 1.0, "last")))
 
     anchors = dict(re.findall(r'text-anchor="(\w+)"[^>]*>(first|last)<', svg_of(edges)))
@@ -207,7 +208,7 @@ def test_labels_of_points_stay_inside_the_chart() -> None:
 
 
 def test_a_large_matrix_is_cut_to_a_corner() -> None:
-    columns = (Column("x", "x", "text"), Column("y", "y", "text"), Column("v", "color", "share"))
+    columns = (Column("x", "x", "text"), Column("y", "y", "text"), Column("v", "color", "points"))
     cells = tuple((f"x{a}", f"y{b}", 0.125) for a in range(MOST_BARS + 1) for b in range(2))
     large = Drawing("", "", "matrix", "t", columns, cells)
 

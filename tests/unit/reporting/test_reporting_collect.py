@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from eyechart.errors import FileFormatError
-from eyechart.store import Store
 from eyechart.reporting import as_dict, collect, collect_results, gather, to_json
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Drawing, plain, prepare, say
 from eyechart.result import Measure, Result, Verdict, View, measures_table
+from eyechart.store import Store
 from eyechart.tables import COUNTS, empty
 
 

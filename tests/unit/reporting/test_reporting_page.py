@@ -16,13 +16,14 @@ import pytest
 from PIL import Image
 
 from eyechart.dataset import Images
-from eyechart.store import Store
 from eyechart.reporting import collect, collect_results, render, report
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Column, Drawing, prepare
 from eyechart.reporting.gallery import Frame, arrange_cards, make_thumbnails
 from eyechart.reporting.grid import drawing_grid, say_chance
+from eyechart.reporting.palette import NO_LOOKS
 from eyechart.result import Result, Verdict, View, measures_table
+from eyechart.store import Store
 from eyechart.tables import COUNTS, empty
 
 NASTY = "<b>no</b>"
@@ -114,9 +115,9 @@ def test_the_data_and_the_way_back_to_it_are_on_the_page(page: Page, html: str) 
 
 
 def test_a_verdict_is_words_and_a_sign_not_a_colour(html: str) -> None:
-    badges = re.findall(r'<span class="badge (\w+)"><span aria-hidden="true">(.)</span> ([\w ]+)</span>', html)
+    badges = re.findall(r'<span class="badge ([\w-]+)"><span aria-hidden="true">(.)</span> ([\w ]+)</span>', html)
 
-    assert {("caught", "✕", "caught")} <= set(badges)
+    assert {("no", "✕", "no"), ("cannot-tell", "?", "cannot tell")} <= set(badges)
     assert len({sign for _, sign, _ in badges}) == len({state for state, *_ in badges}) == 4
 
 
@@ -321,12 +322,12 @@ def test_a_gallery_shows_pictures_as_they_were_seen_with_boxes(tmp_path: Path) -
             pl.DataFrame({"id": [], "cluster": []}, schema={"id": pl.String, "cluster": pl.String}),
             {"counts": empty(COUNTS), "cards": cards},
             (),
-            Verdict("none", "", ""),
+            Verdict("not tested", "", "", ""),
         ),
         View("gallery", "cards", "seen", "", roles),
     )
 
-    [group] = arrange_cards(drawing, make_thumbnails([drawing], images))
+    [group] = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
     whole, edited, bare = group.cards
 
     assert whole.frames == (Frame(NASTY, 25.0, 25.0, 50.0, 50.0),)
@@ -342,6 +343,6 @@ def test_pictures_that_are_not_there_leave_the_words(tmp_path: Path) -> None:
     columns = (Column("image", "image", "text"), Column("asked", "title", "text"))
     drawing = Drawing("seen", "", "gallery", "cards", columns, (("a", "what is it?"),))
 
-    [group] = arrange_cards(drawing, make_thumbnails([drawing], images))
+    [group] = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
 
     assert (group.cards[0].title, group.cards[0].picture) == ("what is it?", None)

@@ -8,12 +8,23 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from eyechart.furniture import Look
 from eyechart.reporting.charts import draw
+from eyechart.reporting.collect import collect_looks
 from eyechart.reporting.drawing import Column, Drawing
 from eyechart.reporting.gallery import arrange_cards
-from eyechart.reporting.palette import FAMILIES, HIDDEN, OTHER, are_conditions, family, paint_condition, variables
+from eyechart.reporting.palette import NO_LOOKS, OTHER, Palette, families, paint, variables
 
-ALL = {*FAMILIES.values(), *HIDDEN.values(), OTHER}
+OURS = Palette(collect_looks())
+LOOKS = Palette(
+    (
+        Look(r"image(#\d+)?", "the image of another example", "image"),
+        Look("rest", "everything but the evidence", "rest"),
+        Look("orig|iou", "sets of options", "options"),
+        Look("dimmed", "a darker picture", "#12ab9f"),
+        Look("torn", "a picture torn", "image"),
+    )
+)
 STYLE = files("eyechart.reporting").joinpath("style.css").read_text(encoding="utf-8")
 # Machado, Oliveira and Fernandes 2009, severity 1: how light that is not perceived as by most is seen.
 VISION = {
@@ -71,45 +82,68 @@ def lab(color: str, vision: str) -> np.ndarray:
     ],
 )
 def test_a_condition_has_the_colour_of_what_is_taken_away(condition: str, named: str) -> None:
-    assert family(condition) == named
+    """The registered audits bring looks for all of their conditions."""
+    assert OURS.family(condition) == named
+    assert OURS.are_conditions([condition]) == (named != OTHER)
+
+
+def test_only_the_unchanged_condition_is_known_without_looks() -> None:
+    assert (NO_LOOKS.family("plain"), NO_LOOKS.said("plain")) == ("plain", "as it is")
+    assert (NO_LOOKS.family("image"), NO_LOOKS.said("image")) == (OTHER, "")
 
 
 def test_names_are_taken_for_conditions_only_where_all_are() -> None:
-    assert are_conditions(["plain", "image#0", "rest"])
-    assert not are_conditions(["plain", "easy"])
-    assert not are_conditions([])
+    assert LOOKS.are_conditions(["plain", "image#0", "rest"])
+    assert not LOOKS.are_conditions(["plain", "easy"])
+    assert not LOOKS.are_conditions([])
 
 
-@pytest.mark.parametrize("name", sorted(ALL))
+def test_a_colour_of_ones_own_is_painted_and_has_a_rule_of_style() -> None:
+    assert LOOKS.family("dimmed") == "12ab9f"
+    assert LOOKS.paint_condition("dimmed") == "#12ab9f"
+    assert LOOKS.rules() == ".dot.of-12ab9f, .under.of-12ab9f { --dot: #12ab9f; }\n"
+    assert LOOKS.said("dimmed") == "a darker picture"
+    assert NO_LOOKS.rules() == ""
+
+
+@pytest.mark.parametrize("color", ["red", "#fff", "#12ab9f; }", "</style>", ""])
+def test_what_is_no_colour_is_not_written_into_the_page(color: str) -> None:
+    """Looks come with a run, which may come from anywhere."""
+    odd = Palette((Look("odd", "odd", color),))
+
+    assert (odd.family("odd"), odd.rules()) == (OTHER, "")
+
+
+@pytest.mark.parametrize("name", families())
 def test_charts_and_style_have_the_same_colour(name: str) -> None:
     """A variable for each family by day and by night, a rule that paints its dot, and charts that use the variable."""
     roots = re.findall(rf"--condition-{name}: (#\w{{6}});", STYLE)
-    example = {"both": "image+question#0", "options": "orig", "other": "Random"}.get(name, name)
+    named = Palette((Look("this", "", name),))
 
     assert len(roots) == 2
     assert f".dot.of-{name}, .under.of-{name} {{ --dot: var(--condition-{name}); }}" in STYLE
-    assert paint_condition(example) == f"var(--condition-{name}, {roots[0]})"
+    assert named.paint_condition("this") == paint(f"condition-{name}") == f"var(--condition-{name}, {roots[0]})"
 
 
 def bars(role: str) -> Drawing:
-    columns = (Column("value", "x", "share"), Column("of", "y" if role == "color" else "z", "text"))
+    columns = (Column("value", "x", "points"), Column("of", "y" if role == "color" else "z", "text"))
     columns = (*columns, Column("condition", role, "text"))
     return Drawing("t", "", "bars", "t", columns, ((0.5, "a", "plain"), (0.4, "a", "image"), (0.2, "b", "rest")))
 
 
 @pytest.mark.parametrize("role", ["y", "color"])
 def test_marks_of_a_condition_have_its_colour_whatever_else_is_drawn(role: str) -> None:
-    drawn = draw(bars(role))
+    drawn = draw(bars(role), palette=LOOKS)
 
     for name in ("plain", "image", "rest"):
-        assert f'fill="{paint_condition(name)}"' in drawn.svg
+        assert f'fill="{LOOKS.paint_condition(name)}"' in drawn.svg
     assert "var(--series-" not in drawn.svg
 
 
 def test_swatches_of_one_family_differ() -> None:
     """`orig` and `iou` have one colour, so that the second is paler, in the bar and in the legend."""
     rows = ((0.5, "a", "orig"), (0.4, "a", "iou"), (0.2, "b", "rest"))
-    svg = draw(replace(bars("color"), rows=rows)).svg
+    svg = draw(replace(bars("color"), rows=rows), palette=LOOKS).svg
 
     marks = re.findall(r'<path[^>]*fill="(var\(--condition-[^"]+)"[^>]* opacity="([\d.]+)"', svg)
     assert len(marks) == 6
@@ -120,7 +154,7 @@ def test_a_card_that_shows_a_condition_says_so() -> None:
     columns = (Column("condition", "title", "text"), Column("answer", "answer", "text"))
     cards = Drawing("t", "", "gallery", "t", columns, (("image#1", "red"), ("what is it?", "blue")))
 
-    assert [card.condition for card in arrange_cards(cards, {})[0].cards] == ["image#1", None]
+    assert [card.condition for card in arrange_cards(cards, {}, LOOKS)[0].cards] == ["image#1", None]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -144,5 +178,5 @@ def test_every_two_conditions_can_be_told_apart(scheme: str, vision: str) -> Non
     colors = {name: lab(value, vision) for name, value in variables(scheme).items() if name.startswith("condition-")}
     distances = {pair: np.linalg.norm(colors[pair[0]] - colors[pair[1]]) for pair in itertools.combinations(colors, 2)}
 
-    assert len(colors) == len(ALL)
+    assert len(colors) == len(families()) == 8
     assert min(distances.values()) > 10, min(distances, key=distances.__getitem__)

@@ -14,7 +14,6 @@ from eyechart.comparison import compare, judged_in
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, UnknownNameError
 from eyechart.files import write_record
-from eyechart.store import Asked, Store
 from eyechart.readers import read
 from eyechart.reporting import collect, render, report_comparison
 from eyechart.reporting.charts import draw, drawable
@@ -22,6 +21,7 @@ from eyechart.reporting.learned import cautions_of, read_learned
 from eyechart.reporting.markdown import summarise
 from eyechart.reporting.standings import Standings, as_dict, collect_standings
 from eyechart.reporting.standings_page import render_standings, summarise_standings
+from eyechart.store import Asked, Store
 from eyechart.verbs import audit
 
 NASTY = "<script>alert(1)</script>"

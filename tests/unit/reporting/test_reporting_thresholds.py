@@ -3,11 +3,11 @@
 import pytest
 
 from eyechart.errors import SettingError, UnknownNameError
-from eyechart.store import Store
 from eyechart.reporting import collect
 from eyechart.reporting.contents import MeasureRow, Page
 from eyechart.reporting.markdown import summarise
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
+from eyechart.store import Store
 
 
 @pytest.fixture

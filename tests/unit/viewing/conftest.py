@@ -13,11 +13,10 @@ from eyechart.dataset import Dataset, Images
 from eyechart.files import write_record, write_table
 from eyechart.predictions import tidy
 from eyechart.probes import Prober
-from eyechart.result import Measure, Result, Verdict, measures_table
+from eyechart.result import Key, Measure, Result, Verdict, measures_table
 from eyechart.store import Manifest, Store, fingerprint
 from eyechart.tables import COUNTS, OBJECT, empty
 from eyechart.viewing.guard import Guard
-from eyechart.viewing.shelf import Shelf
 from eyechart.viewing.start import explorer
 
 NASTY = "<script>alert('x')</script>\"&"
@@ -87,7 +86,8 @@ def make_rules() -> pl.DataFrame:
 
 def save_result(folder: Path, subject: str, rows: pl.DataFrame, tables: dict[str, pl.DataFrame]) -> None:
     measures = measures_table([Measure("accuracy", 0.5, 0.4, 0.6, rows.height, of="accuracy", condition="plain")])
-    verdict = Verdict("caught", "accuracy", f"It is caught {NASTY}.")
+    told = f"It is not {NASTY}."
+    verdict = Verdict("no", f"Is it well {NASTY}?", f"is not well {NASTY}", told, Key("accuracy", "plain"))
     counts = {"counts": empty(COUNTS)}
     Result(folder.name, subject, {}, measures, rows, counts | tables, (), verdict).save(folder)
 
@@ -123,11 +123,6 @@ def make_run(folder: Path) -> Store:
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return make_run(tmp_path_factory.mktemp("viewing"))
-
-
-@pytest.fixture(scope="session")
-def shelf(run: Store) -> Shelf:
-    return Shelf(run)
 
 
 @pytest.fixture

@@ -7,73 +7,70 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
+from eyechart.asked import Asked
 from eyechart.comparison import compare
 from eyechart.reporting.comparing import lay_out
 from eyechart.store import Store
 from eyechart.viewing import comparing, facets
-from eyechart.viewing.asked import Asked
 from eyechart.viewing.example import are_right
 from eyechart.viewing.examples import find_examples, read_search
 from eyechart.viewing.scores import scored
-from eyechart.viewing.shelf import Shelf
 
 ONE = "org/one"
 
 
-def find(shelf: Shelf, *words: tuple[str, str]) -> list[str]:
-    return find_examples(shelf, read_search(Asked(words), shelf)).to_list()
+def find(run: Store, *words: tuple[str, str]) -> list[str]:
+    return find_examples(run, read_search(Asked(words), run)).to_list()
 
 
-def everything(shelf: Shelf) -> list[dict[str, object]]:
+def everything(run: Store) -> list[dict[str, object]]:
     """Join by hand: examples, kinds, and whether the first model is right."""
-    rows = pl.read_parquet(shelf.examples.path).to_dicts()
-    kinds = dict(pl.read_parquet(shelf.layout.study_folder("rules") / "rows.parquet").select("id", "kind").iter_rows())
-    said = dict(pl.read_parquet(shelf.layout.answer_file(ONE, "plain")).select("id", "answer").iter_rows())
+    rows = pl.read_parquet(run.examples.path).to_dicts()
+    kinds = dict(pl.read_parquet(run.study_folder("rules") / "rows.parquet").select("id", "kind").iter_rows())
+    said = dict(pl.read_parquet(run.answer_file(ONE, "plain")).select("id", "answer").iter_rows())
     return [row | {"kind": kinds.get(row["id"]), "given": said.get(row["id"])} for row in rows]
 
 
-def test_without_a_search_all_are_there_in_their_order(shelf: Shelf) -> None:
-    assert find(shelf) == [f"e/{n:03}" for n in range(120)]
+def test_without_a_search_all_are_there_in_their_order(run: Store) -> None:
+    assert find(run) == [f"e/{n:03}" for n in range(120)]
 
 
 @pytest.mark.parametrize("text", ["CAT", "the cat", "e/017", "no", "nowhere to be found", "["])
-def test_text_is_looked_for_as_it_is(shelf: Shelf, text: str) -> None:
+def test_text_is_looked_for_as_it_is(run: Store, text: str) -> None:
     wanted = text.lower()
     expected = [
         row["id"]
-        for row in everything(shelf)
+        for row in everything(run)
         if wanted in str(row["question"]).lower() or wanted in (row["answer"], row["id"])
     ]
-    assert find(shelf, ("text", text)) == expected
+    assert find(run, ("text", text)) == expected
 
 
-def test_groups_of_the_data_and_of_studies_are_taken_together(shelf: Shelf) -> None:
-    found = find(shelf, ("where", "question_type=odd"), ("where", "rules.kind=easy"))
-    alone = find(shelf, ("where", "rules.kind=easy"))
+def test_groups_of_the_data_and_of_studies_are_taken_together(run: Store) -> None:
+    found = find(run, ("where", "question_type=odd"), ("where", "rules.kind=easy"))
+    alone = find(run, ("where", "rules.kind=easy"))
 
-    assert found == [r["id"] for r in everything(shelf) if r["question_type"] == "odd" and r["kind"] == "easy"]
-    assert alone == [r["id"] for r in everything(shelf) if r["kind"] == "easy"]
+    assert found == [r["id"] for r in everything(run) if r["question_type"] == "odd" and r["kind"] == "easy"]
+    assert alone == [r["id"] for r in everything(run) if r["kind"] == "easy"]
 
 
 @pytest.mark.parametrize("fate", ["right", "wrong", "unanswered"])
-def test_correctness_is_that_of_the_answers(shelf: Shelf, fate: str) -> None:
+def test_correctness_is_that_of_the_answers(run: Store, fate: str) -> None:
     fates = {
         row["id"]: "unanswered" if row["given"] is None else "right" if row["given"] == row["answer"] else "wrong"
-        for row in everything(shelf)
+        for row in everything(run)
     }
-    assert find(shelf, ("model", ONE), ("fate", fate)) == [name for name, found in fates.items() if found == fate]
+    assert find(run, ("model", ONE), ("fate", fate)) == [name for name, found in fates.items() if found == fate]
 
 
-def test_what_nothing_has_is_left_out_of_a_search(shelf: Shelf) -> None:
-    assert len(find(shelf, ("where", "no.such=column"), ("model", "nobody"), ("fate", "wrong"), ("sort", "x"))) == 120
+def test_what_nothing_has_is_left_out_of_a_search(run: Store) -> None:
+    assert len(find(run, ("where", "no.such=column"), ("model", "nobody"), ("fate", "wrong"), ("sort", "x"))) == 120
 
 
-def test_examples_are_sorted_by_a_column_of_a_result(shelf: Shelf) -> None:
-    found = find(shelf, ("model", ONE), ("sort", "result.accuracy.accuracy"), ("way", "down"))
+def test_examples_are_sorted_by_a_column_of_a_result(run: Store) -> None:
+    found = find(run, ("model", ONE), ("sort", "result.accuracy.accuracy"), ("way", "down"))
     scores = dict(
-        pl.read_parquet(shelf.layout.result_folder(ONE, "accuracy") / "rows.parquet")
-        .select("id", "accuracy")
-        .iter_rows()
+        pl.read_parquet(run.result_folder(ONE, "accuracy") / "rows.parquet").select("id", "accuracy").iter_rows()
     )
 
     values = [scores[name] for name in found if name in scores]
@@ -81,18 +78,18 @@ def test_examples_are_sorted_by_a_column_of_a_result(shelf: Shelf) -> None:
     assert found[80:] == [name for name in found if name not in scores]
 
 
-def test_groups_are_counted(shelf: Shelf) -> None:
-    found = {facet.name: dict(facet.values) for facet in facets.facets(shelf)}
+def test_groups_are_counted(run: Store) -> None:
+    found = {facet.name: dict(facet.values) for facet in facets.facets(run)}
 
     assert found["split"] == {"train": 40, "test": 80}
     assert found["rules.kind"] == {"easy": 40, "counterexample": 40}
 
 
-def test_the_csv_has_all_that_fit(client: TestClient, shelf: Shelf) -> None:
+def test_the_csv_has_all_that_fit(client: TestClient, run: Store) -> None:
     words = (("model", ONE), ("fate", "wrong"))
     table = pl.read_csv(io.StringIO(client.get("/examples.csv", params=dict(words)).text))
 
-    assert table["id"].to_list() == find(shelf, *words)
+    assert table["id"].to_list() == find(run, *words)
     assert (table["score"] == 0).all()
 
 
@@ -117,22 +114,22 @@ def test_answers_are_held_against_the_options_they_were_offered_if_any() -> None
     assert are_right(answers, example, {"orig": {"choices": ["dog", "cat"]}}) == [False, True, True]
 
 
-def test_two_models_are_divided_as_a_loop_divides_them(shelf: Shelf) -> None:
-    pair = comparing.read_pair(Asked(()), shelf)
+def test_two_models_are_divided_as_a_loop_divides_them(run: Store) -> None:
+    pair = comparing.read_pair(Asked(()), run)
     assert pair is not None
-    cells = comparing.count_cells(comparing.side_by_side(shelf, pair))
+    cells = comparing.count_cells(comparing.side_by_side(run, pair))
 
     rights = [(n % 2 > 0, n % 3 > 0) for n in range(80)]
     assert cells == {name: rights.count(both) for name, both in comparing.CELLS.items()}
 
 
-def test_the_paired_table_is_that_of_a_comparison(shelf: Shelf) -> None:
-    pair = comparing.read_pair(Asked(()), shelf)
+def test_the_paired_table_is_that_of_a_comparison(run: Store) -> None:
+    pair = comparing.read_pair(Asked(()), run)
     assert pair is not None
-    results = shelf.layout.results()
+    results = run.results()
     models = {name: results[name]["accuracy"] for name in (pair.first, pair.second)}
 
-    assert comparing.paired_table(shelf, pair) == lay_out(compare(models))
+    assert comparing.paired_table(run, pair) == lay_out(compare(models))
 
 
 PAGES = (
@@ -159,11 +156,11 @@ def test_what_data_say_is_never_taken_for_markup(client: TestClient, nasty: str,
 
 
 def test_the_score_is_the_one_a_model_was_judged_by_unless_it_answered_anew(fresh: Store) -> None:
-    shelf, answers = Shelf(fresh), fresh.answer_file(ONE, "plain")
+    run, answers = fresh, fresh.answer_file(ONE, "plain")
     rows = fresh.result_folder(ONE, "accuracy") / "rows.parquet"
     pl.read_parquet(rows).with_columns(accuracy=pl.lit(0.25)).write_parquet(rows)
-    assert set(scored(shelf, ONE, "plain")["score"]) == {0.25}
+    assert set(scored(run, ONE, "plain")["score"]) == {0.25}
 
     later = rows.stat().st_mtime_ns + 10**9
     os.utime(answers, ns=(later, later))
-    assert set(scored(shelf, ONE, "plain")["score"]) == {0.0, 1.0}
+    assert set(scored(run, ONE, "plain")["score"]) == {0.0, 1.0}

@@ -4,13 +4,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from eyechart.store import Store
+from eyechart.viewing.brought import gather
 from eyechart.viewing.guard import HEADERS, Guard
 from eyechart.viewing.pages import routes
-from eyechart.viewing.shelf import Shelf
 from eyechart.viewing.start import explorer
 
 HERE = "http://127.0.0.1:8000"
-PATHS = [path for path in routes(None) if "{" not in path]  # type: ignore[arg-type]
+PATHS = [path for path in routes(None, gather()) if "{" not in path]  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -82,9 +82,7 @@ def test_pages_are_read_and_never_written(client: TestClient) -> None:
     assert client.post("/rules", headers={"Origin": HERE}).status_code == 405
 
 
-def test_a_run_with_nothing_in_it_has_pages(
-    tmp_path_factory: pytest.TempPathFactory, guard: Guard, run: Store
-) -> None:
+def test_a_run_with_nothing_in_it_has_pages(tmp_path_factory: pytest.TempPathFactory, guard: Guard, run: Store) -> None:
     import shutil
 
     bare = tmp_path_factory.mktemp("bare") / "run"
@@ -92,10 +90,11 @@ def test_a_run_with_nothing_in_it_has_pages(
     shutil.copytree(run.folder / "data", bare / "data")
     shutil.copy(run.folder / "manifest.json", bare)
     with TestClient(explorer(Store(bare), guard), base_url=HERE, cookies={guard.cookie: guard.token}) as client:
-        codes = {
-            path: client.get(path).status_code for path in ("/", "/rules", "/examples", "/compare", "/overview.csv")
-        }
-        one = client.get("/example", params={"id": Shelf(Store(bare)).examples.scan().collect()["id"][0]})
+        codes = {path: client.get(path).status_code for path in ("/", "/examples", "/compare", "/overview.csv")}
+        rules = client.get("/rules")
+        one = client.get("/example", params={"id": Store(bare).examples.scan().collect()["id"][0]})
 
     assert set(codes.values()) == {200}
+    assert rules.status_code == 404
+    assert "no study of rules" in rules.text
     assert one.status_code == 200

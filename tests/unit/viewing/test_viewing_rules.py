@@ -9,22 +9,24 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.store import Store
-from eyechart.viewing.asked import PAGE, Asked
-from eyechart.viewing.met import examples_of
-from eyechart.viewing.overview import look_over
-from eyechart.viewing.rules import (
+from eyechart.asked import PAGE, Asked
+from eyechart.audits.rules.explorer.examples import examples_of
+from eyechart.audits.rules.explorer.searching import (
     are_loaded,
     count_rules,
     find_rules,
     items_of,
     load_rules,
+    mined_rules,
     page_of_rules,
     read_search,
     rule_at,
     take_rules,
 )
-from eyechart.viewing.shelf import Shelf, Stamped, stamped
+from eyechart.store import Store
+from eyechart.stored import Stamped, stamped
+from eyechart.viewing.brought import gather
+from eyechart.viewing.overview import look_over
 
 SEARCHES = (
     {},
@@ -43,8 +45,8 @@ SEARCHES = (
 
 
 @pytest.fixture
-def file(shelf: Shelf) -> Stamped:
-    found = shelf.rules()
+def file(run: Store) -> Stamped:
+    found = mined_rules(run)
     assert found is not None
     return found
 
@@ -61,8 +63,8 @@ def fits(rule: dict[str, object], asked: dict[str, str]) -> bool:
 
 
 @pytest.mark.parametrize("asked", SEARCHES, ids=str)
-def test_a_search_finds_what_a_loop_finds(shelf: Shelf, file: Stamped, asked: dict[str, str]) -> None:
-    found = find_rules(file, read_search(Asked(tuple(asked.items())), shelf))
+def test_a_search_finds_what_a_loop_finds(run: Store, file: Stamped, asked: dict[str, str]) -> None:
+    found = find_rules(file, read_search(Asked(tuple(asked.items())), run))
 
     expected = [rule["rule"] for rule in pl.read_parquet(file.path).to_dicts() if fits(rule, asked)]
     assert sorted(found.tolist()) == expected
@@ -70,10 +72,10 @@ def test_a_search_finds_what_a_loop_finds(shelf: Shelf, file: Stamped, asked: di
 
 @pytest.mark.parametrize("asked", SEARCHES, ids=str)
 def test_a_page_from_the_file_is_the_one_from_memory(
-    shelf: Shelf, file: Stamped, tmp_path: Path, asked: dict[str, str]
+    run: Store, file: Stamped, tmp_path: Path, asked: dict[str, str]
 ) -> None:
     """Before the rules are loaded pages come from the file, and must not differ from the ones after."""
-    search = read_search(Asked(tuple(asked.items())), shelf)
+    search = read_search(Asked(tuple(asked.items())), run)
     file = stamped(Path(shutil.copy(file.path, tmp_path)))
     unloaded = not are_loaded(file)
     before = (count_rules(file, search), *(page_of_rules(file, search, start) for start in (0, PAGE)))
@@ -87,8 +89,8 @@ def test_a_page_from_the_file_is_the_one_from_memory(
 
 
 @pytest.mark.parametrize(("sort", "down"), [("low", True), ("support", True), ("confidence", True), ("q", False)])
-def test_rules_come_in_order_with_the_untested_last(shelf: Shelf, file: Stamped, sort: str, *, down: bool) -> None:
-    order = find_rules(file, read_search(Asked((("sort", sort),)), shelf))
+def test_rules_come_in_order_with_the_untested_last(run: Store, file: Stamped, sort: str, *, down: bool) -> None:
+    order = find_rules(file, read_search(Asked((("sort", sort),)), run))
 
     values = take_rules(file, order)[sort].to_list()
     known = [value for value in values if value is not None]
@@ -96,8 +98,8 @@ def test_rules_come_in_order_with_the_untested_last(shelf: Shelf, file: Stamped,
     assert values[: len(known)] == known
 
 
-def test_the_other_way_is_the_same_backwards_up_to_ties(shelf: Shelf, file: Stamped) -> None:
-    up, down = (find_rules(file, read_search(Asked((("sort", "rule"), ("way", way))), shelf)) for way in ("up", "down"))
+def test_the_other_way_is_the_same_backwards_up_to_ties(run: Store, file: Stamped) -> None:
+    up, down = (find_rules(file, read_search(Asked((("sort", "rule"), ("way", way))), run)) for way in ("up", "down"))
 
     assert up.tolist() == down.tolist()[::-1]
 
@@ -115,21 +117,20 @@ def test_a_page_beyond_the_last_shows_the_last(client: TestClient) -> None:
     assert "151 to 160 of <strong>160</strong>" in client.get("/rules?page=9999999").text
 
 
-def test_the_csv_has_all_that_fit_in_the_order_of_the_page(client: TestClient, shelf: Shelf, file: Stamped) -> None:
+def test_the_csv_has_all_that_fit_in_the_order_of_the_page(client: TestClient, run: Store, file: Stamped) -> None:
     words = {"state": "confirmed", "sort": "support"}
     table = pl.read_csv(io.StringIO(client.get("/rules.csv", params=words).text))
 
-    assert table["rule"].to_list() == find_rules(file, read_search(Asked(tuple(words.items())), shelf)).tolist()
+    assert table["rule"].to_list() == find_rules(file, read_search(Asked(tuple(words.items())), run)).tolist()
 
 
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_the_examples_of_a_rule_are_those_with_its_words_and_objects(
-    shelf: Shelf, file: Stamped, *, everywhere: bool
+    run: Store, file: Stamped, *, everywhere: bool
 ) -> None:
-    examples = pl.read_parquet(shelf.examples.path).to_dicts()
+    examples = pl.read_parquet(run.examples.path).to_dicts()
     labels = {
-        row["image"]: {each["label"] for each in row["objects"]}
-        for row in pl.read_parquet(shelf.images.path).to_dicts()
+        row["image"]: {each["label"] for each in row["objects"]} for row in pl.read_parquet(run.images.path).to_dicts()
     }
     for number in range(0, 60, 7):
         rule = rule_at(file, number)
@@ -141,14 +142,16 @@ def test_the_examples_of_a_rule_are_those_with_its_words_and_objects(
             and set(rule["objects"]) <= labels[row["image"]]
             and (everywhere or row["split"] == "test")
         }
-        found = examples_of(shelf, rule, everywhere=everywhere)
+        found = examples_of(run, rule, everywhere=everywhere)
         assert dict(found.select("id", "holds").iter_rows()) == expected
 
 
-def test_the_rules_of_an_example_have_nothing_it_lacks(shelf: Shelf, file: Stamped) -> None:
+def test_the_rules_of_an_example_have_nothing_it_lacks(run: Store, file: Stamped) -> None:
     example = "e/051"
-    words, objects = items_of(shelf, example)
-    found = find_rules(file, read_search(Asked((("example", example),)), shelf))
+    items = items_of(run, example)
+    assert items is not None
+    words, objects = items
+    found = find_rules(file, read_search(Asked((("example", example),)), run))
 
     expected = [
         rule["rule"]
@@ -165,15 +168,15 @@ def test_a_rule_that_is_not_there_is_said_to_be_missing(client: TestClient, numb
 
 
 def test_rules_that_were_mined_again_are_seen(fresh: Store) -> None:
-    shelf = Shelf(fresh)
+    run = fresh
     path = fresh.study_folder("rules") / "rules.parquet"
-    before = shelf.rules()
+    before = mined_rules(run)
     assert before is not None
-    assert len(find_rules(before, read_search(Asked(()), shelf))) == 160
+    assert len(find_rules(before, read_search(Asked(()), run))) == 160
     pl.read_parquet(path).head(10).write_parquet(path)
-    after = shelf.rules()
+    after = mined_rules(run)
     assert after is not None
-    assert len(find_rules(after, read_search(Asked(()), shelf))) == 10
+    assert len(find_rules(after, read_search(Asked(()), run))) == 10
 
 
 def test_the_most_frequent_answer_is_not_counted_as_a_rule(fresh: Store) -> None:
@@ -182,4 +185,4 @@ def test_the_most_frequent_answer_is_not_counted_as_a_rule(fresh: Store) -> None
     prior = rules.head(1).with_columns(pl.lit("prior").alias("kind"), pl.lit(None, pl.String).alias("state"))
     pl.concat([rules, prior]).write_parquet(path)
 
-    assert dict(look_over(Shelf(fresh)).counts)["rules"] == rules.height
+    assert dict(look_over(fresh, gather()).counts)["rules"] == rules.height

@@ -15,18 +15,19 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.files import write_table
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.models.prompted import show
 from eyechart.models.prompts import choose_template
 from eyechart.probes import Prober, fill
 from eyechart.readers import read
-from eyechart.run import Run
+from eyechart.run import Parting, Run
+from eyechart.store import Store
 from eyechart.writers import EXPORTS
 from eyechart.writers.asked.questions import _name
 from eyechart.writers.vlmeval_table import picture_cell, text_cell
 from eyechart.writers.vlmeval_table import write_table as write_cells
 
+EVERYTHING = Parting(learn=["none"], judge=["none"])  # is judged
 CONDITIONS = ("image=blank", "image=none", "plain")
 
 
@@ -36,8 +37,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
     folder = tmp_path_factory.mktemp("asked")
     data = read("world", folder / "pictures", images=8, seed=2, render=True)
     examples = data.examples.with_columns(pl.int_range(pl.len()).cast(pl.String).str.zfill(5).alias("id"))
-    made = Run(Store(folder / "run")).start(Dataset("quiz", examples, data.images))
-    made.study([Accuracy(split="all")])
+    made = Run(Store(folder / "run")).start(Dataset("quiz", examples, data.images), parts=EVERYTHING)
+    made.study([Accuracy()])
     made.probe()
     ids = made.store.probes("plain").select("id")
     for condition in CONDITIONS[:2]:
@@ -191,8 +192,8 @@ def test_inspect_samples_hold_every_question(run: Store, tmp_path: Path) -> None
 def test_the_references_stay_here_and_the_guide_names_every_condition(run: Store, form: str, tmp_path: Path) -> None:
     secret = run.data.examples.with_columns(pl.lit("a very secret answer").alias("answer")).drop("choices")
     data = Dataset("secret", secret, run.data.images)
-    hidden = Run(Store(tmp_path / "run")).start(data)
-    hidden.study([Accuracy(split="all")])
+    hidden = Run(Store(tmp_path / "run")).start(data, parts=EVERYTHING)
+    hidden.study([Accuracy()])
     hidden.probe()
     EXPORTS.get(form)(hidden.store, tmp_path / "out")
     EXPORTS.get(form)(run, tmp_path / "named")

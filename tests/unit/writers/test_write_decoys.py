@@ -8,17 +8,17 @@ import pytest
 import yaml
 
 from eyechart.audits.decoys import DecoysAudit
+from eyechart.audits.decoys.export.card import say_left_out
+from eyechart.audits.decoys.export.inspect_ai import write_inspect
+from eyechart.audits.decoys.export.repaired import Repaired, file_stem, letters, repair
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.store import Store
 from eyechart.readers import read
+from eyechart.registry import import_object
 from eyechart.run import Run
-from eyechart.writers import EXPORTS
-from eyechart.writers.decoys.card import say_left_out
-from eyechart.writers.decoys.inspect_ai import write_inspect
-from eyechart.writers.decoys.repaired import Repaired, file_stem, letters, repair
+from eyechart.store import Store
 
-FORMS = [name for name in EXPORTS.names() if name.startswith("decoys-")]
+FORMS = tuple(DecoysAudit.furniture.exports)
 FAST = DecoysAudit(sets=("orig", "iou", "qou", "iou+qou"), folds=2, most=100)
 
 
@@ -34,8 +34,13 @@ def repaired(run: Store) -> Repaired:
     return repair(run.data, run.studies()["decoys"])
 
 
+def write(form: str, run: Store, folder: Path) -> dict[str, int]:
+    """Export as `eyechart export` does: by what the audit brings along."""
+    return import_object(DecoysAudit.furniture.exports[form])(run, folder)
+
+
 def export(run: Store, form: str, folder: Path) -> Path:
-    written = EXPORTS.get(form)(run, folder)
+    written = write(form, run, folder)
     assert set(written) == {path.name for path in folder.iterdir()}
     return folder
 
@@ -134,6 +139,7 @@ def test_the_card_has_seed_recipe_and_both_sides_of_the_repair(form: str, run: S
     assert "| solver | orig | iou+qou |" in card
     assert "| `seed` | 0 |" in card
     assert "| `drawing` | nearest |" in card
+    assert "\n- learned from train, judged on test\n" in card
     assert all(f"\n| {solver} | " in card for solver in ("prior rule", "A", "Q+A", "I+A", "I+Q+A", "control"))
 
 
@@ -143,9 +149,9 @@ def test_a_run_without_the_study_or_without_decoys_is_told_so(tiny: Dataset, tmp
     asked.study([DecoysAudit(sets=("orig",), folds=2)])
 
     with pytest.raises(DataError, match="study -a decoys"):
-        EXPORTS.get("decoys-qavg")(bare.store, tmp_path / "out")
+        write("decoys-qavg", bare.store, tmp_path / "out")
     with pytest.raises(DataError, match="only the options of the data"):
-        EXPORTS.get("decoys-qavg")(asked.store, tmp_path / "out")
+        write("decoys-qavg", asked.store, tmp_path / "out")
 
 
 def test_letters_run_out() -> None:

@@ -12,7 +12,7 @@ if HAS_TORCH:
 
     from eyechart.zoo.batch import Batch
     from eyechart.zoo.network import Sizes
-    from unit.zoo.toy import Case, Toy, case_of
+    from unit.zoo.toy import Case, Toy, case_of, in_double
 
     torch.set_num_threads(1)  # the tensors of these tests are too small to share out
 
@@ -50,5 +50,4 @@ def batch(sizes: "Sizes") -> "Batch":
 def case(sizes: "Sizes", batch: "Batch") -> "Case":
     """Give a network whose values are known, and the batch, in double."""
     torch.manual_seed(0)
-    numbers = {name: getattr(batch, name).double() for name in ("v", "boxes", "a", "bias", "hints")}
-    return case_of(Toy(sizes).double(), batch.to(**numbers))
+    return case_of(Toy(sizes).double(), in_double(batch))

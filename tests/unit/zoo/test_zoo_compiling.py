@@ -26,7 +26,7 @@ from eyechart.zoo.lesson import Lesson, differentiate, learned
 from eyechart.zoo.methods import METHODS, make_method
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Network, Sizes
-from unit.zoo.toy import SMALL, Toy
+from unit.zoo.toy import SMALL, Toy, assert_equal_in_double, in_double
 
 ROWS = torch.arange(4)
 DRAWS = 12  # steps after which every kind of a method has come up
@@ -51,8 +51,16 @@ class Always:
         return self.held.to(v=self.held.v[rows])
 
 
+@pytest.fixture
+def double(batch: Batch) -> Batch:
+    """Give the batch in double: what is compiled may add up in another order."""
+    return in_double(batch)
+
+
 def lesson_of(model: nn.Module, method: str, batch: Batch) -> Lesson:
-    return Lesson(model, make_method(method, model), None, Always(batch), nullcontext).train()
+    """Let a method teach a model, in the precision of the batch."""
+    lesson = Lesson(model, make_method(method, model), None, Always(batch), nullcontext)
+    return lesson.to(batch.v.dtype).train()
 
 
 def assert_traced_as_taken(lesson: Lesson) -> None:
@@ -106,17 +114,17 @@ def test_tracing_changes_nothing(sizes: Sizes, batch: Batch) -> None:
 
 @of_torch
 @needs_compiler
-def test_compiled_gradients_are_those_of_the_step_and_serve_other_weights(sizes: Sizes, batch: Batch) -> None:
+def test_compiled_gradients_are_those_of_the_step_and_serve_other_weights(sizes: Sizes, double: Batch) -> None:
     compiler = Compiler()
     for seed in (0, 1):
         torch.manual_seed(seed)
-        lesson = lesson_of(Toy(sizes), "hint", batch)
+        lesson = lesson_of(Toy(sizes), "hint", double)
         loss = compiler.differentiate(lesson, ROWS, None)
         compiled = [weight.grad.clone() for weight in learned(lesson)]
 
-        torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+        assert_equal_in_double(loss, differentiate(lesson, ROWS))
         for weight, gradient in zip(learned(lesson), compiled, strict=True):
-            torch.testing.assert_close(weight.grad, gradient)
+            assert_equal_in_double(weight.grad, gradient)
     assert [type(way) for way in compiler._ways.values()] == [Traced]
 
 
@@ -134,17 +142,17 @@ def test_a_trace_holds_no_features(sizes: Sizes, batch: Batch) -> None:
 
 @of_torch
 @needs_compiler
-def test_a_step_that_was_compiled_before_is_found_again(sizes: Sizes, batch: Batch) -> None:
+def test_a_step_that_was_compiled_before_is_found_again(sizes: Sizes, double: Batch) -> None:
     from torch._dynamo.utils import counters
 
     for seed in (0, 1):
         counters.clear()
         torch.manual_seed(seed)
-        lesson = lesson_of(Toy(sizes), "hint", batch)
+        lesson = lesson_of(Toy(sizes), "hint", double)
         loss = Compiler().differentiate(lesson, ROWS, None)
     assert counters["inductor"]["fxgraph_cache_hit"] == 1
     assert not counters["inductor"]["fxgraph_cache_bypass"]
-    torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+    assert_equal_in_double(loss, differentiate(lesson, ROWS))
 
 
 class Recurrent(Network):
@@ -160,15 +168,15 @@ class Recurrent(Network):
 
 @of_torch
 @needs_compiler
-def test_recurrent_layers_are_compiled_in_whole_steps(sizes: Sizes, batch: Batch) -> None:
+def test_recurrent_layers_are_compiled_in_whole_steps(sizes: Sizes, double: Batch) -> None:
     torch.manual_seed(0)
-    compiler, lesson = Compiler(), lesson_of(Recurrent(sizes), "plain", batch)
+    compiler, lesson = Compiler(), lesson_of(Recurrent(sizes), "plain", double)
     loss = compiler.differentiate(lesson, ROWS, None)
     compiled = [weight.grad.clone() for weight in learned(lesson)]
 
-    torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+    assert_equal_in_double(loss, differentiate(lesson, ROWS))
     for weight, gradient in zip(learned(lesson), compiled, strict=True):
-        torch.testing.assert_close(weight.grad, gradient)
+        assert_equal_in_double(weight.grad, gradient)
     assert isinstance(compiler._ways[None], Traced)
 
 
@@ -224,9 +232,9 @@ class Halved(Network):
 
 @of_torch
 @needs_compiler
-def test_equal_gradients_are_clipped_once(sizes: Sizes, batch: Batch) -> None:
+def test_equal_gradients_are_clipped_once(sizes: Sizes, double: Batch) -> None:
     torch.manual_seed(0)
-    lesson = lesson_of(Halved(sizes), "plain", batch)
+    lesson = lesson_of(Halved(sizes), "plain", double)
     Compiler().differentiate(lesson, ROWS, None)
     nn.utils.clip_grad_norm_(learned(lesson), 0.25)
     compiled = [weight.grad.clone() for weight in learned(lesson)]
@@ -235,7 +243,7 @@ def test_equal_gradients_are_clipped_once(sizes: Sizes, batch: Batch) -> None:
 
     assert torch.equal(lesson.model.one.grad, lesson.model.other.grad)
     for weight, gradient in zip(learned(lesson), compiled, strict=True):
-        torch.testing.assert_close(weight.grad, gradient)
+        assert_equal_in_double(weight.grad, gradient)
 
 
 class Twofold(Block):
@@ -267,33 +275,33 @@ class Stacked(Network):
 @of_torch
 @needs_compiler
 @pytest.mark.parametrize("method", ["lff", "css"])  # the one has a network of its own, the other goes back twice
-def test_a_network_of_blocks_has_them_compiled(method: str, sizes: Sizes, batch: Batch) -> None:
+def test_a_network_of_blocks_has_them_compiled(method: str, sizes: Sizes, double: Batch) -> None:
     compiler = Compiler()
     for seed in (0, 1):
         torch.manual_seed(seed)
-        lesson = lesson_of(Stacked(sizes), method, batch)
+        lesson = lesson_of(Stacked(sizes), method, double)
         loss = compiler.differentiate(lesson, ROWS, None)
         compiled = [weight.grad.clone() for weight in learned(lesson)]
 
         assert not any("forward" in vars(module) for module in lesson.modules())
         torch.manual_seed(seed)
-        torch.testing.assert_close(loss, differentiate(lesson_of(Stacked(sizes), method, batch), ROWS))
+        assert_equal_in_double(loss, differentiate(lesson_of(Stacked(sizes), method, double), ROWS))
         differentiate(lesson, ROWS)
         for weight, gradient in zip(learned(lesson), compiled, strict=True):
-            torch.testing.assert_close(weight.grad, gradient)
+            assert_equal_in_double(weight.grad, gradient)
     assert compiler._ways == {None: differentiate_by_blocks}
 
 
 @of_torch
 @needs_compiler
-def test_steps_that_differentiate_blocks_twice_are_traced(sizes: Sizes, batch: Batch) -> None:
+def test_steps_that_differentiate_blocks_twice_are_traced(sizes: Sizes, double: Batch) -> None:
     torch.manual_seed(0)
-    compiler, lesson = Compiler(), lesson_of(Stacked(sizes), "plain@1,hint", batch)
+    compiler, lesson = Compiler(), lesson_of(Stacked(sizes), "plain@1,hint", double)
     for epoch in (0, 1):
         lesson.debias.begin_epoch(epoch)
         loss = compiler.differentiate(lesson, ROWS, lesson.debias.begin_step())
 
-        torch.testing.assert_close(loss, differentiate(lesson, ROWS))
+        assert_equal_in_double(loss, differentiate(lesson, ROWS))
     by_blocks, traced = compiler._ways.values()
     assert by_blocks is differentiate_by_blocks
     assert isinstance(traced, Traced)

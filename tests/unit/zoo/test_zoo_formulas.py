@@ -12,28 +12,29 @@ from eyechart.zoo.models import MODELS, make_network
 from eyechart.zoo.models.fusion import RANK, Fusion, signed_root
 from eyechart.zoo.models.mcan import Attention
 from eyechart.zoo.network import Sizes
-from unit.zoo.toy import array
+from unit.zoo.toy import array, assert_equal_in_double, in_double
 
 
 def test_weight_normalisation_is_torchs_with_one_norm() -> None:
     torch.manual_seed(0)
-    ours, theirs = NormLinear(4, 3), nn.utils.parametrizations.weight_norm(nn.Linear(4, 3), dim=None)
+    ours = NormLinear(4, 3).double()
+    theirs = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3).double(), dim=None)
     theirs.parametrizations.weight.original1.data = ours.direction.data
     theirs.parametrizations.weight.original0.data.fill_(2.5)
     ours.norm.data.fill_(2.5)
     theirs.bias.data = ours.offset.data
-    x = torch.randn(2, 4)
+    x = torch.randn(2, 4).double()
 
-    torch.testing.assert_close(ours(x), theirs(x))
+    assert_equal_in_double(ours(x), theirs(x))
 
 
 def test_the_fusion_is_its_equation_block_by_block() -> None:
     """One x meets five y, as a question meets regions."""
     torch.manual_seed(0)
-    fusion = Fusion(3, 4, 17)
+    fusion = Fusion(3, 4, 17).double()
     for offset in (fusion.left_offset, fusion.right_offset):
         nn.init.normal_(offset)
-    x, y = torch.randn(2, 1, 3), torch.randn(2, 5, 4)
+    x, y = torch.randn(2, 1, 3).double(), torch.randn(2, 5, 4).double()
     p, r = array(fusion.of_first(x)), array(fusion.of_second(y))
     width, parts = fusion.width, []
     for c in range(fusion.blocks):
@@ -45,8 +46,8 @@ def test_the_fusion_is_its_equation_block_by_block() -> None:
         parts.append(z / np.linalg.norm(z, axis=-1, keepdims=True))
 
     assert fusion.blocks == 2
-    np.testing.assert_allclose(array(fusion(x, y)), np.concatenate(parts, -1), rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(array(fusion(x[:, 0], y[:, 2])), np.concatenate(parts, -1)[:, 2], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(array(fusion(x, y)), np.concatenate(parts, -1), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(array(fusion(x[:, 0], y[:, 2])), np.concatenate(parts, -1)[:, 2], rtol=1e-10, atol=1e-12)
 
 
 def test_the_signed_root_is_odd_and_a_root_and_has_mild_slopes_at_0() -> None:
@@ -63,34 +64,34 @@ def test_the_signed_root_is_odd_and_a_root_and_has_mild_slopes_at_0() -> None:
 
 def test_attention_is_torchs_scaled_dot_product_attention() -> None:
     torch.manual_seed(0)
-    ours = Attention(128).eval()  # two heads
-    x, y, seen = torch.randn(3, 4, 128), torch.randn(3, 5, 128), torch.rand(3, 5) > 0.3
+    ours = Attention(128).double().eval()  # two heads
+    x, y, seen = torch.randn(3, 4, 128).double(), torch.randn(3, 5, 128).double(), torch.rand(3, 5) > 0.3
     seen[:, 0] = True
     key, value = ours.key_value(y).chunk(2, -1)
     split = [part.unflatten(2, (2, 64)).transpose(1, 2) for part in (ours.query(x), key, value)]
     found = nn.functional.scaled_dot_product_attention(*split, attn_mask=seen[:, None, None])
     expected = ours.norm(x + ours.out(found.transpose(1, 2).flatten(2)))
 
-    torch.testing.assert_close(ours(x, y, seen), expected)
+    assert_equal_in_double(ours(x, y, seen), expected)
 
 
 def test_a_question_is_read_as_if_it_had_no_padding(batch: Batch) -> None:
     torch.manual_seed(0)
-    reader, words = Reader(6, 8), torch.randn(4, 6, 6)
+    reader, words = Reader(6, 8).double(), torch.randn(4, 6, 6).double()
     read = reader(words, batch)
 
-    torch.testing.assert_close(read.last[0], reader.cell(words[:1, :4])[1][0, 0])
-    torch.testing.assert_close(read.last[1], reader.cell(words[1:2])[1][0, 0])
+    assert_equal_in_double(read.last[0], reader.cell(words[:1, :4])[1][0, 0])
+    assert_equal_in_double(read.last[1], reader.cell(words[1:2])[1][0, 0])
 
 
 def test_a_question_is_read_backwards_from_its_last_word(batch: Batch) -> None:
     torch.manual_seed(0)
-    both, words = TwoWayReader(6, 8), torch.randn(4, 6, 6)
+    both, words = TwoWayReader(6, 8).double(), torch.randn(4, 6, 6).double()
     read = both(words, batch)
     backwards = both.back.cell(words[:1, :4].flip(1))[0][0]
 
-    torch.testing.assert_close(read.states[0, :4, 4:], backwards.flip(0))
-    torch.testing.assert_close(read.last[0, 4:], backwards[-1])
+    assert_equal_in_double(read.states[0, :4, 4:], backwards.flip(0))
+    assert_equal_in_double(read.last[0, 4:], backwards[-1])
 
 
 def test_turning_round_keeps_padding_in_its_place() -> None:
@@ -119,7 +120,7 @@ def test_the_majority_knows_no_types(sizes: Sizes, batch: Batch) -> None:
 
 def test_the_mlp_is_its_equation(sizes: Sizes, batch: Batch) -> None:
     torch.manual_seed(0)
-    network = make_network("mlp-iqa", sizes)
+    network, batch = make_network("mlp-iqa", sizes).double(), in_double(batch)
     vectors, out = array(network.embedding.weight), array(network(batch).logits)
     for row in range(4):
         image = array(batch.v[row][batch.v_mask[row]]).mean(0)
@@ -128,7 +129,7 @@ def test_the_mlp_is_its_equation(sizes: Sizes, batch: Batch) -> None:
             parts = [image / np.linalg.norm(image), vectors[words].mean(0), vectors[batch.cand[row, option]].mean(0)]
             hidden = np.maximum(array(network.join.weight) @ np.concatenate(parts) + array(network.join.bias), 0)
             expected = float(array(network.rate.weight)[0] @ hidden + array(network.rate.bias)[0])
-            assert out[row, option] == pytest.approx(expected, rel=1e-4, abs=1e-6)
+            assert out[row, option] == pytest.approx(expected, rel=1e-10)
 
 
 def test_a_network_over_options_asks_for_them(sizes: Sizes, batch: Batch) -> None:

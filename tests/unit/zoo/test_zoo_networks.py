@@ -8,7 +8,7 @@ import torch
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.models import make_network
 from eyechart.zoo.network import Sizes
-from unit.zoo.toy import LARGE, SMALL
+from unit.zoo.toy import LARGE, SMALL, assert_equal_in_double, in_double
 
 NAMES = SMALL + LARGE
 ATTENDING = ("updn", "updn2", "san", "ban", "block", "mcan", "mac", "symbolic")
@@ -18,6 +18,13 @@ BLIND = ("prior", "majority", "question-only", "answer-only", "mlp-qa")
 def made(name: str, sizes: Sizes) -> torch.nn.Module:
     torch.manual_seed(0)
     return make_network(name, sizes).eval()
+
+
+@pytest.fixture
+def double(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> Batch:
+    """Give the batch in double, to which what a network does in single precision on purpose is raised as well."""
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    return in_double(batch)
 
 
 def with_garbage(batch: Batch) -> Batch:
@@ -56,11 +63,11 @@ def test_a_blind_network_does_not(name: str, sizes: Sizes, batch: Batch) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_padding_behind_the_question_means_nothing(name: str, sizes: Sizes, batch: Batch) -> None:
-    network = made(name, sizes)
-    longer = batch.to(q=torch.nn.functional.pad(batch.q, (0, 3)))
+def test_padding_behind_the_question_means_nothing(name: str, sizes: Sizes, double: Batch) -> None:
+    network = made(name, sizes).double()
+    longer = double.to(q=torch.nn.functional.pad(double.q, (0, 3)))
 
-    torch.testing.assert_close(network(batch).logits, network(longer).logits)
+    assert_equal_in_double(network(double).logits, network(longer).logits)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -71,12 +78,12 @@ def test_vectors_of_words_stand_for_the_words(name: str, sizes: Sizes, batch: Ba
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_example_does_not_depend_on_the_others_of_its_batch(name: str, sizes: Sizes, batch: Batch) -> None:
-    network = made(name, sizes)
-    held = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
+def test_an_example_does_not_depend_on_the_others_of_its_batch(name: str, sizes: Sizes, double: Batch) -> None:
+    network = made(name, sizes).double()
+    held = {field.name: getattr(double, field.name) for field in dataclasses.fields(double)}
     alone = Batch(**{key: value[2:3] for key, value in held.items() if value is not None})
 
-    torch.testing.assert_close(network(batch).logits[2:3], network(alone).logits, rtol=1e-4, atol=1e-5)
+    assert_equal_in_double(network(double).logits[2:3], network(alone).logits)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -98,11 +105,11 @@ def test_the_question_vector_has_not_seen_the_picture(name: str, sizes: Sizes, b
 
 
 @pytest.mark.parametrize("name", ATTENDING)
-def test_attention_is_shared_out_among_the_regions_in_sight(name: str, sizes: Sizes, batch: Batch) -> None:
-    att = made(name, sizes)(batch).att
+def test_attention_is_shared_out_among_the_regions_in_sight(name: str, sizes: Sizes, double: Batch) -> None:
+    att = made(name, sizes).double()(double).att
 
-    torch.testing.assert_close(att.sum(1), torch.ones(4))
-    assert (att[~batch.v_mask] == 0).all()
+    assert_equal_in_double(att.sum(1), torch.ones(4).double())
+    assert (att[~double.v_mask] == 0).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

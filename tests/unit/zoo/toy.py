@@ -96,6 +96,17 @@ def with_many_regions(case: Case) -> Case:
     return case_of(case.toy, case.batch.to(v=v, hints=hints, v_mask=seen, boxes=None))
 
 
+def in_double(batch: Batch) -> Batch:
+    """Give the numbers of a batch in double, in which no processor rounds so that a formula seems another."""
+    return batch.to(**{name: getattr(batch, name).double() for name in ("v", "boxes", "a", "bias", "hints")})
+
+
+def assert_equal_in_double(ours: torch.Tensor, theirs: torch.Tensor) -> None:
+    """Compare what was computed in two ways, all of it in double, but for the last digits."""
+    assert ours.dtype == theirs.dtype == torch.float64
+    torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
 def array(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().numpy().astype(np.float64)
 

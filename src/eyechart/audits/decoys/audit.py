@@ -6,10 +6,12 @@ from typing import ClassVar, NamedTuple
 
 import polars as pl
 
+from eyechart.audits.decoys.furniture import FURNITURE
 from eyechart.audits.decoys.recipes import COMPATS, DRAWINGS, RANDOM, Recipe
 from eyechart.audits.decoys.sets import ORIG, REPAIRED, SETS
 from eyechart.dataset import Dataset
 from eyechart.errors import SettingError
+from eyechart.furniture import Furniture
 from eyechart.predictions import Predictions
 from eyechart.protocols import Engine
 from eyechart.result import Result
@@ -36,12 +38,14 @@ class DecoysAudit:
     none of these), `hide` what is hidden from it besides, `rotations` by how many places options are shifted at most;
     with `paper` everything is asked that the paper's Tables 3 to 5 hold: all sets, each part hidden, 3 shifts. Blind
     baselines learn in `folds` parts from at most `most` examples by the `scorer`. `kinds` names a column that lists
-    how each option was made. A model that beats guessing from the options alone, surely by more than `margin`, is
-    caught; so are options that a prior or a baseline of answers alone beats.
+    how each option was made. A model lives on the options if with them alone it is surely more than `margin` above
+    guessing; they give the answer away if a prior or a baseline of answers alone is.
     """
 
     name: ClassVar[str] = "decoys"
     needs: ClassVar[tuple[str, ...]] = ("answer",)
+    learns: ClassVar[bool] = True
+    furniture: ClassVar[Furniture] = FURNITURE
 
     score: str = "auto"
     by: tuple[str, ...] = ()

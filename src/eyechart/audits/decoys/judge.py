@@ -10,13 +10,13 @@ import polars as pl
 from eyechart.audits.decoys.asking import WHOLE, Condition, conditions
 from eyechart.audits.decoys.audit import DecoysAudit
 from eyechart.audits.decoys.shifts import measure_shifts, picked_options, steadiness
-from eyechart.audits.decoys.solving import CHANCE, chance_of
+from eyechart.audits.decoys.solving import CHANCE, measure_chance
 from eyechart.audits.decoys.views import judge_views
 from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
 from eyechart.dataset import Dataset
 from eyechart.predictions import Answered, Predictions
 from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.result import Better, Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import names_option
 from eyechart.statistics import adjust, beyond_known, mean, paired_difference
 from eyechart.tables import COUNTS, empty
@@ -25,6 +25,7 @@ ALONE = "image-question"  # hidden: the options alone are left
 VISIBLE = {ALONE: "A", "question": "I+A", "image": "Q+A", WHOLE: "I+Q+A"}
 ADDS = {"image": "image adds", "question": "question adds"}
 OVER = "over chance"
+QUESTION = "Does it need more than the options?"
 
 
 class Heard(NamedTuple):
@@ -106,11 +107,15 @@ def _steady(heard: list[Heard]) -> pl.DataFrame:
 def _accuracies(heard: list[Heard], how: str) -> Iterator[Measure]:
     for one in heard:
         name, rows = one.condition.name, one.rows
-        yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of=name, condition=name, score=how)
+        right = mean(rows["accuracy"], rows["cluster"])
         over = beyond_known(rows["accuracy"], rows[CHANCE], rows["cluster"])
-        yield measured(OVER, over, of=None, condition=name, score=how)
+        # Accuracy with a part hidden describes a model. Above chance by the options alone it has found a way around.
+        better: Better = "neither" if one.condition.hidden else "higher"
+        better_over: Better = "lower" if one.condition.hidden == ALONE else better
+        yield measured("accuracy", right, of=name, condition=name, score=how, better=better)
+        yield measured(OVER, over, of=None, condition=name, score=how, better=better_over)
         if name == one.condition.options:
-            yield measured(CHANCE, chance_of(rows), of=f"{name} {CHANCE}", condition=name, score=how)
+            yield measure_chance(rows, name, how)
 
 
 def _adds(heard: list[Heard], how: str) -> Iterator[Measure]:
@@ -123,7 +128,7 @@ def _adds(heard: list[Heard], how: str) -> Iterator[Measure]:
                 continue
             both = rows.join(other, on=("id", "cluster"), validate="1:1", maintain_order="left", suffix="_without")
             found = paired_difference(both["accuracy"], both["accuracy_without"], both["cluster"])
-            yield measured(name, found, of=None, condition=condition.name, score=how)
+            yield measured(name, found, of=None, condition=condition.name, score=how, better="higher")
 
 
 def _with_q(measures: list[Measure]) -> list[Measure]:
@@ -160,19 +165,24 @@ def _decide(measures: list[Measure], heard: list[Heard], margin: float) -> Verdi
     """Conclude from what the model makes of the options alone; one that never names an option is not cleared."""
     asked = [one for one in heard if one.condition.hidden == ALONE]
     if not asked:
-        return Verdict("none", "accuracy", "It was not asked with the options alone.")
+        other = next((one.key for one in measures), None)
+        return Verdict("not tested", QUESTION, "not asked", "It was not asked with the options alone.", other, margin)
     alone, options = asked[0], asked[0].condition.options
     over = next(one for one in measures if one.name == OVER and one.condition == alone.condition.name)
     said = f"{speak(asdict(over))} points over chance on {options!r}"
+    state: State = "cannot tell"
     if over.low > margin:
-        return Verdict("caught", OVER, f"It finds answers from the options alone: {said}.")
+        state, label, sentence = "no", "lives on the options", f"It finds answers from the options alone: {said}."
     # One that names options where it sees all, and none where it sees nothing else, was tested and abstained.
-    if all(2 * one.strange > one.answers for one in (alone, *_whole(heard, options))):
+    elif all(2 * one.strange > one.answers for one in (alone, *_whole(heard, options))):
         told = f"{alone.strange:,} of its {alone.answers:,} answers to the options alone name none of them"
-        return Verdict("undecided", OVER, f"It does not choose among options, so they cannot test it: {told}.")
-    if over.high < margin:
-        return Verdict("clear", OVER, f"The options alone do not help it: {said}.")
-    return Verdict("undecided", OVER, f"Too close to tell whether the options alone help it: {said}.")
+        label = "chooses none"
+        sentence = f"It does not choose among options, so they cannot test it: {told}."
+    elif over.high < margin:
+        state, label, sentence = "yes", "needs more than the options", f"The options alone do not help it: {said}."
+    else:
+        label, sentence = "too close to tell", f"Too close to tell whether the options alone help it: {said}."
+    return Verdict(state, QUESTION, label, sentence, over.key, margin)
 
 
 def _whole(heard: list[Heard], options: str) -> Iterator[Heard]:

@@ -18,16 +18,16 @@ class Parts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def divide(data: Dataset, seed: int) -> Parts:
-    """Say of each answered example which part it is in."""
-    learn, judged, how = data.divide(learn="train", seed=seed)
+def parts_of(data: Dataset) -> Parts:
+    """Say of each answered example which part of the division it is in."""
+    learn, judged = data.divided(learns=True)
     named = pl.concat(
         [part.examples.select("id", part=pl.lit(name)) for name, part in ((LEARN, learn), (JUDGED, judged))]
     )
     clustered = data.examples.with_columns(data.clusters().alias("cluster"))
     answered = clustered.filter(pl.col("answer").is_not_null()).sort("id")
     examples = answered.join(named, on="id", how="left", validate="1:1", maintain_order="left")
-    return Parts(examples, _count(examples, data.examples.height), (how, *_notes(examples, data)))
+    return Parts(examples, _count(examples, data.examples.height), _notes(examples, data))
 
 
 def _count(examples: pl.DataFrame, n: int) -> pl.DataFrame:
@@ -37,11 +37,11 @@ def _count(examples: pl.DataFrame, n: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
 
 
-def _notes(examples: pl.DataFrame, data: Dataset) -> list[str]:
+def _notes(examples: pl.DataFrame, data: Dataset) -> tuple[str, ...]:
     notes = []
     if "objects" not in data.images.table.columns:
         notes.append("the images have no objects: I + A knows no more than A")
     alone = examples.select(pl.len().over("cluster") == 1).to_series().sum()
     if alone:
         notes.append(f"{alone} examples are the only one of their {data.cluster}: no IoU decoys of their own")
-    return notes
+    return tuple(notes)

@@ -45,8 +45,8 @@ class Drawn(NamedTuple):
     notes: tuple[str, ...]
 
 
-def draw_decoys(data: Dataset, asked: pl.Series, recipe: Recipe, engine: Engine | None = None) -> Drawn:
-    """Draw decoys for the examples with the asked ids from the answers of all answered examples."""
+def draw_decoys(data: Dataset, asked: pl.DataFrame, recipe: Recipe, engine: Engine | None = None) -> Drawn:
+    """Draw decoys for the asked examples (their `id` and `part`) from the answers of all answered examples."""
     # Numba is loaded with the kernels, so only where something is drawn.
     from eyechart.audits.decoys.drawing.draw import draw
 

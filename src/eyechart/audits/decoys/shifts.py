@@ -48,4 +48,5 @@ def measure_shifts(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
     for name in (CONSISTENT, ALWAYS_RIGHT):
         known = rows.drop_nulls(name)
         if known.height:
-            yield measured(name, mean(known[name], known["cluster"]), of=name, condition=ROTATED, score=how)
+            found = mean(known[name], known["cluster"])
+            yield measured(name, found, of=name, condition=ROTATED, score=how, better="higher")

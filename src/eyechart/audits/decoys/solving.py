@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 import polars as pl
 
+from eyechart.audits.decoys.blind import CONTROL, CONTROLLED
 from eyechart.audits.measuring import measured
-from eyechart.result import Measure
+from eyechart.result import Better, Measure
 from eyechart.statistics import Difference, Estimate, adjust, beyond_known, mean
 
 CHANCE = "chance"
 SCORE = "choice"  # an option is right or wrong
+# Of all others lower is better, for they lack something. This one sees everything, and the control must be at chance.
+NO_LEAK = (CONTROLLED, CONTROL)
 
 
 class Solver(NamedTuple):
@@ -37,10 +40,11 @@ class Solved(NamedTuple):
     q: float
 
 
-def chance_of(rows: pl.DataFrame) -> Estimate:
+def measure_chance(rows: pl.DataFrame, options: str, score: str) -> Measure:
     """Average the chance of a guess, which is known of these examples: its interval is a point."""
     found = mean(rows[CHANCE], rows["cluster"])
-    return found._replace(low=found.value, high=found.value, method="none, chance is known")
+    known = found._replace(low=found.value, high=found.value, method="none, chance is known")
+    return measured(CHANCE, known, of=f"{options} {CHANCE}", condition=options, score=score, better="neither")
 
 
 def hold_against_chance(solvers: Iterable[Solver]) -> list[Solved]:
@@ -56,7 +60,8 @@ def solver_measures(found: Iterable[Solved]) -> Iterator[Measure]:
     """Measure each solver; its p-value is of no difference from chance."""
     for one in found:
         name, condition = one.solver.name, one.solver.options
-        measure = measured(name, one.accuracy, of=one.solver.column, condition=condition, score=SCORE)
+        better: Better = "neither" if name in NO_LEAK else "lower"
+        measure = measured(name, one.accuracy, of=one.solver.column, condition=condition, score=SCORE, better=better)
         yield replace(measure, p=one.over.p, q=one.q, note=f"{measure.note}; p against chance; {one.solver.picks}")
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from eyechart.audits.decoys.audit import DecoysAudit
 from eyechart.audits.decoys.cues import PRIOR_RULE
 from eyechart.audits.decoys.look import Known, Look, Looking, look_at
-from eyechart.audits.decoys.parts import Parts, divide
+from eyechart.audits.decoys.parts import Parts, parts_of
 from eyechart.audits.decoys.recipes import Drawn, draw_decoys
 from eyechart.audits.decoys.sets import ORIG, REPAIRED, damage, offer, sets_of
 from eyechart.audits.decoys.shown import shown_table
@@ -16,19 +16,19 @@ from eyechart.audits.decoys.solving import (
     CHANCE,
     SCORE,
     Solved,
-    chance_of,
     hold_against_chance,
+    measure_chance,
     solver_measures,
     solver_table,
 )
 from eyechart.audits.decoys.views import study_views
-from eyechart.audits.measuring import measured
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, Verdict, measures_table
+from eyechart.result import Key, Measure, Result, State, Verdict, measures_table
 from eyechart.tables import COUNTS, empty
 
+QUESTION = "Do the options keep the answer to themselves?"
 ANSWERS_ALONE = (PRIOR_RULE, "A")  # what a verdict on the options rests on
 NO_DECOYS = {"id": pl.String, "source": pl.String, "place": pl.Int64, "decoy": pl.String, "donor": pl.String}
 _KEPT = ("cluster", "part", "image", "question")
@@ -36,7 +36,7 @@ _KEPT = ("cluster", "part", "image", "question")
 
 def study_options(audit: DecoysAudit, data: Dataset, engine: Engine) -> Result:
     """Draw decoys, and look at every set of options."""
-    parts = divide(data.only("split", "answers", "choices", audit.kinds), audit.seed)
+    parts = parts_of(data.only("split", "answers", "choices", audit.kinds))
     drawn = _draw(audit, data, parts, engine)
     looks = _look(audit, data, parts, drawn, engine)
     found = hold_against_chance(solver for look in looks.values() for solver in look.solvers)
@@ -67,7 +67,7 @@ def study_options(audit: DecoysAudit, data: Dataset, engine: Engine) -> Result:
 def _draw(audit: DecoysAudit, data: Dataset, parts: Parts, engine: Engine) -> Drawn:
     if audit.studied == (ORIG,):
         return Drawn(pl.DataFrame(schema=NO_DECOYS | {"filler": pl.Boolean}), _no_filters(), ())
-    return draw_decoys(data, parts.examples["id"], audit.recipe, engine)
+    return draw_decoys(data, parts.examples, audit.recipe, engine)
 
 
 def _no_filters() -> pl.DataFrame:
@@ -119,7 +119,7 @@ def _counts(audit: DecoysAudit, parts: Parts, looks: dict[str, Look]) -> pl.Data
 
 def _chances(looks: dict[str, Look]) -> Iterable[Measure]:
     for name, look in looks.items():
-        yield measured(CHANCE, chance_of(look.guess), of=f"{name} {CHANCE}", condition=name, score=SCORE)
+        yield measure_chance(look.guess, name, SCORE)
 
 
 def _rows(parts: Parts, looks: dict[str, Look]) -> pl.DataFrame:
@@ -143,13 +143,14 @@ def _stack(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
 def _decide(found: list[Solved], margin: float, options: str) -> Verdict:
     """Conclude from what the answers alone give away, on the options of the data or else on the repaired ones."""
     alone = [one for one in found if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
-    if not alone:
-        return Verdict("none", CHANCE, "There is nothing to judge the options on.")
     worst = max(alone, key=lambda one: one.over.low)
-    over = worst.over
+    name, over = worst.solver.name, worst.over
     said = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance on {options!r}"
+    state: State = "cannot tell"
     if over.low > margin:
-        return Verdict("caught", worst.solver.name, f"The options give the answer away: {worst.solver.name} is {said}.")
-    if all(one.over.high < margin for one in alone):
-        return Verdict("clear", worst.solver.name, f"The options alone tell little: {worst.solver.name} is {said}.")
-    return Verdict("undecided", worst.solver.name, f"Too close to tell: {worst.solver.name} is {said}.")
+        state, label, sentence = "no", "options give it away", f"The options give the answer away: {name} is {said}."
+    elif all(one.over.high < margin for one in alone):
+        state, label, sentence = "yes", "options tell little", f"The options alone tell little: {name} is {said}."
+    else:
+        label, sentence = "too close to tell", f"Too close to tell: {name} is {said}."
+    return Verdict(state, QUESTION, label, sentence, Key(name, options), margin)

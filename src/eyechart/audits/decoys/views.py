@@ -2,9 +2,11 @@
 
 import polars as pl
 
-from eyechart.result import View
+from eyechart.result import Unit, View
 
 BARS = {"x": "accuracy", "y": "solver", "low": "low", "high": "high", "chance": "chance", "n": "n", "label": "picks"}
+POINTS: Unit = "points"
+ACCURACIES = dict.fromkeys(("accuracy", "low", "high", "chance"), POINTS)
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
@@ -24,7 +26,7 @@ def _solvers_of(name: str) -> View:
         "The upright line is chance on the same examples; a bar beyond it is a way to the answer that does not go "
         "through understanding. Whiskers are 95 % intervals."
     )
-    return View("bars", "solvers", f"What solves the options {name!r}", reading, BARS, {"options": name})
+    return View("bars", "solvers", f"What solves the options {name!r}", reading, BARS, {"options": name}, ACCURACIES)
 
 
 def _accuracy_by(column: str) -> View:
@@ -39,6 +41,7 @@ STUDY = (
         "Accuracy by what is used, on every set of options",
         "Before and after the repair (the paper's Table 3); answers alone should be near chance, everything highest.",
         {"x": "options", "y": "solver", "color": "accuracy", "low": "low", "high": "high", "n": "n"},
+        units=dict.fromkeys(("accuracy", "low", "high"), POINTS),
     ),
     View(
         "matrix",
@@ -46,6 +49,7 @@ STUDY = (
         "The same, as distance from chance",
         "Chance differs between sets, for they have different numbers of options.",
         {"x": "options", "y": "solver", "color": "over_chance", "low": "over_low", "high": "over_high", "n": "n"},
+        units=dict.fromkeys(("over_chance", "over_low", "over_high"), POINTS),
     ),
     View(
         "table",
@@ -53,12 +57,14 @@ STUDY = (
         "Are texts as often target as their offers let expect?",
         "Imbalance is the share of targets that would have to change hands; beside it the mean and the middle 95 % of "
         "redrawn targets.",
+        units=dict.fromkeys(("imbalance", "imbalance_by_chance", "chance_low", "chance_high"), POINTS),
     ),
     View(
         "table",
         "usage",
         "Texts that are target oftener or rarer than expected",
         "A text that is offered often and hardly ever right can be ruled out without looking, and the reverse.",
+        units=dict.fromkeys(("prior", "share", "low", "high", "expected_share"), POINTS),
     ),
     View(
         "bars",
@@ -66,6 +72,7 @@ STUDY = (
         "Which kinds of decoys give themselves away",
         "How often the target is scored above a decoy of the kind; guessing has 50.",
         {"x": "value", "y": "kind", "color": "solver", "low": "low", "high": "high", "n": "n"},
+        units=dict.fromkeys(("value", "low", "high"), POINTS),
     ),
     View("table", "filters", "Candidates that each filter took", "Filters work in this order."),
     View(
@@ -83,6 +90,7 @@ JUDGE = (
         "Accuracy by what is visible, on every set of options",
         "The layout of the paper's Tables 3 to 5; Random is chance.",
         {"x": "options", "y": "visible", "color": "accuracy", "low": "low", "high": "high", "n": "n"},
+        units=dict.fromkeys(("accuracy", "low", "high"), POINTS),
     ),
     View(
         "bars",
@@ -90,5 +98,6 @@ JUDGE = (
         "The same with intervals",
         "Whiskers are 95 % intervals.",
         {"x": "accuracy", "y": "options", "color": "visible", "low": "low", "high": "high", "n": "n"},
+        units=dict.fromkeys(("accuracy", "low", "high"), POINTS),
     ),
 )

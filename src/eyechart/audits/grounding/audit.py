@@ -1,25 +1,28 @@
 """The audit itself: settings, and which part does what."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import polars as pl
 
+from eyechart.audits.grounding.furniture import DROP, EVIDENCE, FURNITURE, KEEP, REST, WITHOUT
 from eyechart.dataset import Dataset
 from eyechart.errors import SettingError
+from eyechart.furniture import Furniture
 from eyechart.predictions import Predictions
 from eyechart.protocols import Engine
 from eyechart.result import Result
 
+QUESTION = "Do its answers rest on the evidence?"
 CHOICES = {
     "compat": ("paper", "release"),
     "sees": ("auto", "objects", "pixels"),
     "hide": ("mask", "blur", "noise", "crop"),
     "same": ("normalized", "raw"),
 }
-EXTRA = r"without|(keep|drop)@([1-9][0-9]?|100)"
+EXTRA = rf"{WITHOUT}|({KEEP}|{DROP})@([1-9][0-9]?|100)"
 
 
 @dataclass(frozen=True)
@@ -29,16 +32,17 @@ class GroundingAudit:
     `sees` says what the asked model sees: `objects` (indices of visible ones), `pixels` (boxes to hide), or `auto`,
     both where the images have objects with boxes. `hide` is how pixels are hidden, `feather` and `min_size` in pixels.
     `extra` asks more: `without` each object once, `keep@25` or `drop@25` the quarter of the objects that is most
-    relevant. `ood` is a column that tells what is out of distribution, `ood_value` its value there. A model is caught
-    if surely less than the share `least` of its answers is grounded.
+    relevant. `ood` is a column that tells what is out of distribution, `ood_value` its value there. A model is not
+    grounded if surely less than the share `least` of its answers is.
     """
 
     name: ClassVar[str] = "grounding"
     needs: ClassVar[tuple[str, ...]] = ("evidence",)
+    gone: ClassVar[Mapping[str, str]] = {"split": "name what is judged with --judge"}
+    furniture: ClassVar[Furniture] = FURNITURE
 
     score: str = "auto"
     by: tuple[str, ...] = ()
-    split: str = "auto"
     compat: str = "paper"
     iou: float = 0.5
     overlap: float = 0.25
@@ -75,8 +79,6 @@ class GroundingAudit:
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
         """Ask with the evidence alone and without it, whatever `extra` adds."""
-        from eyechart.audits.grounding.probing import EVIDENCE, REST
-
         return EVIDENCE, REST
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002

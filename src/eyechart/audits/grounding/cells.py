@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from eyechart.audits.grounding.answers import Heard, by_question, same_as, side_by_side
-from eyechart.audits.grounding.probing import EVIDENCE, REST
+from eyechart.audits.grounding.furniture import EVIDENCE, REST
 from eyechart.probes import OWN
 
 CONDITIONS = (OWN, EVIDENCE, REST)

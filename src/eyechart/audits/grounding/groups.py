@@ -3,7 +3,7 @@
 import polars as pl
 
 from eyechart.audits.grounding.audit import GroundingAudit
-from eyechart.dataset import Dataset
+from eyechart.dataset import NOT_JUDGED, Dataset
 
 GROUNDING = {"grounding": ("grounded", "not grounded"), "keeping": ("kept", "not kept")}  # Eq. 4, appendix C
 PLACES = ("id", "ood")
@@ -34,7 +34,8 @@ def _either(column: str, names: tuple[str, str]) -> pl.Expr:
 
 
 def _place(audit: GroundingAudit) -> pl.Expr:
-    value = pl.col(audit.ood).cast(pl.String)
+    text = pl.col(audit.ood).cast(pl.String)
+    value = pl.when(text != NOT_JUDGED).then(text)  # where another study lends the column
     if audit.ood_value:
         return pl.when(value.is_not_null()).then(
             pl.when(value == audit.ood_value).then(pl.lit(PLACES[1])).otherwise(pl.lit(PLACES[0]))

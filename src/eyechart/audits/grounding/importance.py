@@ -14,7 +14,7 @@ import polars as pl
 
 from eyechart.audits.grounding.answers import Heard, by_question, same_as, side_by_side
 from eyechart.audits.grounding.cells import fall
-from eyechart.audits.grounding.probing import WITHOUT
+from eyechart.audits.grounding.furniture import WITHOUT
 from eyechart.audits.grounding.relevance import Relevance
 from eyechart.audits.grounding.scene import Scene
 from eyechart.probes import OWN

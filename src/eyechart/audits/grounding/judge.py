@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.grounding.answers import Heard, hear
-from eyechart.audits.grounding.audit import GroundingAudit
+from eyechart.audits.grounding.audit import QUESTION, GroundingAudit
 from eyechart.audits.grounding.cells import CONDITIONS, graded_rows, question_rows
 from eyechart.audits.grounding.examples import example_table
+from eyechart.audits.grounding.furniture import WITHOUT
 from eyechart.audits.grounding.groups import with_groups
 from eyechart.audits.grounding.importance import match_rankings
 from eyechart.audits.grounding.measures import (
@@ -21,7 +22,6 @@ from eyechart.audits.grounding.measures import (
     measure_rankings,
     measure_whole,
 )
-from eyechart.audits.grounding.probing import WITHOUT
 from eyechart.audits.grounding.relevance import Relevance
 from eyechart.audits.grounding.scene import Scene
 from eyechart.audits.grounding.study import judged_scene
@@ -29,7 +29,7 @@ from eyechart.audits.grounding.views import judge_tables, judge_views
 from eyechart.dataset import Dataset
 from eyechart.predictions import Predictions
 from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.result import Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
 from eyechart.tables import COUNTS, empty
 
@@ -104,17 +104,24 @@ def _counts(heard: Heard, lost: int) -> pl.DataFrame:
 def decide(measures: list[Measure], least: float, heard: Heard) -> Verdict:
     """Conclude from the share of grounded answers."""
     it = measures[0]
-    if not it.n:
-        silent = [name for name in CONDITIONS if not heard.tables[name].height]
-        sentence = f"No question was answered under all of plain, evidence and rest; none under {', '.join(silent)}."
-        return Verdict("none", "grounded", sentence if silent else f"{sentence.partition(';')[0]}.")
-    said = f"{speak(asdict(it))} % of its answers stay with the evidence and change without it"
-    if it.high < least:
-        return Verdict("caught", "grounded", f"It is not grounded in the evidence: {said}.")
     worst = next((each for each in measures if each.name == LOST), it)
-    if it.low > least >= worst.low:
-        doubt = f"but with those that were lost taken as not {speak(asdict(worst))} %"
-        return Verdict("undecided", "grounded", f"Too many answers were lost to tell: {said}, {doubt}.")
-    if it.low > least:
-        return Verdict("clear", "grounded", f"It relies on the evidence: {said}.")
-    return Verdict("undecided", "grounded", f"Too close to {least:.0%} to tell: {said}.")
+    said = f"{speak(asdict(it))} % of its answers stay with the evidence and change without it"
+    state: State = "cannot tell"
+    if not it.n:
+        state, label, sentence = "not tested", "nothing to compare", _say_silent(heard)
+    elif it.high < least:
+        state, label, sentence = "no", "not grounded", f"It is not grounded in the evidence: {said}."
+    elif it.low > least >= worst.low:
+        label, doubt = "too many answers lost", f"but with those that were lost taken as not {speak(asdict(worst))} %"
+        sentence = f"Too many answers were lost to tell: {said}, {doubt}."
+    elif it.low > least:
+        state, label, sentence = "yes", "grounded", f"It relies on the evidence: {said}."
+    else:
+        label, sentence = "too close to tell", f"Too close to {least:.0%} to tell: {said}."
+    return Verdict(state, QUESTION, label, sentence, it.key, least)
+
+
+def _say_silent(heard: Heard) -> str:
+    silent = [name for name in CONDITIONS if not heard.tables[name].height]
+    which = f"; none under {', '.join(silent)}" if silent else ""
+    return f"No question was answered under all of plain, evidence and rest{which}."

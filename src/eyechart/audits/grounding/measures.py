@@ -7,15 +7,15 @@ from dataclasses import replace
 import polars as pl
 
 from eyechart.audits.grounding.cells import ACCURACIES, CELLS, FALLS
+from eyechart.audits.grounding.furniture import DROP, REST, WITHOUT
 from eyechart.audits.grounding.groups import BEST, CLASSES, GROUNDING, PLACES
 from eyechart.audits.grounding.importance import SETS
 from eyechart.audits.grounding.odds import odds, relative_fall
-from eyechart.audits.grounding.probing import WITHOUT
 from eyechart.audits.measuring import measured, measured_by
 from eyechart.dataset import Dataset
 from eyechart.probes import OWN
 from eyechart.protocols import Engine
-from eyechart.result import Measure
+from eyechart.result import Better, Measure
 from eyechart.statistics import mean
 from eyechart.statistics.moments import Kind
 
@@ -24,6 +24,17 @@ GRADED = {"same": "same answer", "accuracy": "accuracy", "fall": "probability lo
 RATIO = "right to wrong"
 METHODS = ("attention", WITHOUT)
 LOST = "grounded, lost as not"
+IN_SIGHT: dict[str, Better] = {"same answer": "higher", "accuracy": "higher", "probability lost": "lower"}
+# Who relies on the evidence changes the answer where it is hidden; to be right all the same is neither good nor bad.
+HIDDEN: dict[str, Better] = {"same answer": "lower", "accuracy": "neither", "probability lost": "higher"}
+BETTER: dict[str, Better] = {  # of what is not named, more is better
+    "not grounded": "lower",
+    "grounded, wrong": "neither",  # looks in the right place, yet fails
+    "not grounded, right": "neither",  # right for another reason
+    "not grounded, wrong": "lower",
+    "sufficiency": "lower",  # what is lost with the evidence alone
+    **dict.fromkeys((f"{method} ranks irrelevant objects first" for method in METHODS), "lower"),
+}
 _DIFFERENCES = (*FALLS, "fall")
 
 
@@ -48,7 +59,7 @@ def measure_lost(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[M
     if more.height:
         scores = pl.concat([rows["grounded"], pl.repeat(0.0, more.height, dtype=pl.Float64, eager=True)])
         found = mean(scores, pl.concat([rows["cluster"], more["cluster"]]))
-        yield measured(LOST, found, of=None, condition=OWN, score=how)
+        yield measured(LOST, found, of=None, condition=OWN, score=how, better="higher")
 
 
 def measure_odds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
@@ -66,8 +77,8 @@ def _odds_by(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) 
     for name in names:
         part = rows.filter(pl.col(column) == name)
         if part.height:
-            whole = measured(RATIO, odds(part), of=None, condition=OWN, score=how)
-            yield replace(whole, by=column, group=name, unit="ratio")
+            whole = measured(RATIO, odds(part), of=None, condition=OWN, score=how, unit="ratio", better="higher")
+            yield replace(whole, by=column, group=name)
 
 
 def _falls(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) -> Iterator[Measure]:
@@ -87,6 +98,7 @@ def _falls(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) ->
                     by=key,
                     group=group,
                     score=how,
+                    better="lower" if other == "place" else "neither",  # what is lost without grounding is no fault
                     note="95 % interval: delta method on the logarithm",
                 )
 
@@ -131,7 +143,14 @@ def _mean(rows: pl.DataFrame, column: str, key: tuple[str, str], how: str) -> It
     if known.height or column == "grounded":
         kind: Kind = "differences" if column.partition(" ")[0] in _DIFFERENCES else "scores"
         found = mean(known[column], known["cluster"], kind=kind)
-        yield measured(key[0], found, of=column, condition=key[1], score=how)
+        yield measured(key[0], found, of=column, condition=key[1], score=how, better=_better(*key))
+
+
+def _better(name: str, condition: str) -> Better:
+    if name in IN_SIGHT:
+        hidden = condition == REST or condition.startswith(DROP)
+        return (HIDDEN if hidden else IN_SIGHT)[name]
+    return BETTER.get(name, "higher")
 
 
 def _grouped(measures: Iterator[Measure], by: str, group: str) -> Iterator[Measure]:

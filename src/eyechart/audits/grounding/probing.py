@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.grounding.audit import GroundingAudit
+from eyechart.audits.grounding.furniture import EVIDENCE, KEEP, REST, WITHOUT
 from eyechart.audits.grounding.relevance import Flags, Relevance, listed, top
 from eyechart.audits.grounding.scene import Scene
 from eyechart.audits.grounding.study import Asked, judged_scene, what_is_asked
@@ -19,9 +20,6 @@ from eyechart.dataset import Dataset
 from eyechart.pictures import CROP, say_hiding
 from eyechart.probes import OWN, Prober
 from eyechart.result import Result
-
-EVIDENCE, REST = "evidence", "rest"
-WITHOUT = "without"
 
 
 class Shown(NamedTuple):
@@ -106,7 +104,7 @@ def _grade(audit: GroundingAudit, scene: Scene, relevance: Relevance, text: str)
     chosen = top(relevance, int(percent), scene.objects.listed[scene.of])
     boxes = _boxes_of(audit, scene, relevance, chosen)
     indices = listed(relevance, chosen, scene.questions.height)
-    if kind == "keep":
+    if kind == KEEP:
         shown = _keep(audit, scene, boxes, indices)
     else:
         shown = _hide(audit, scene, boxes, _all_but(scene, indices))

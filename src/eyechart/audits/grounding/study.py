@@ -1,17 +1,16 @@
 """The study: which questions can be judged, and how many objects are relevant and irrelevant to them (Table 5)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from eyechart.audits.grounding.audit import GroundingAudit
+from eyechart.audits.grounding.audit import QUESTION, GroundingAudit
 from eyechart.audits.grounding.relevance import Flags, Relevance, count_sets, find_relevance
 from eyechart.audits.grounding.scene import Scene, lay_out, refuse_sizes
-from eyechart.audits.measuring import measured
+from eyechart.audits.measuring import Said, count_apart, measured
 from eyechart.boxes import areas, around, gather, within
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, SettingError
@@ -35,13 +34,14 @@ class Asked(NamedTuple):
 
 def study_evidence(audit: GroundingAudit, data: Dataset) -> Result:
     """Sort the judged questions by what they lack, and count the objects of those that lack nothing."""
-    scene = lay_out(judged_questions(audit, data), data)
+    parts = data.divided(learns=False)
+    scene = lay_out(select_questions(parts.judge), data)
     refuse_sizes(scene)
     asked = what_is_asked(audit, scene)
     counted = count_sets(find_relevance(audit, scene), scene)
     fates = find_fates(scene, counted, asked, data)
     rows = scene.questions.select("id", "cluster").hstack(counted).filter(fates == JUDGED)
-    counts = count_fates(fates)
+    counts = count_fates(fates, count_apart(data, parts))
     if not rows.height:
         reasons = "; ".join(f"{row['reason']}: {row['n']:,}" for row in counts.to_dicts())
         raise DataError(f"questions of {data.name} with evidence to judge by", reasons, "see docs/audits/grounding.md")
@@ -55,13 +55,14 @@ def study_evidence(audit: GroundingAudit, data: Dataset) -> Result:
         rows=rows,
         tables=tables,
         views=STUDY_VIEWS,
-        verdict=Verdict("none", "usable", _say(rows, fates, tables["notes"])),
+        verdict=Verdict(
+            "not tested", QUESTION, "no model yet", _say(rows, fates, tables["notes"]), measures[0].key, audit.least
+        ),
     )
 
 
-def judged_questions(audit: GroundingAudit, data: Dataset) -> pl.DataFrame:
-    """Select the questions of the judged split (id, cluster, image, answer, evidence)."""
-    part = data if audit.split == "all" else data.divide(None, None if audit.split == "auto" else audit.split).judge
+def select_questions(part: Dataset) -> pl.DataFrame:
+    """Select what tells of each question what it rests on (id, cluster, image, answer, evidence)."""
     columns = part.scan("image", "answer", "evidence").collect()
     return columns.with_columns(part.clusters().alias("cluster"))
 
@@ -109,16 +110,19 @@ def _lost_pictures(scene: Scene, data: Dataset) -> Flags:
     return scene.questions["image"].is_in(lost).fill_null(value=False).to_numpy()
 
 
-def count_fates(fates: pl.Series) -> pl.DataFrame:
-    """Count the questions by what became of them, the judged ones first."""
+def count_fates(fates: pl.Series, apart: int) -> pl.DataFrame:
+    """Count the questions by what became of them, the judged ones first, and those of no part last."""
     counted = fates.value_counts(name="n").sort(pl.col("fate") != JUDGED, "fate")
     kept = pl.col("fate") == JUDGED
-    return counted.select(
+    schema = empty(COUNTS).schema
+    rest = pl.DataFrame([(None, "left out", "in another split", apart)], schema=schema, orient="row")
+    known = counted.select(
         pl.lit(None, pl.String).alias("condition"),
         pl.when(kept).then(pl.lit(JUDGED)).otherwise(pl.lit("left out")).alias("status"),
         pl.when(~kept).then("fate").alias("reason"),
-        pl.col("n").cast(empty(COUNTS).schema["n"]),
+        pl.col("n").cast(schema["n"]),
     )
+    return pl.concat([known, rest]).filter(pl.col("n") > 0)
 
 
 def statistics_table(rows: pl.DataFrame, fates: pl.Series) -> pl.DataFrame:
@@ -134,10 +138,11 @@ def statistics_table(rows: pl.DataFrame, fates: pl.Series) -> pl.DataFrame:
 
 def _measure(rows: pl.DataFrame, scene: Scene, fates: pl.Series) -> Iterator[Measure]:
     usable = mean((fates == JUDGED).cast(pl.Float64), scene.questions["cluster"])
-    yield measured("usable", usable, of=None, condition=OWN, score="share")
+    described = Said(condition=OWN, score="share", better="neither")  # data are as they are
+    yield measured("usable", usable, of=None, **described)
+    counted = Said(condition=OWN, score="count", better="neither")
     for column, name in COUNTED.items():
-        found = measured(name, mean(rows[column], rows["cluster"]), of=column, condition=OWN, score="count")
-        yield replace(found, unit="objects")
+        yield measured(name, mean(rows[column], rows["cluster"]), of=column, unit="number", **counted)
 
 
 def _notes(audit: GroundingAudit, scene: Scene, asked: Asked, data: Dataset) -> pl.DataFrame:
@@ -191,6 +196,6 @@ STUDY_VIEWS = (
 
 def judged_scene(audit: GroundingAudit, data: Dataset, study: Result) -> tuple[Scene, Relevance]:
     """Lay out the questions a study found fit, and their objects."""
-    fit = judged_questions(audit, data).join(study.rows, on="id", how="semi")
-    scene = lay_out(fit, data)
+    fit = data.take(pl.col("id").is_in(study.rows["id"].implode()))
+    scene = lay_out(select_questions(fit), data)
     return scene, find_relevance(audit, scene)

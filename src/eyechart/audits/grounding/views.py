@@ -7,7 +7,7 @@ import polars as pl
 from eyechart.audits.grounding.cells import CELLS
 from eyechart.audits.grounding.groups import BEST, CLASSES, MEDIUM, WORST
 from eyechart.audits.grounding.measures import GRADED, RATIO
-from eyechart.result import Measure, View
+from eyechart.result import Measure, Unit, View
 from eyechart.statistics import mean, shares
 
 FLIPS = {"sufficiency_class": "kept", "comprehensiveness_class": "changed"}
@@ -86,6 +86,7 @@ def _view_by(column: str) -> View:
     return View("bars", "measures", f"Grounded by {column}", reading, _BAR, {"name": "grounded", "by": column})
 
 
+_ENDS: dict[str, Unit] = {"low": "points", "high": "points"}
 _BAR = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
 VIEWS = (
     View(
@@ -94,6 +95,7 @@ VIEWS = (
         "Grounded and right, grounded and wrong, and so on",
         "The first two bars together are the grounded share, the first and third the accuracy.",
         {"x": "share", "y": "cell", "low": "low", "high": "high", "n": "n"},
+        units={"share": "points", **_ENDS},
     ),
     View(
         "bars",
@@ -126,6 +128,7 @@ VIEWS = (
         "Objects are kept or dropped by their relevance, the most relevant first.",
         {"x": "percent", "y": "value", "low": "low", "high": "high", "color": "kind", "n": "n"},
         {"measure": GRADED["same"]},
+        {"value": "points", **_ENDS},
     ),
     View(
         "matrix",
@@ -140,6 +143,7 @@ VIEWS = (
             "high": "high",
             "n": "n",
         },
+        units={"share": "points", **_ENDS},
     ),
     View(
         "bars",
@@ -147,5 +151,6 @@ VIEWS = (
         "Answers that changed, by class",
         "A good sufficiency should mean that no answer changed, a good comprehensiveness that all did.",
         {"x": "flipped", "y": "class", "low": "low", "high": "high", "n": "n", "color": "measure"},
+        units={"flipped": "points", **_ENDS},
     ),
 )

@@ -1,19 +1,22 @@
 """The audit itself: settings, and which part does what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
+from eyechart.audits.perception.furniture import FURNITURE
 from eyechart.audits.perception.removals import Removal, check_kinds
 from eyechart.dataset import Dataset
 from eyechart.encode.donors import check_policy
 from eyechart.errors import SettingError
+from eyechart.furniture import Furniture
 from eyechart.predictions import Predictions
 from eyechart.protocols import Engine
 from eyechart.result import Result
 
+QUESTION = "Does it use every modality?"
 FORMS = ("complement", "majority")
 SCOPES = ("global", "answer_type", "question_type")
 
@@ -26,17 +29,21 @@ class PerceptionAudit:
     way deciding the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
     often all of that is done (5 and 5 are the paper's). With `precision` (points) the audit starts with few examples
     and asks on, at most `max_rounds` rounds, until every interval is no wider. `majority` is the scope of the most
-    frequent answer, learned on `majority_split`; `form` of Z is `complement` or `majority`. A modality whose score
+    frequent answer, `form` of Z is `complement` or `majority`. A modality whose score
     is shown to lie within `margin` of 0 is ignored. `interactions` removes pairs, `emap` takes so many examples for the
     additive projection, `text_only` names the column with a text-only model's answers, `sentiment` one of text.
     """
 
     name: ClassVar[str] = "perception"
     needs: ClassVar[tuple[str, ...]] = ("answer",)
+    gone: ClassVar[Mapping[str, str]] = {
+        "split": "name what is judged with --judge",
+        "majority_split": "name what is learned from with --learn",
+    }
+    furniture: ClassVar[Furniture] = FURNITURE
 
     score: str = "auto"
     by: tuple[str, ...] = ()
-    split: str = "auto"
     modalities: tuple[str, ...] = ()
     removal: tuple[str, ...] = ("permute",)
     donors: str = "other"
@@ -45,7 +52,6 @@ class PerceptionAudit:
     precision: float | None = None
     max_rounds: int = 12
     majority: str = "global"
-    majority_split: str = "train"
     form: str = "complement"
     margin: float = 0.03
     interactions: bool = False

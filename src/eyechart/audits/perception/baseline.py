@@ -13,7 +13,6 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.encode.majority import learn_majority, majority_answers, rank_options, rank_texts
-from eyechart.errors import DataError
 from eyechart.scoring import OPTION_SCORES, SCORES, score
 
 GLOBAL = "global"
@@ -30,35 +29,22 @@ class Baseline(NamedTuple):
     majority: pl.DataFrame
 
 
-def score_baseline(data: Dataset, judged: pl.DataFrame, how: str, scope: str, split: str) -> Baseline:
-    """Learn the most frequent answers of a split and score them on the judged examples."""
-    train = _train(data, judged, split)
+def score_baseline(learn: Dataset, judged: pl.DataFrame, how: str, scope: str) -> Baseline:
+    """Learn the most frequent answers of a part of the data and score them on the judged examples."""
+    train = learn.examples.filter(pl.col("answer").is_not_null())
     if train.is_empty():
         nothing = pl.Series("majority", [None] * judged.height, dtype=pl.Float64)
-        note = f"no split {split!r} to learn the most frequent answer from: no task-normalised scores"
+        note = "no examples to learn the most frequent answer from: no task-normalised scores"
         return Baseline(nothing, note, learn_majority(train))
-    _check_scope(data, scope)
-    learn, test = _scoped(train, scope), _scoped(judged, scope)
-    form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
-    given = form(learn, test)
-    scored = score(given, OPTIONS if how in OPTION_SCORES else how)
-    note = f"most frequent answer learned on {train.height:,} examples of {split!r}, scope {scope}"
-    return Baseline(scored.alias("majority"), note, learn_majority(learn))
-
-
-def _train(data: Dataset, judged: pl.DataFrame, split: str) -> pl.DataFrame:
-    if split in data.splits():
-        learned = data.examples.filter((pl.col("split") == split) & pl.col("answer").is_not_null())
-        return learned.join(judged, on="id", how="anti")
-    if split != "train":
-        found = f"splits {', '.join(data.splits()) or 'none'}"
-        raise DataError(f"a split {split!r} to learn the most frequent answer from", found, "name one of those")
-    return data.examples.clear()
-
-
-def _check_scope(data: Dataset, scope: str) -> None:
     if scope != GLOBAL:
-        data.scan(scope)
+        learn.scan(scope)  # says so where there is no such column
+    known, test = _scoped(train, scope), _scoped(judged, scope)
+    form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
+    given = form(known, test)
+    scored = score(given, OPTIONS if how in OPTION_SCORES else how)
+    splits = ", ".join(map(repr, learn.splits()))
+    note = f"most frequent answer learned on {train.height:,} examples of {splits}, scope {scope}"
+    return Baseline(scored.alias("majority"), note, learn_majority(known))
 
 
 def _scoped(examples: pl.DataFrame, scope: str) -> pl.DataFrame:

@@ -44,24 +44,29 @@ def feelings(column: str, data: Dataset, judged: Dataset) -> pl.DataFrame:
     return judged.examples.select("id", scores).select("id", feeling(pl.col("compound")).alias("sentiment"))
 
 
-def answer_proportions(rows: pl.DataFrame, said: pl.DataFrame, data: Dataset, score: str, split: str) -> pl.DataFrame:
+def answer_proportions(
+    rows: pl.DataFrame, said: pl.DataFrame, data: Dataset, learn: Dataset, score: str
+) -> pl.DataFrame:
     """Set predicted, judged and train shares of the usual answers of low-scoring first words side by side (Table 2)."""
-    asked = data.examples.select("id", data.clusters().alias("cluster"), "answer", first_words(1).alias("token"))
+    asked = _by_first_word(data)
     here = rows.select("id", score).join(asked, on="id", validate="1:1").join(said, on="id", how="left", validate="1:1")
     low = _least_perceived(here.drop_nulls(["token", score]), score)
     usual = _usual(here.join(low, on="token", how="semi"))
-    learned = asked.filter(data.examples["split"] == split) if split in data.splits() else asked.clear()
     shown = low.join(usual, on="token")
     for name, rows_of, column in (
         ("predicted", here, "said"),
         ("judged", here, "answer"),
-        ("train", learned, "answer"),
+        ("train", _by_first_word(learn), "answer"),
     ):
         part = _shares(rows_of.select("token", "cluster", pl.col(column).alias("given")).drop_nulls(), usual)
         named = {"value": name, **{each: f"{name} {each}" for each in ("low", "high", "n")}}
         found = part.rename(named).select("token", "answer", *named.values())
         shown = shown.join(found, on=["token", "answer"], how="left", validate="1:1")
     return shown.sort("perception", "token", "judged", "answer", descending=[False, False, True, False])
+
+
+def _by_first_word(data: Dataset) -> pl.DataFrame:
+    return data.examples.select("id", data.clusters().alias("cluster"), "answer", first_words(1).alias("token"))
 
 
 def _least_perceived(rows: pl.DataFrame, score: str) -> pl.DataFrame:

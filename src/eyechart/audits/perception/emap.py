@@ -89,7 +89,9 @@ def project(audit: PerceptionAudit, data: Dataset, study: Result, predictions: P
     scored = [score(examples.with_columns(each), how) for each in (own, best)]
     table = examples.select("cluster", scored[0].alias("own"), scored[1].alias("additive")).drop_nulls()
     found = paired_difference(table["own"], table["additive"], table["cluster"])
-    return Projection([measured("interaction (EMAP)", found, of=None, condition="emap", score=how)], counted, [])
+    # What a model owes to interactions describes how it works: more is not better.
+    interaction = measured("interaction (EMAP)", found, of=None, condition="emap", score=how, better="neither")
+    return Projection([interaction], counted, [])
 
 
 class Cube(NamedTuple):

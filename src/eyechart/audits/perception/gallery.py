@@ -11,17 +11,18 @@ from eyechart.audits.perception.study import judged_part, make_pools
 from eyechart.dataset import Dataset
 from eyechart.encode.donors import draw
 from eyechart.probes import OWN
+from eyechart.result import Result
 
 EXAMPLES, DRAWS = 3, 3  # of each removal
 CONTENT = ("image", "question")
 
 
-def seen_table(audit: PerceptionAudit, data: Dataset, least: pl.DataFrame, given: Given) -> pl.DataFrame:
+def seen_table(audit: PerceptionAudit, data: Dataset, study: Result, least: pl.DataFrame, given: Given) -> pl.DataFrame:
     """List the first examples of every permutation: a row for the example itself and for each of its first donors."""
     removals = [each for each in given.removed if each.kind == PERMUTE]
     if not removals or not set(CONTENT) <= set(data.examples.columns):
         return pl.DataFrame()
-    pools = make_pools(audit, judged_part(audit, data), tuple(removals))
+    pools = make_pools(audit, judged_part(data, study), tuple(removals))
     donors = {(name, k): draw(pool, audit.seed, k) for name, pool in pools.items() for k in range(DRAWS)}
     parts = [part for removal in removals for part in _of_removal(removal, data, least, given, donors)]
     table = pl.concat(parts).sort("removal", "example", "at")

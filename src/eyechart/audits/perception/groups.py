@@ -9,7 +9,7 @@ import polars as pl
 from eyechart.audits.keyed import in_order, whole_keys
 from eyechart.audits.perception.bias import feelings, first_words
 from eyechart.audits.perception.measures import Ruler
-from eyechart.dataset import Dataset
+from eyechart.dataset import NOT_JUDGED, Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import SettingError
 from eyechart.protocols import Engine
@@ -96,7 +96,9 @@ def _grouped(rows: pl.DataFrame, data: Dataset, column: str) -> pl.DataFrame:
         found = f"{column!r} of type {groups.schema[column]}"
         raise SettingError("a plain column to group by", found, "name a column of text or numbers")
     named = groups.select("id", pl.col(column).cast(pl.String).fill_null(NONE).alias("group"))
-    return rows.join(named, on="id", how="left", validate="1:1")
+    # Of a column that another study lends, only the examples that both judged count.
+    named = named.filter(pl.col("group") != NOT_JUDGED)
+    return rows.join(named, on="id", how="inner", validate="1:1", maintain_order="left")
 
 
 def _corrected(measures: list[Measure]) -> list[Measure]:

@@ -26,7 +26,7 @@ from eyechart.audits.perception.measures import TEXT_ONLY, Ruler, with_scores
 from eyechart.audits.perception.plan import Plan, make_plan
 from eyechart.audits.perception.removals import Removal
 from eyechart.audits.perception.sensitivity import lost_measures
-from eyechart.audits.perception.study import removals_of
+from eyechart.audits.perception.study import learned_part, removals_of
 from eyechart.audits.perception.verdict import decide, ignored_table, reach
 from eyechart.audits.perception.views import judge_views
 from eyechart.dataset import Dataset
@@ -65,10 +65,10 @@ def judge_model(
         "table1": paper_table([*whole, *groups], [each.name for each in removals]),
         "samples": sample_scores(rows, removals),
         "least": least,
-        "seen": seen_table(audit, data, least, given),
+        "seen": seen_table(audit, data, study, least, given),
         "notes": pl.DataFrame({"note": notes}),
         **({"groups": groups_table(groups)} if audit.by else {}),
-        **_further(audit, data, rows, given),
+        **_further(audit, data, study, rows, given),
     }
     return Result(
         audit=audit.name,
@@ -78,7 +78,7 @@ def judge_model(
         rows=rows,
         tables=tables,
         views=judge_views(tables, removals, audit.by),
-        verdict=decide([*whole, *lost], ignored, how_far, first),
+        verdict=decide(audit, [*whole, *lost], ignored, how_far, first),
         wants_more=how_far.wants_more,
     )
 
@@ -108,11 +108,13 @@ def _text_only(data: Dataset, judged: Judged, column: str) -> pl.DataFrame:
     return both.select("id", text_only_scores(judged.examples, both[TEXT_ONLY], judged.how).alias(TEXT_ONLY))
 
 
-def _further(audit: PerceptionAudit, data: Dataset, rows: pl.DataFrame, given: Given) -> dict[str, pl.DataFrame]:
+def _further(
+    audit: PerceptionAudit, data: Dataset, study: Result, rows: pl.DataFrame, given: Given
+) -> dict[str, pl.DataFrame]:
     """Make the tables that only some settings or data have."""
     first = perceived(next(iter(given.removed)).name)
     said = given.plain.said.select("id", "said")
-    tables = {"proportions": answer_proportions(rows, said, data, first, audit.majority_split)}
+    tables = {"proportions": answer_proportions(rows, said, data, learned_part(data, study), first)}
     if audit.repeats > 1 and audit.precision is None:
         tables["repeats"] = repeats_table(rows, given, audit.draws)
     return tables

@@ -5,14 +5,19 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from eyechart.audits.measuring import measured
+from eyechart.audits.measuring import Said, measured
 from eyechart.audits.perception.drawn import changed, perceived, without
 from eyechart.audits.perception.removals import PERMUTE, TEXTS, Removal
 from eyechart.probes import OWN
-from eyechart.result import Measure
+from eyechart.result import Better, Measure
 from eyechart.statistics import Estimate, Ratio, mean, paired_difference, ratio
 
 TEXT_ONLY = "text only"
+WHOLE: dict[str, Better] = {
+    "accuracy": "higher",
+    "majority": "neither",  # of the data
+    TEXT_ONLY: "neither",  # of another model
+}
 
 
 @dataclass(frozen=True)
@@ -35,15 +40,18 @@ class Ruler:
         return [*found, *self._interactions(rows)]
 
     def _whole(self, rows: pl.DataFrame) -> Iterator[Measure]:
-        for name in ("accuracy", "majority", TEXT_ONLY):
+        for name, better in WHOLE.items():
             known = rows.drop_nulls(name) if name in rows.columns else rows.clear()
             if known.height:
-                yield measured(name, mean(known[name], known["cluster"]), of=name, condition=OWN, score=self.how)
+                found = mean(known[name], known["cluster"])
+                yield measured(name, found, of=name, condition=OWN, score=self.how, better=better)
 
     def _removal(self, rows: pl.DataFrame, removal: Removal) -> Iterator[Measure]:
-        name, key = removal.name, {"condition": removal.name, "score": self.how}
+        name, key = removal.name, Said(condition=removal.name, score=self.how, better="higher")
         own, left, cluster = rows["accuracy"], rows[without(name)], rows["cluster"]
-        yield measured("accuracy without", mean(left, cluster), of=without(name), **key)
+        # What is right without a modality may be known, guessed or leaked: neither way is better.
+        blind = measured("accuracy without", mean(left, cluster), of=without(name), **key)
+        yield replace(blind, better="neither")
         yield measured("perception", paired_difference(own, left, cluster), of=perceived(name), **key)  # Eq. 1, 2
         moved = rows.drop_nulls(changed(name))
         if moved.height:
@@ -66,13 +74,13 @@ class Ruler:
             found = _scaled(mean(lost, cluster, kind="differences"), divisor)
         note = f"95 % interval: {found.method}" + ("; unstable: the divisor is near 0" if found.unstable else "")
         measure = Measure(name, found.value, found.low, found.high, found.n, found.clusters)
-        return replace(measure, condition=removal.name, score=self.how, note=note)
+        return replace(measure, condition=removal.name, score=self.how, better="higher", note=note)
 
     def _leakage(self, rows: pl.DataFrame, removal: Removal) -> Iterator[Measure]:
         """Compare the score without the picture with that of a text-only model (MMStar)."""
         known = rows.drop_nulls(TEXT_ONLY) if TEXT_ONLY in rows.columns else rows.clear()
         if known.height:
-            key = {"condition": removal.name, "score": self.how}
+            key = Said(condition=removal.name, score=self.how, better="lower")
             found = paired_difference(known[without(removal.name)], known[TEXT_ONLY], known["cluster"])
             whole = measured("leakage, unclipped", found, of=None, **key)
             yield whole
@@ -86,7 +94,8 @@ class Ruler:
             if known.height:
                 zero = pl.zeros(known.height, eager=True)
                 found = paired_difference(known[column], zero, known["cluster"])
-                whole = measured("interaction", found, of=column, condition=removal.name, score=self.how)
+                key = Said(condition=removal.name, score=self.how, better="neither")  # how it works, not how well
+                whole = measured("interaction", found, of=column, **key)
                 yield self._noted(whole, removal)
 
     def _noted(self, measure: Measure, removal: Removal) -> Measure:
@@ -99,7 +108,8 @@ class Ruler:
 
 def _mirage(relative: Measure) -> Measure:
     """Say what is left instead of what is lost: Acc without / Acc = 1 - P / Acc."""
-    return replace(relative, name="mirage", value=1 - relative.value, low=1 - relative.high, high=1 - relative.low)
+    value, low, high = (1 - end for end in (relative.value, relative.high, relative.low))
+    return replace(relative, name="mirage", value=value, low=low, high=high, better="lower")
 
 
 def _scaled(found: Estimate, divisor: float) -> Ratio:

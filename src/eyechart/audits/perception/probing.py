@@ -20,7 +20,7 @@ def write_probes(audit: PerceptionAudit, data: Dataset, study: Result, turn: int
     plan, removals, prober = make_plan(audit, study), removals_of(audit, data), Prober(data)
     if turn >= len(plan.stages):
         return
-    pools = make_pools(audit, judged_part(audit, data), removals)
+    pools = make_pools(audit, judged_part(data, study), removals)
     if len(ids := plan.added(turn, None, 0)):
         yield OWN, prober.plain(ids)
     for removal in removals:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from eyechart.audits.measuring import measured
+from eyechart.audits.measuring import Said, measured
 from eyechart.audits.perception.drawn import Drawn, Given
 from eyechart.result import Measure
 from eyechart.statistics import paired_difference
@@ -23,7 +23,8 @@ def lost_measures(rows: pl.DataFrame, given: Given, how: str) -> Iterator[Measur
             left = _filled(drawn, value).group_by("id", maintain_order=True).agg(pl.col("score").mean())
             both = rows.join(own, on="id", validate="1:1").join(left, on="id", validate="1:1").sort("id")
             found = paired_difference(both["own"], both["score"], both["cluster"])
-            yield measured(f"perception, lost as {word}", found, of=None, condition=removal.name, score=how)
+            key = Said(condition=removal.name, score=how, better="higher")
+            yield measured(f"perception, lost as {word}", found, of=None, **key)
 
 
 def _filled(drawn: Drawn, value: float) -> pl.DataFrame:

@@ -5,14 +5,14 @@ from dataclasses import asdict, replace
 
 import polars as pl
 
-from eyechart.audits.measuring import measured
-from eyechart.audits.perception.audit import PerceptionAudit
+from eyechart.audits.measuring import count_references, measured
+from eyechart.audits.perception.audit import QUESTION, PerceptionAudit
 from eyechart.audits.perception.baseline import score_baseline
 from eyechart.audits.perception.bias import label_sentiment
 from eyechart.audits.perception.emap import check_emap
 from eyechart.audits.perception.removals import PERMUTE, Removal, list_removals
 from eyechart.audits.perception.views import study_views
-from eyechart.dataset import Dataset
+from eyechart.dataset import Dataset, Parts
 from eyechart.encode.donors import Pool, make_pool
 from eyechart.errors import DataError
 from eyechart.probes import OWN
@@ -24,12 +24,12 @@ from eyechart.tables import COUNTS, empty
 
 def study_data(audit: PerceptionAudit, data: Dataset) -> Result:
     """Choose the judged examples and describe the donor pools; nothing is drawn yet."""
-    chosen = choose(audit, data)
-    judged = judged_part(audit, data)
+    parts = data.divided(learns=False)
+    judged = _judged(parts, data.name)
     removals = removals_of(audit, data)
     check_emap(audit, judged)
     how = chosen_score(audit.score, judged.examples)
-    base = score_baseline(data, judged.examples, how, audit.majority, audit.majority_split)
+    base = score_baseline(parts.learn, judged.examples, how, audit.majority)
     pools = make_pools(audit, judged, removals)
     rows = judged.examples.select("id", judged.clusters().alias("cluster"), base.scores)
     for pool in pools.values():
@@ -37,7 +37,7 @@ def study_data(audit: PerceptionAudit, data: Dataset) -> Result:
     floor = list(_measure_majority(rows, how, base.note))
     tables = {
         "counts": pl.concat(
-            [_count_references(chosen), *(_count_donors(name, pool, judged) for name, pool in pools.items())]
+            [count_references(data, parts), *(_count_donors(name, pool, judged) for name, pool in pools.items())]
         ),
         "donors": _describe(pools, judged),
         "majority": base.majority,
@@ -52,26 +52,39 @@ def study_data(audit: PerceptionAudit, data: Dataset) -> Result:
         rows=rows,
         tables=tables,
         views=study_views(tables),
-        verdict=Verdict("none", "majority", _say(floor, pools, judged)),
+        verdict=Verdict(
+            "not tested",
+            QUESTION,
+            "no model yet",
+            _say(floor, pools, judged),
+            floor[0].key if floor else None,
+            audit.margin,
+        ),
     )
 
 
-def choose(audit: PerceptionAudit, data: Dataset) -> Dataset:
-    """Take the split that is judged: `auto` is test, else val, else everything; `all` is everything."""
-    if audit.split == "all":
-        return data
-    return data.divide(learn=None, judge=None if audit.split == "auto" else audit.split).judge
-
-
-def judged_part(audit: PerceptionAudit, data: Dataset) -> Dataset:
-    """Keep the examples of the judged split that have a reference, of which the donors are too."""
-    judged = choose(audit, data).take(pl.col("answer").is_not_null())
-    if judged.examples.height < 2:
-        found = f"{judged.examples.height} in {data.name}"
+def _judged(parts: Parts, name: str) -> Dataset:
+    """Keep the judged examples that have a reference, of which the donors are too."""
+    judged = parts.judge.take(pl.col("answer").is_not_null())
+    if judged.height < 2:
+        found = f"{judged.height} in {name}"
         raise DataError(
             "at least two judged examples, to take modalities from each other", found, "bring more examples"
         )
     return judged
+
+
+def judged_part(data: Dataset, study: Result) -> Dataset:
+    """Take the examples that a study judges, of which the donors are too."""
+    return data.take(pl.col("id").is_in(study.rows["id"].implode()))
+
+
+def learned_part(data: Dataset, study: Result) -> Dataset:
+    """Take the examples that a study learned from; one of an older eyechart has named their split."""
+    split = study.settings.get("majority_split")
+    if split is None:
+        return data.divided(learns=False).learn
+    return data.take(pl.col("split") == split if "split" in data.columns else pl.lit(value=False))
 
 
 def removals_of(audit: PerceptionAudit, data: Dataset) -> tuple[Removal, ...]:
@@ -106,11 +119,6 @@ def _choices(pool: Pool) -> pl.DataFrame:
     return pl.DataFrame({"id": pool.ids, donor_column(pool.modality): pool.choices})
 
 
-def _count_references(chosen: Dataset) -> pl.DataFrame:
-    n = int(chosen.examples["answer"].is_not_null().sum())
-    return _counts([(None, "judged", None, n), (None, "left out", "no reference answer", chosen.examples.height - n)])
-
-
 def _count_donors(name: str, pool: Pool, judged: Dataset) -> pl.DataFrame:
     lonely = int((pool.choices == 0).sum())
     lacking = judged.examples.height - len(pool.ids)
@@ -140,7 +148,7 @@ def _measure_majority(rows: pl.DataFrame, how: str, note: str) -> Iterator[Measu
     known = rows.drop_nulls("majority")
     if known.height:
         found = mean(known["majority"], known["cluster"])
-        whole = measured("majority", found, of="majority", condition=OWN, score=how)
+        whole = measured("majority", found, of="majority", condition=OWN, score=how, better="neither")
         yield replace(whole, note=f"{whole.note}; {note}")
 
 

@@ -1,18 +1,21 @@
 """What is concluded: which modalities are ignored, and whether enough was asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.audits.perception.audit import PerceptionAudit
+from eyechart.audits.perception.audit import QUESTION, PerceptionAudit
 from eyechart.audits.perception.drawn import perceived
 from eyechart.audits.perception.plan import Plan
 from eyechart.audits.perception.removals import Removal
 from eyechart.audits.perception.sensitivity import WORST
-from eyechart.result import Measure, Verdict, speak
+from eyechart.result import Measure, State, Verdict, speak
 from eyechart.statistics import equivalence
+
+_SEEN = {"image", "video"}
+_NAMED = 2  # modalities that a label has room for
 
 
 class Reach(NamedTuple):
@@ -61,34 +64,55 @@ def _floor(row: dict[str, float | None]) -> float:
     return items / total if items is not None and total else 0.0
 
 
-def decide(measures: list[Measure], ignored: pl.DataFrame, how_far: Reach, removals: Sequence[str]) -> Verdict:
-    """Conclude: caught with a modality that is surely ignored, clear if all are surely perceived."""
+def decide(
+    audit: PerceptionAudit, measures: list[Measure], ignored: pl.DataFrame, how_far: Reach, removals: Sequence[str]
+) -> Verdict:
+    """Conclude: no with a modality that is surely ignored, yes if all are surely perceived."""
     found = {str(each.condition): each for each in measures if each.name == "perception" and each.condition in removals}
     if not found:
-        return Verdict("none", "accuracy", "No example was answered both as it is and with a modality removed.")
-    rows = {row["removed"]: row for row in ignored.iter_rows(named=True)}
-    still = {str(each.condition) for each in measures if each.name == "changed" and each.value == 0}
-    said = {name: f"{name} ({_speak(it, still)})" for name, it in found.items()}
-    unseen = [said[name] for name, it in found.items() if rows[name]["ignored"] or it.high < rows[name]["margin"]]
-    if unseen:
-        return Verdict("caught", "perception", f"It does not perceive {', '.join(unseen)}.")
-    unsure = [said[name] for name, it in found.items() if it.low <= rows[name]["margin"]]
+        sentence = "No example was answered both as it is and with a modality removed."
+        rest = measures[0].key if measures else None
+        return Verdict("not tested", QUESTION, "nothing to compare", sentence, rest, audit.margin)
     worst = {str(each.condition): each for each in measures if each.name == WORST and each.condition in found}
-    doubtful = [
-        f"{said[name]}, but {speak(asdict(it))} with those that were lost taken as right"
-        for name, it in worst.items()
-        if it.low <= rows[name]["margin"]
-    ]
-    if doubtful and not unsure:
-        sentence = f"Too many answers were lost to tell whether it perceives {'; '.join(doubtful)}."
-        return Verdict("undecided", "perception", sentence)
-    if not unsure:
-        return Verdict("clear", "perception", f"It perceives {', '.join(said.values())}.")
-    more = "; more draws are wanted" if how_far.wants_more else ""
-    sentence = f"Too few examples to tell whether it perceives {', '.join(unsure)}{more}."
-    return Verdict("undecided", "perception", sentence)
+    surely = ignored.filter("ignored")["removed"].to_list()
+    unseen = [name for name, it in found.items() if name in surely or it.high < audit.margin]
+    unsure = [name for name, it in found.items() if it.low <= audit.margin]
+    doubtful = [name for name, it in worst.items() if it.low <= audit.margin]
+    said = _say_each(found, measures)
+    state: State = "cannot tell"
+    if unseen:
+        state, label, named = "no", _say_ignored(unseen), unseen[:1]
+        sentence = f"It does not perceive {', '.join(said[name] for name in unseen)}."
+    elif unsure:
+        label, named = "too few examples", unsure
+        more = "; more draws are wanted" if how_far.wants_more else ""
+        sentence = f"Too few examples to tell whether it perceives {', '.join(said[name] for name in unsure)}{more}."
+    elif doubtful:
+        label, named = "too many answers lost", doubtful
+        doubts = "; ".join(_doubt(said[name], worst[name]) for name in doubtful)
+        sentence = f"Too many answers were lost to tell whether it perceives {doubts}."
+    else:
+        state, label, named = "yes", _say_used(found), list(found)
+        sentence = f"It perceives {', '.join(said.values())}."
+    decisive = min((found[name] for name in named), key=lambda each: each.value)
+    return Verdict(state, QUESTION, label, sentence, decisive.key, audit.margin)
 
 
-def _speak(measure: Measure, still: set[str]) -> str:
-    unmoved = ", no answer changed" if measure.condition in still else ""
-    return f"{speak(asdict(measure))} points{unmoved}"
+def _say_each(found: Mapping[str, Measure], measures: Sequence[Measure]) -> dict[str, str]:
+    still = {each.condition for each in measures if each.name == "changed" and each.value == 0}
+    unmoved = {name: ", no answer changed" if name in still else "" for name in found}
+    return {name: f"{name} ({speak(asdict(it))} points{unmoved[name]})" for name, it in found.items()}
+
+
+def _doubt(said: str, worst: Measure) -> str:
+    return f"{said}, but {speak(asdict(worst))} with those that were lost taken as right"
+
+
+def _say_ignored(removals: Sequence[str]) -> str:
+    names = [name.partition("=")[0] for name in removals]
+    return f"ignores {' and '.join(names) if len(names) <= _NAMED else f'{len(names)} modalities'}"
+
+
+def _say_used(removals: Iterable[str]) -> str:
+    names = {part for name in removals for part in name.partition("=")[0].split("+")}
+    return "looks" if names & _SEEN else "uses every modality"

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from eyechart.audits.perception.removals import Removal
-from eyechart.result import View
+from eyechart.result import Unit, View
 
 BARS = {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"}
 BESIDE = ("low", "high", "margin", "n", "p", "ignored")
+PERCEIVED: dict[str, Unit] = {"perception": "points", "low": "points", "high": "points"}
 GROUP_BARS = {"x": "perception", "y": "group", "low": "low", "high": "high", "n": "n"}
 
 
@@ -27,7 +28,7 @@ def judge_views(tables: dict[str, pl.DataFrame], removals: Sequence[Removal], by
 def _by(column: str, removed: str) -> View:
     reading = "The groups that lose least without the modality come first; whiskers are 95 % intervals."
     where: dict[str, str | None] = {"by": column, "removed": removed}
-    return View("bars", "groups", f"Perception of {removed} by {column}", reading, GROUP_BARS, where)
+    return View("bars", "groups", f"Perception of {removed} by {column}", reading, GROUP_BARS, where, PERCEIVED)
 
 
 STUDY = (
@@ -38,6 +39,7 @@ STUDY = (
         "Labels by the sentiment of the text",
         "Where the bars of a label differ between sentiments, the sentiment gives the label away.",
         {"x": "share", "y": "sentiment", "color": "label", "low": "low", "high": "high", "n": "n"},
+        units={"share": "points", "low": "points", "high": "points"},
     ),
 )
 JUDGED = (
@@ -49,6 +51,7 @@ JUDGED = (
         BARS,
         {"name": "perception", "by": None},
     ),
+    # Its numbers are points already, as in the paper.
     View("table", "table1", "The paper's Table 1", "Points; the groups with the lowest score come first."),
     View(
         "histogram",
@@ -56,9 +59,14 @@ JUDGED = (
         "Sample perceptual scores",
         "Examples at 0 are answered the same with and without; those below 0 are better without.",
         {"x": "from", "to": "to", "n": "n", "color": "removed"},
+        units={"from": "points", "to": "points"},
     ),
     View(
-        "table", "errors", "Where the error comes from", "Standard errors of examples and of draws; the pool is fixed."
+        "table",
+        "errors",
+        "Where the error comes from",
+        "Standard errors of examples and of draws; the pool is fixed.",
+        units={"examples_se": "points", "draws_se": "points", "se": "points"},
     ),
     View(
         "table",
@@ -66,6 +74,7 @@ JUDGED = (
         "Is it ignored?",
         "Ignored: shown to lie within the margin of 0 at 5 %.",
         {"y": "removed", "x": "perception", **dict(zip(BESIDE, BESIDE, strict=True))},
+        units={**PERCEIVED, "margin": "points"},
     ),
     View(
         "gallery",
@@ -75,13 +84,22 @@ JUDGED = (
         {"group": "named", "title": "condition", "image": "image", "question": "question", "answer": "said"},
     ),
     View(
-        "table", "least", "The least perceived examples", "What the model says as it is, and with the modality removed."
+        "table",
+        "least",
+        "The least perceived examples",
+        "What the model says as it is, and with the modality removed.",
+        units={"accuracy": "points", "perception": "points"},
     ),
     View(
         "table",
         "proportions",
         "Answers of the first words that are perceived least",
         "Shares among predictions, judged references and train references: a model that repeats train stands out.",
+        units={
+            f"{name}{end}": "points"
+            for name in ("perception", "predicted", "judged", "train")
+            for end in ("", " low", " high")
+        },
     ),
     View(
         "lines",
@@ -89,5 +107,6 @@ JUDGED = (
         "The score of each repeat",
         "The spread of the lines is the paper's standard deviation.",
         {"x": "repeat", "y": "perception", "low": "low", "high": "high", "color": "removed", "n": "n"},
+        units=PERCEIVED,
     ),
 )

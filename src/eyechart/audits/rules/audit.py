@@ -1,6 +1,6 @@
 """The audit itself: settings, and which part does what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -9,27 +9,43 @@ import polars as pl
 
 from eyechart.dataset import Dataset
 from eyechart.errors import SettingError
+from eyechart.furniture import ExplorerPage, Furniture
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN, Prober
 from eyechart.protocols import Engine
 from eyechart.result import Result
 
+QUESTION = "Free of the shortcuts that rules describe?"
 CORRECT = ("raw", "normalized")
+_EXPLORER = "eyechart.audits.rules.explorer"
+FURNITURE = Furniture(
+    pages=(
+        ExplorerPage("rules", f"{_EXPLORER}:rules_page", "Rules", "shortcuts, and which hold on held-out images"),
+        ExplorerPage("rule", f"{_EXPLORER}:rule_page"),
+    ),
+    exports={"rules": "eyechart.audits.rules.export:export_rules"},
+    facts=f"{_EXPLORER}:count_all",
+    beside=f"{_EXPLORER}:rules_beside",
+    prepare=f"{_EXPLORER}:load_behind",
+)
 
 
 @dataclass(frozen=True)
 class RulesAudit:
-    """Mine rules on train, set the counterexamples apart, and ask whether a model follows the rules there.
+    """Mine rules, set the counterexamples to them apart, and ask whether a model follows the rules there.
 
     `min_support` is a count, or below 1 a share of the mined examples. `answers` is the size of the answer vocabulary.
     `correct` says how a rule's answer is compared with the human ones. `from_ids` is a published list of
-    counterexamples to judge by instead of mining. A model that gives the rules' answers on counterexamples more often
-    than elsewhere, surely by more than `margin`, is caught. `select` tries higher supports and confidences than the
-    given ones and takes those of the most accurate shortcut classifier.
+    counterexamples to judge by instead of mining. A model follows shortcuts if it gives the rules' answers on
+    counterexamples more often than elsewhere, surely by more than `margin`. `select` tries higher supports and
+    confidences than the given ones and takes those of the most accurate shortcut classifier.
     """
 
     name: ClassVar[str] = "rules"
     needs: ClassVar[tuple[str, ...]] = ("question", "answer")
+    learns: ClassVar[bool] = True
+    gone: ClassVar[Mapping[str, str]] = {"seed": "divide data without splits by the seed of the run, with --seed"}
+    furniture: ClassVar[Furniture] = FURNITURE
 
     score: str = "auto"
     by: tuple[str, ...] = ()
@@ -42,7 +58,6 @@ class RulesAudit:
     correct: str = "raw"
     threads: int = 2
     max_rules: int = 30_000_000
-    seed: int = 0
     from_ids: str = ""
     margin: float = 0.03
     select: bool = False

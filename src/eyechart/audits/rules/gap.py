@@ -59,13 +59,13 @@ def measure_gap(both: pl.DataFrame, how: str) -> Iterator[Measure]:
     if not easy.height or not counter.height:
         return
     gap = difference(easy["accuracy"], counter["accuracy"], easy["cluster"], counter["cluster"])
-    yield measured("gap", gap, of=None, condition=OWN, score=how)
+    yield measured("gap", gap, of=None, condition=OWN, score=how, better="lower")
     expected = mean(expected_contributions(both), both["cluster"], kind="differences")
-    found = measured("expected gap", expected, of=None, condition=OWN, score=how)
+    found = measured("expected gap", expected, of=None, condition=OWN, score=how, better="neither")
     yield replace(found, note=f"{found.note}; {NOTE}")
     left = [(part["accuracy"] - part["expected"]) for part in (easy, counter)]
     matched = difference(left[0], left[1], easy["cluster"], counter["cluster"])
-    yield measured("matched gap", matched, of=None, condition=OWN, score=how)
+    yield measured("matched gap", matched, of=None, condition=OWN, score=how, better="lower")
 
 
 def expected_contributions(both: pl.DataFrame) -> pl.Series:

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 import polars as pl
 
 from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
-from eyechart.audits.rules.audit import RulesAudit
+from eyechart.audits.rules.audit import QUESTION, RulesAudit
 from eyechart.audits.rules.exploited import exploited_table, with_controls, with_word_controls
 from eyechart.audits.rules.gap import measure_gap, with_strata
 from eyechart.audits.rules.meetings import Meetings, meet
@@ -23,7 +23,7 @@ from eyechart.kernels import announced
 from eyechart.predictions import Answered, Predictions
 from eyechart.probes import OWN
 from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.result import Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
 from eyechart.statistics import beyond_known, mean
 
@@ -71,7 +71,8 @@ def measure_kinds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
         chosen = of_kind(rows, kind)
         if chosen.height or kind is None:
             found = mean(chosen["accuracy"], chosen["cluster"])
-            yield in_kind(measured("accuracy", found, of="accuracy", condition=OWN, score=how), kind)
+            whole = measured("accuracy", found, of="accuracy", condition=OWN, score=how, better="higher")
+            yield in_kind(whole, kind)
 
 
 def led_astray(met: pl.DataFrame, beside: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, pl.DataFrame]:
@@ -101,7 +102,7 @@ def measure_exploitation(led: dict[str | None, pl.DataFrame], how: str) -> Itera
     for kind, part in led.items():
         if part.height:
             found = beyond_known(part["said"], part["elsewhere"], part["cluster"])
-            whole = measured("exploitation", found, of="exploitation", condition=OWN, score=how)
+            whole = measured("exploitation", found, of="exploitation", condition=OWN, score=how, better="lower")
             yield whole if kind is None else replace(whole, of=None, by="rule kind", group=kind)
 
 
@@ -109,13 +110,18 @@ def decide(measures: list[Measure], margin: float, *, from_ids: bool) -> Verdict
     """Conclude from the exploitation; published ids allow no more than the gap."""
     found = {measure.name: measure for measure in measures if measure.by is None}
     if "exploitation" not in found:
-        name = "gap" if "gap" in found else "accuracy"
+        it = found.get("gap", found["accuracy"])
         why = "published ids come without rules" if from_ids else "no counterexample meets a confirmed rule"
-        return Verdict("none", name, f"The {name} is {speak(asdict(found[name]))} points; {why}.")
+        sentence = f"The {it.name} is {speak(asdict(it))} points; {why}."
+        return Verdict("not tested", QUESTION, "no rules to follow", sentence, it.key)
     it = found["exploitation"]
     said = f"{speak(asdict(it))} points oftener on counterexamples than where they do not apply"
+    state: State = "cannot tell"
     if it.low > margin:
-        return Verdict("caught", "exploitation", f"It gives the rules' answers {said}.")
-    if it.high < margin:
-        return Verdict("clear", "exploitation", f"It does not follow the rules: it gives their answers {said}.")
-    return Verdict("undecided", "exploitation", f"Too close to tell: it gives the rules' answers {said}.")
+        state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {said}."
+    elif it.high < margin:
+        state, label = "yes", "follows no rules"
+        sentence = f"It does not follow the rules: it gives their answers {said}."
+    else:
+        label, sentence = "too close to tell", f"Too close to tell: it gives the rules' answers {said}."
+    return Verdict(state, QUESTION, label, sentence, it.key, margin)

@@ -24,6 +24,7 @@ from eyechart.protocols import Engine
 
 _log = logging.getLogger("eyechart.rules")
 KINDS = ("words", "objects", "mixed")
+PRIOR = "prior"  # the kind of what is listed beside the rules but was not mined: no condition, the most frequent answer
 Items = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 Chosen = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
@@ -118,6 +119,11 @@ def decode(rules: Rules, vocabulary: Vocabulary) -> pl.DataFrame:
             "confidence": rules.confidences.astype(np.float64),
         }
     )
+
+
+def without_prior(table: pl.DataFrame) -> pl.DataFrame:
+    """Keep the rules of a table: the prior beside them is none."""
+    return table.filter(pl.col("kind") != PRIOR)
 
 
 def _texts(items: Items, names: pl.Series, chosen: Chosen) -> pl.Series:

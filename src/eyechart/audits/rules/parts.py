@@ -10,7 +10,7 @@ from eyechart.dataset import Dataset
 from eyechart.mining.transactions import Int32s
 from eyechart.tables import COUNTS, empty
 
-NOT_MINED, NOT_JUDGED = "not mined", "not judged"
+NOT_MINED, NOT_JUDGED, LEFT_OUT = "not mined", "not judged", "left out"
 SCORED = ("answers", "choices", "relevance")  # what a score may need of a judged example, beside its answer
 SHOWN = ("question_type", "answer_type")  # what the tables tell of it
 
@@ -24,25 +24,26 @@ class Parts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def divide(data: Dataset, seed: int) -> Parts:
-    """Divide the data; examples without a reference answer are counted and left out."""
-    learn, judged, how = data.only("split", *SCORED, *SHOWN).divide(learn="train", seed=seed)
+def take_parts(data: Dataset) -> Parts:
+    """Take what is learned from and what is judged; examples without a reference answer are counted and left out."""
+    learn, judged = data.only("split", *SCORED, *SHOWN).divided(learns=True)
     answered = pl.col("answer").is_not_null()
     known, asked = ordered(learn.only().take(answered)), ordered(judged.take(answered))
-    lost = {NOT_MINED: learn.height - known.height}
-    lost |= {NOT_JUDGED: judged.height - asked.height}
-    rows = [(None, status, "no reference answer", n) for status, n in lost.items()]
+    rows = [
+        (None, NOT_MINED, "no reference answer", learn.height - known.height),
+        (None, NOT_JUDGED, "no reference answer", judged.height - asked.height),
+        (None, LEFT_OUT, "in another split", data.height - learn.height - judged.height),
+    ]
     counts = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
-    return Parts(known, asked, counts, (how, *_notes(known, asked)))
+    return Parts(known, asked, counts, _notes(known, asked))
 
 
-def count_parts(parts: Parts, mined: int) -> pl.DataFrame:
-    """Count what became of every example; `mined` are those whose answer is in the vocabulary."""
-    rare = parts.learn.examples.height - mined
+def count_parts(parts: Parts, mined: int, why_not: str = "answer outside the vocabulary") -> pl.DataFrame:
+    """Count what became of every example; so many were mined, and of the rest of that part it is said why not."""
     rows = [
         (None, "judged", None, parts.judged.examples.height),
         (None, "mined", None, mined),
-        (None, NOT_MINED, "answer outside the vocabulary", rare),
+        (None, NOT_MINED, why_not, parts.learn.examples.height - mined),
     ]
     own = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
     return pl.concat([own, parts.counts]).filter(pl.col("n") > 0)
@@ -59,14 +60,15 @@ def image_numbers(data: Dataset) -> Int32s:
     return (data.examples["cluster"].rle_id()).to_numpy().astype(np.int32)
 
 
-def _notes(learn: Dataset, judged: Dataset) -> list[str]:
+def _notes(learn: Dataset, judged: Dataset) -> tuple[str, ...]:
     notes = []
     if not _has_objects(learn):
         notes.append("the images have no objects: all rules are of words only")
     shared = judged.examples["cluster"].unique().is_in(learn.examples["cluster"].unique().implode()).sum()
     if shared:
-        notes.append(f"{shared} held-out {judged.cluster}s are also in train: what is confirmed on them is less sure")
-    return notes
+        known = f"{shared} judged {judged.cluster}s are also among those learned from"
+        notes.append(f"{known}: what is confirmed on them is less sure")
+    return tuple(notes)
 
 
 def _has_objects(data: Dataset) -> bool:

@@ -10,7 +10,7 @@ import polars as pl
 from eyechart.audits.measuring import measured
 from eyechart.audits.rules.classifier import classify, kept_rules
 from eyechart.audits.rules.confirm import confirm
-from eyechart.audits.rules.mined import Search, decode, least_support, match_rules, mine_rules, queries_of
+from eyechart.audits.rules.mined import PRIOR, Search, decode, least_support, match_rules, mine_rules, queries_of
 from eyechart.audits.rules.parts import Parts, image_numbers
 from eyechart.dataset import Dataset
 from eyechart.encode.items import (
@@ -118,7 +118,7 @@ def _prior(numbered: Numbered, table: pl.DataFrame) -> pl.DataFrame:
         "words": [],
         "objects": [],
         "answer": numbered.vocabulary.answers[0],
-        "kind": "prior",
+        "kind": PRIOR,
         "support": learn.n,
         "joint": joint,
         "confidence": joint / learn.n,
@@ -155,7 +155,8 @@ def measure_study(rows: pl.DataFrame, rules: pl.DataFrame, how: str) -> Iterator
             chosen = of_kind(rows.drop_nulls(column), kind)
             if chosen.height:
                 found = mean(chosen[column], chosen["cluster"])
-                yield in_kind(measured(name, found, of=column, condition=OWN, score=how), kind)
+                one = measured(name, found, of=column, condition=OWN, score=how, better="neither")
+                yield in_kind(one, kind)
 
 
 def of_kind(rows: pl.DataFrame, kind: str | None) -> pl.DataFrame:
@@ -169,4 +170,5 @@ def in_kind(measure: Measure, kind: str | None) -> Measure:
 
 
 def _share(name: str, flags: pl.Series, clusters: pl.Series) -> Measure:
-    return measured(name, mean(flags.cast(pl.Float64), clusters), of=None, condition=OWN, score="share")
+    found = mean(flags.cast(pl.Float64), clusters)
+    return measured(name, found, of=None, condition=OWN, score="share", better="neither")

@@ -3,12 +3,15 @@
 import numpy as np
 import polars as pl
 
-from eyechart.result import Measure, View
+from eyechart.audits.rules.mined import without_prior
+from eyechart.result import Measure, Unit, View
 from eyechart.statistics import shares
 
 BINS = 20  # of confidences
 MOST_ANSWERS = 30
 TYPES = ("question_type", "answer_type")
+SHARE: dict[str, Unit] = {"share": "points", "low": "points", "high": "points"}
+HELD_OUT: dict[str, Unit] = {"confidence": "points", "held_out_confidence": "points", "low": "points", "high": "points"}
 
 
 def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -25,17 +28,21 @@ def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame
 def kinds_table(rules: pl.DataFrame) -> pl.DataFrame:
     """Count rules by kind and by what became of them."""
     state = pl.col("state")
-    counted = rules.group_by("kind").agg(
-        pl.len().cast(pl.Int64).alias("rules"),
-        pl.col("kept").sum().cast(pl.Int64),
-        *((state == name).sum().cast(pl.Int64).alias(name) for name in ("confirmed", "refuted", "untestable")),
+    counted = (
+        without_prior(rules)
+        .group_by("kind")
+        .agg(
+            pl.len().cast(pl.Int64).alias("rules"),
+            pl.col("kept").sum().cast(pl.Int64),
+            *((state == name).sum().cast(pl.Int64).alias(name) for name in ("confirmed", "refuted", "untestable")),
+        )
     )
     return counted.sort("rules", "kind", descending=[True, False])
 
 
 def confidences_table(rules: pl.DataFrame) -> pl.DataFrame:
     """Count rules by confidence on train and on held-out images (Fig. 5)."""
-    mined = rules.filter(pl.col("kind") != "prior")
+    mined = without_prior(rules)
     edges = np.arange(BINS + 1) / BINS  # so that 0.3 is the very number that 3/10 is
     parts = []
     for part, column in (("train", "confidence"), ("held out", "held_out_confidence")):
@@ -88,6 +95,7 @@ VIEWS = (
         "Confidence of the rules on train and on held-out images",
         "Rules were chosen on train, so the held-out bars show how much of their confidence was luck.",
         {"x": "from", "to": "to", "n": "n", "color": "part"},
+        units={"from": "points", "to": "points"},
     ),
     View(
         "bars",
@@ -95,6 +103,7 @@ VIEWS = (
         "The most frequent answers in each subset",
         "Answers that are long among the counterexamples are those that rules do not give.",
         _shares_of("answer"),
+        units=SHARE,
     ),
     View(
         "bars",
@@ -102,6 +111,7 @@ VIEWS = (
         "Question types in each subset",
         "A type that is mostly easy is one that rules answer.",
         _shares_of("question_type"),
+        units=SHARE,
     ),
     View(
         "bars",
@@ -109,6 +119,7 @@ VIEWS = (
         "Answer types in each subset",
         "Yes/no questions are mostly easy: with two answers some rule is right.",
         _shares_of("answer_type"),
+        units=SHARE,
     ),
     View(
         "gallery",
@@ -130,12 +141,14 @@ VIEWS = (
         "Accuracy of the shortcut classifier by support and confidence",
         "The highest is chosen; it was seen on the judged examples, so its height is a little flattered.",
         {"x": "min_confidence", "y": "min_support", "color": "vote", "low": "low", "high": "high", "n": "n"},
+        units={"min_confidence": "points", "vote": "points", "low": "points", "high": "points"},
     ),
     View(
         "table",
         "shown",
         "Examples with all the rules they meet",
         "Many short rules lead to the same answer; a counterexample is led astray by all of them.",
+        units=HELD_OUT,
     ),
 )
 
@@ -171,4 +184,5 @@ EXPLOITED = View(
     "exploited",
     "The most exploited rules",
     "Rules the model surely follows where they are wrong come first; control is its rate of that answer elsewhere.",
+    units=HELD_OUT | {"correlation": "points", "agreement": "points", "control": "points"},
 )

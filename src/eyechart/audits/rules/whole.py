@@ -4,10 +4,10 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.audits.rules.audit import RulesAudit
+from eyechart.audits.rules.audit import QUESTION, RulesAudit
 from eyechart.audits.rules.gallery import gallery_table
 from eyechart.audits.rules.mined import Search, tell
-from eyechart.audits.rules.parts import Parts, count_parts, divide
+from eyechart.audits.rules.parts import Parts, count_parts, take_parts
 from eyechart.audits.rules.published import label_by_ids, no_rules_table
 from eyechart.audits.rules.shown import shown_table
 from eyechart.audits.rules.study import COUNTEREXAMPLE, EASY, Studied, measure_study, number_parts, study_rules
@@ -21,8 +21,8 @@ from eyechart.scoring import chosen_score
 
 
 def study_by_rules(audit: RulesAudit, data: Dataset, engine: Engine) -> Result:
-    """Mine on train and label what is judged."""
-    parts = divide(data, audit.seed)
+    """Mine on what is learned from and label what is judged."""
+    parts = take_parts(data)
     how = chosen_score(audit.score, parts.judged.examples)
     numbered = number_parts(parts, audit.answers, normalized=audit.correct == "normalized")
     search = search_of(audit)
@@ -50,13 +50,13 @@ def study_by_rules(audit: RulesAudit, data: Dataset, engine: Engine) -> Result:
             **tables,
         },
         views=study_views(tables),
-        verdict=Verdict("none", f"{COUNTEREXAMPLE} share", _say(found, measures, parts)),
+        verdict=_not_tested(_say(found, measures, parts), measures),
     )
 
 
 def study_by_ids(audit: RulesAudit, data: Dataset, file: Path) -> Result:
     """Label what is judged by published lists."""
-    parts = divide(data, audit.seed)
+    parts = take_parts(data)
     rows = label_by_ids(parts.judged.examples, file)
     n = int((rows["kind"] == COUNTEREXAMPLE).sum())
     labelled = parts.judged.examples.with_columns(rows["kind"].alias("subset"))
@@ -69,13 +69,19 @@ def study_by_ids(audit: RulesAudit, data: Dataset, file: Path) -> Result:
         measures=measures_table([]),
         rows=rows,
         tables={
-            "counts": count_parts(parts, parts.learn.examples.height).filter(pl.col("status") != "mined"),
+            "counts": count_parts(parts, 0, "published ids need no rules"),
             "rules": no_rules_table(),
             **tables,
         },
         views=study_views(tables),
-        verdict=Verdict("none", "gap", sentence),
+        verdict=_not_tested(sentence, []),
     )
+
+
+def _not_tested(sentence: str, measures: list[Measure]) -> Verdict:
+    """Say what was found in the data, and how many of them are counterexamples."""
+    found = {measure.name: measure.key for measure in measures if measure.by is None}
+    return Verdict("not tested", QUESTION, "no model yet", sentence, found.get(f"{COUNTEREXAMPLE} share"))
 
 
 def search_of(audit: RulesAudit) -> Search:

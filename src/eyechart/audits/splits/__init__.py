@@ -11,8 +11,8 @@ The examples of one concept are a group, M its number of answers. A group below 
 with fewer examples than 1.2 times the mean is tail, any other head. The tails of a shortcut are its OOD test set.
 
 Deliberate differences from the paper, which came without construction code:
-- the data keep their own splits (`resplit` merges and divides them as in the paper): merging would make test rows of a
-  given model's training rows;
+- the data keep their own splits (`eyechart read resplit` merges and divides them as in the paper): merging would make
+  test rows of a given model's training rows;
 - the tokeniser, ties, the removal of the type from the question, examples without a word or object, and which
   examples are counted in f are settings;
 - a group with one answer has entropy 1, as in GQA-OOD's code: it is balanced;

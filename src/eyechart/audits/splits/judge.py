@@ -5,7 +5,7 @@ from dataclasses import asdict
 import polars as pl
 
 from eyechart.audits.measuring import count_unscored, measured_by, score_rows
-from eyechart.audits.splits.audit import SplitsAudit
+from eyechart.audits.splits.audit import QUESTION, SplitsAudit
 from eyechart.audits.splits.measures import (
     ANSWER,
     GROUP,
@@ -18,7 +18,7 @@ from eyechart.audits.splits.measures import (
     weights_table,
 )
 from eyechart.audits.splits.names import VAL
-from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, divide
+from eyechart.audits.splits.parts import JUDGED, VALIDATION, answered
 from eyechart.audits.splits.release import SCORE, release_table, within_vocabulary
 from eyechart.audits.splits.sets import sets_table, sides_table
 from eyechart.audits.splits.views import judge_views
@@ -27,7 +27,7 @@ from eyechart.dataset import Dataset
 from eyechart.predictions import Predictions
 from eyechart.probes import OWN
 from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.result import Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
 
 
@@ -36,9 +36,9 @@ def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: P
     examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
     how = chosen_score(audit.score, examples)
     if audit.compat == "release":
-        examples, how = within_vocabulary(examples, _train(audit, data)), SCORE
-    answered = predictions.beside(examples, OWN)
-    scored = score_rows(answered, how, engine=engine)
+        examples, how = within_vocabulary(examples, answered(data.divided(learns=False).learn).examples), SCORE
+    said = predictions.beside(examples, OWN)
+    scored = score_rows(said, how, engine=engine)
     concepts = tuple(study.tables["concepts"]["concept"])
     rows = scored.join(_strata(examples, study), on="id", validate="1:1")
     rows = rows.join(study.rows.drop("cluster"), on="id", validate="1:1").sort("id")
@@ -47,7 +47,7 @@ def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: P
         measured_by(data, judged.rows, judged.measures[0], column, engine) for column in audit.by if judged.rows.height
     ]
     sets = sets_table(judged.measures, study.tables["concepts"])
-    tables = {"counts": count_unscored(answered, scored), "sets": sets, "sides": sides_table(judged.measures, concepts)}
+    tables = {"counts": count_unscored(said, scored), "sets": sets, "sides": sides_table(judged.measures, concepts)}
     tables["weights"] = pl.concat([judged.weights, validated.weights], how="diagonal")
     if "labels" in study.tables:
         tables["worst"] = worst_table(judged.rows, study.tables["labels"], list(concepts), engine)
@@ -63,11 +63,6 @@ def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: P
         views=judge_views(tables, audit.by),
         verdict=decide(judged.measures, audit.margin),
     )
-
-
-def _train(audit: SplitsAudit, data: Dataset) -> pl.DataFrame:
-    parts = divide(data, audit.judge_split, audit.resplit, audit.seed)
-    return parts.data.examples.filter(parts.part == TRAIN)
 
 
 def _strata(examples: pl.DataFrame, study: Result) -> pl.DataFrame:
@@ -97,13 +92,20 @@ def decide(measures: list[Measure], margin: float) -> Verdict:
     """Conclude from the largest gap that it follows a shortcut, and from all gaps together that it does not."""
     found = {measure.name: measure for measure in measures if measure.by is None}
     if "largest gap" not in found or POOLED not in found:
-        sentence = f"Accuracy is {speak(asdict(found['accuracy']))}; the OOD test sets are too small to compare with."
-        return Verdict("none", "accuracy", sentence)
+        accuracy = found["accuracy"]
+        sentence = f"Accuracy is {speak(asdict(accuracy))}; the OOD test sets are too small to compare with."
+        return Verdict("not tested", QUESTION, "sets too small", sentence, accuracy.key)
     largest, pooled = found["largest gap"], found[POOLED]
     most = f"{speak(asdict(largest))} points on {str(largest.note).partition(';')[0]}"
     whole = f"{speak(asdict(pooled))} over all concepts"
+    state: State = "cannot tell"
+    rests_on = largest
     if largest.low > margin:
-        return Verdict("caught", "largest gap", f"In one group it is worse on rare answers: by {most}, and {whole}.")
-    if pooled.high < margin:
-        return Verdict("clear", POOLED, f"In one group it is no worse on rare answers: by {whole}, at most {most}.")
-    return Verdict("undecided", "largest gap", f"Too close to tell: worse on rare answers by {most}, and {whole}.")
+        state, label = "no", "fails on rare answers"
+        sentence = f"In one group it is worse on rare answers: by {most}, and {whole}."
+    elif pooled.high < margin:
+        state, label, rests_on = "yes", "holds on rare answers", pooled
+        sentence = f"In one group it is no worse on rare answers: by {whole}, at most {most}."
+    else:
+        label, sentence = "too close to tell", f"Too close to tell: worse on rare answers by {most}, and {whole}."
+    return Verdict(state, QUESTION, label, sentence, rests_on.key, margin)

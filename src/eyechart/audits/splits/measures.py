@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.measuring import measured
+from eyechart.audits.measuring import Said, measured
 from eyechart.audits.splits.contributions import drop_from_all, set_mean, set_weights
 from eyechart.audits.splits.names import FAMILIES, HEAD, TAIL, VAL, parts_of
 from eyechart.audits.splits.weighted import LEVEL, Linear, Pair, difference_of_sides, doubtful_sides, mean_of_rows
@@ -108,14 +108,14 @@ def tail_sets(scored: Scored) -> dict[str, Bools]:
 
 def measure_accuracy(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> Iterator[Measure]:
     """Measure the accuracy on all rows, and on head and tail of each concept."""
-    whole = measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", condition=OWN, score=how)
-    yield whole
+    like = Said(condition=OWN, score=how, better="higher")
+    yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", **like)
     for concept in concepts:
         for side in (HEAD, TAIL):
             part = rows.filter(pl.col(concept) == side)
             if part.height:
                 found = mean(part["accuracy"], part["cluster"])
-                one = measured("accuracy", found, of="accuracy", condition=OWN, score=how)
+                one = measured("accuracy", found, of="accuracy", **like)
                 yield replace(one, by=concept, group=side)
 
 
@@ -184,18 +184,18 @@ def _pooled(scored: Scored) -> list[Measure]:
     # An example may be head by one concept and tail by another: what it is on the whole is what counts.
     weights = np.bincount(of, weights=gap_weights(sides), minlength=scored.rows.height).astype(np.float64)
     whole = difference_of_sides(doubtful_sides(weights, scored.rows), spread)
-    return [replace(measured(POOLED, whole, of=None, condition=OWN, score=scored.how), p=None)]
+    return [replace(measured(POOLED, whole, of=None, condition=OWN, score=scored.how, better="lower"), p=None)]
 
 
 def _mean(rows: pl.DataFrame, name: str, weights: Floats, how: str) -> Measure:
     part = rows.drop_nulls(name)
     found = mean_of_rows(weights, rows, _within(mean(part[name], part["cluster"]), 0))
-    return measured(name, found, of=name, condition=OWN, score=how)
+    return measured(name, found, of=name, condition=OWN, score=how, better="higher")
 
 
 def _contrast(rows: pl.DataFrame, name: str, pair: Pair | None, how: str) -> Measure:
     found = _contrast_at(rows, name, pair, LEVEL)
-    one = measured(name, found, of=name, condition=OWN, score=how)
+    one = measured(name, found, of=name, condition=OWN, score=how, better="lower")
     return replace(one, p=None if np.isnan(found.p) else found.p)
 
 
@@ -211,7 +211,7 @@ def _drop(rows: pl.DataFrame, concept: str, inside: Bools, how: str) -> Measure:
     found = difference(rest["accuracy"], tail["accuracy"], rest["cluster"], tail["cluster"])
     share = rest.height / rows.height
     scaled = found._replace(value=found.value * share, low=found.low * share, high=found.high * share)
-    return measured(_drop_name(concept), scaled, of=_drop_name(concept), condition=OWN, score=how)
+    return measured(_drop_name(concept), scaled, of=_drop_name(concept), condition=OWN, score=how, better="lower")
 
 
 def _with_q(measures: list[Measure]) -> list[Measure]:
@@ -237,7 +237,7 @@ def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, Pair | None]) 
     high = max(other.high for other in known.values())
     note = f"{surest}; interval for the largest of {len(known)} gaps, Bonferroni"
     found = Measure("largest gap", one.value, one.low, high, one.n, one.clusters, condition=OWN, note=note)
-    return [replace(found, score=scored.how)]
+    return [replace(found, score=scored.how, better="lower")]
 
 
 def _within(found: Estimate, least: int) -> Estimate:

@@ -1,17 +1,17 @@
-"""The data in the parts that the study tells apart: train, val, judged, and what is in none of them."""
+"""The data in the parts that the study tells apart: train, val, judged, and what is in none of them.
+
+Train is what is learned from, whatever its splits are called, and val the split of that name if it is not judged.
+"""
 
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from eyechart.dataset import Dataset
-from eyechart.hashing import hash_text, uniform
 from eyechart.tables import COUNTS, empty
 
 TRAIN, VALIDATION, JUDGED = "train", "val", "judged"
-SHARES = (0.7, 0.75)  # up to which train and val reach; the rest is judged (Sec. 3.1)
 
 
 class Parts(NamedTuple):
@@ -24,35 +24,37 @@ class Parts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def divide(data: Dataset, judge: str, resplit: str, seed: int) -> Parts:
+def take_parts(data: Dataset) -> Parts:
     """Put each example into its part; those without a reference answer are counted and left out."""
-    ordered = replace(data, examples=data.examples.sort("id"))
-    known = ordered.take(pl.col("answer").is_not_null())
-    part = own_parts(known, judge) if resplit == "none" else random_parts(known, resplit, seed)
-    lost = data.examples.height - known.examples.height
-    return Parts(known, part, known.clusters(), _count(part, lost), _notes(known, part, resplit))
+    learn, judged = data.divided(learns=False)
+    known = answered(data)
+    part = name_parts(known, learn, judged.examples["id"])
+    lost = data.height - known.height
+    return Parts(known, part, known.clusters(), _count(part, lost), _notes(known, part))
 
 
-def own_parts(data: Dataset, judge: str) -> pl.Series:
-    """Keep the data's splits: judged is the named one, else test, else val, else all that is not train."""
-    splits = data.splits()
-    if judge == "all" or not splits:
-        return pl.repeat(JUDGED, data.examples.height, dtype=pl.String, eager=True).alias("part")
-    judged = data.divide(learn=None, judge=None if judge == "auto" else judge).judge.examples["id"]
-    mine = pl.col("id").is_in(judged.implode())
-    if len(judged) == data.examples.height and set(splits) > {TRAIN}:
-        mine = pl.col("split").ne_missing(TRAIN)
-    elif set(splits) == {TRAIN}:
-        mine = pl.lit(value=True)
-    other = pl.when(pl.col("split").is_in([TRAIN, VALIDATION])).then(pl.col("split"))
-    return data.examples.select(part=pl.when(mine).then(pl.lit(JUDGED)).otherwise(other)).to_series()
+def answered(data: Dataset) -> Dataset:
+    """Take the examples with a reference answer, sorted by id."""
+    return replace(data, examples=data.examples.sort("id")).take(pl.col("answer").is_not_null())
 
 
-def random_parts(data: Dataset, unit: str, seed: int) -> pl.Series:
-    """Divide merged data 70 / 5 / 25 by a hash of each question's id, or of its image."""
-    keys = data.examples["id"] if unit == "question" else data.clusters()
-    draws = uniform(hash_text(keys, seed))
-    return pl.Series("part", np.select([draws < edge for edge in SHARES], [TRAIN, VALIDATION], JUDGED))
+def name_parts(data: Dataset, learn: Dataset, judged: pl.Series) -> pl.Series:
+    """Name the part of each example, null where it is in none; what is judged, by its ids, is in no other."""
+    validation = pl.col("split") == VALIDATION if "split" in data.columns else pl.lit(value=False)
+    part = (
+        pl.when(pl.col("id").is_in(judged.implode()))
+        .then(pl.lit(JUDGED))
+        .when(pl.col("id").is_in(learn.examples["id"].implode()))
+        .then(pl.lit(TRAIN))
+        .when(validation)
+        .then(pl.lit(VALIDATION))
+    )
+    return data.examples.select(part=part).to_series()
+
+
+def judged_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the rows of val, where these were asked too."""
+    return rows.filter(pl.col("part") == JUDGED) if "part" in rows.columns else rows
 
 
 def _count(part: pl.Series, lost: int) -> pl.DataFrame:
@@ -64,14 +66,12 @@ def _count(part: pl.Series, lost: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
 
 
-def _notes(data: Dataset, part: pl.Series, resplit: str) -> tuple[str, ...]:
+def _notes(data: Dataset, part: pl.Series) -> tuple[str, ...]:
     notes = []
-    if resplit != "none":
-        notes.append(f"all splits were merged and divided anew by {resplit}: not for models trained on the old train")
     if not (part == TRAIN).any():
-        notes.append("no train split: imbalance and heads are those of the judged examples")
+        notes.append("no split to learn from: imbalance and heads are those of the judged examples")
     clusters = data.clusters()
     shared = clusters.filter(part == JUDGED).unique().is_in(clusters.filter(part == TRAIN).unique().implode()).sum()
     if shared:
-        notes.append(f"{shared} judged {data.cluster}s are also in train")
+        notes.append(f"{shared} judged {data.cluster}s are also among those learned from")
     return tuple(notes)

@@ -13,10 +13,10 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from eyechart.audits.splits.audit import SplitsAudit
+from eyechart.audits.splits.audit import QUESTION, SplitsAudit
 from eyechart.audits.splits.names import FAMILY, HEAD, NINE, TAIL
 from eyechart.audits.splits.overlaps import overlap_tables
-from eyechart.audits.splits.parts import JUDGED, Parts, divide
+from eyechart.audits.splits.parts import JUDGED, Parts, take_parts
 from eyechart.audits.splits.summary import CONCEPTS
 from eyechart.audits.splits.views import VIEWS
 from eyechart.dataset import Dataset
@@ -41,7 +41,7 @@ class Listed(NamedTuple):
 
 def study_published(audit: SplitsAudit, data: Dataset, place: Path) -> Result:
     """Label the judged examples by published sets."""
-    parts = divide(data, audit.judge_split, audit.resplit, audit.seed)
+    parts = take_parts(data)
     lists = read_sets(place)
     rows = label_rows(parts, lists)
     concepts = list(dict.fromkeys(one.concept for one in lists))
@@ -56,7 +56,8 @@ def study_published(audit: SplitsAudit, data: Dataset, place: Path) -> Result:
         "concepts": pl.DataFrame([_row(rows, name) for name in concepts], schema=CONCEPTS),
         **overlap_tables(judged, tails),
     }
-    sizes = ", ".join(f"{name} {int((rows[name] == TAIL).sum()):,}" for name in concepts)
+    sets = ", ".join(f"{name} {int((rows[name] == TAIL).sum()):,}" for name in concepts)
+    sentence = f"Published OOD test sets among {rows.height:,} examples: {sets}."
     return Result(
         audit=audit.name,
         subject=data.name,
@@ -65,7 +66,7 @@ def study_published(audit: SplitsAudit, data: Dataset, place: Path) -> Result:
         rows=rows,
         tables=tables,
         views=tuple(view for view in VIEWS if view.table in tables and tables[view.table].height),
-        verdict=Verdict("none", "union drop", f"Published OOD test sets among {rows.height:,} examples: {sizes}."),
+        verdict=Verdict("not tested", QUESTION, "no model yet", sentence),
     )
 
 

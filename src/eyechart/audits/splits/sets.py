@@ -10,6 +10,7 @@ FIELDS = (
     *(name for side in (HEAD, TAIL) for name in (f"n_{side}", side, f"{side}_low", f"{side}_high")),
     *(f"{column}{end}" for column in COMPARED for end in ("", "_low", "_high", "_q")),
 )
+SHARES = tuple(name for name in FIELDS if not name.startswith("n_") and not name.endswith("_q"))
 
 
 def sets_table(measures: list[Measure], concepts: pl.DataFrame) -> pl.DataFrame:

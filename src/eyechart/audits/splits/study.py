@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from eyechart.audits.measuring import measured
-from eyechart.audits.splits.audit import SplitsAudit
+from eyechart.audits.splits.audit import QUESTION, SplitsAudit
 from eyechart.audits.splits.concepts import Choices, Labelled, label_examples
 from eyechart.audits.splits.groups import Cut, Grouped, count_answers, group_counts, sides
 from eyechart.audits.splits.names import HEAD, TAIL, VAL, parts_of
 from eyechart.audits.splits.overlaps import overlap_tables
-from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, Parts, divide
+from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, Parts, judged_rows, take_parts
 from eyechart.audits.splits.shown import answers_table, examples_table
 from eyechart.audits.splits.summary import concepts_table, groups_table
 from eyechart.audits.splits.views import study_views
@@ -48,22 +48,24 @@ def study_data(audit: SplitsAudit, data: Dataset, engine: Engine) -> Result:
         "shown": examples_table(found.parts, found.labelled.table),
         **overlap_tables(found.parts.part, found.tails),
     }
+    measures = measure_shares(rows, audit.concepts)
+    key = measures[0].key if measures else None
     return Result(
         audit=audit.name,
         subject=data.name,
         settings=audit.settings(),
-        measures=measures_table(measure_shares(rows, audit.concepts)),
+        measures=measures_table(measures),
         rows=rows,
         tables=tables,
         views=study_views(tables),
-        verdict=Verdict("none", f"tail share, {audit.concepts[0]}", _say(found, tables)),
+        verdict=Verdict("not tested", QUESTION, "no model yet", _say(found, tables), key),
     )
 
 
 def find_splits(audit: SplitsAudit, data: Dataset, engine: Engine | None = None) -> Studied:
-    """Divide, name the concepts, group, and mark heads and tails in every part."""
+    """Name the concepts, group, and mark heads and tails in every part."""
     engine = engine or Local()
-    parts = divide(data, audit.judge_split, audit.resplit, audit.seed)
+    parts = take_parts(data)
     choices = Choices(*(getattr(audit, name) for name in Choices._fields))
     labelled = label_examples(parts.data, audit.concepts, choices, counted_rows(parts.part, audit.counted), engine)
     cut = Cut(None if isinstance(audit.threshold, str) else audit.threshold, audit.alpha)
@@ -108,7 +110,7 @@ def labels_table(found: Studied, *, validation: bool) -> pl.DataFrame:
 
 def measure_shares(rows: pl.DataFrame, concepts: tuple[str, ...]) -> list[Measure]:
     """Measure the share of the judged examples that each OOD test set takes."""
-    judged = rows.filter(pl.col("part") == JUDGED) if "part" in rows.columns else rows
+    judged = judged_rows(rows)
     if not judged.height:
         return []
     return [
@@ -118,6 +120,7 @@ def measure_shares(rows: pl.DataFrame, concepts: tuple[str, ...]) -> list[Measur
             of=None,
             condition=OWN,
             score="share",
+            better="neither",
         )
         for concept in concepts
     ]

@@ -2,8 +2,13 @@
 
 import polars as pl
 
-from eyechart.result import View
+from eyechart.audits.splits.sets import SHARES
+from eyechart.result import Unit, View
 
+SHARE: dict[str, Unit] = {"share": "points"}
+ACCURACY: dict[str, Unit] = {"accuracy": "points"}
+INTERVAL: dict[str, Unit] = {"low": "points", "high": "points"}
+SETS: dict[str, Unit] = dict.fromkeys(SHARES, "points")
 BARS = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
 
 
@@ -22,6 +27,7 @@ def _answers_of(concept: str, group: str) -> View:
         "Train and judged examples share their frequent answers; the OOD set holds those below the cut (tail).",
         {"x": "share", "y": "answer", "color": "part", "low": "low", "high": "high", "n": "n", "label": "side"},
         {"concept": concept, "group": group},
+        units=SHARE | INTERVAL,
     )
 
 
@@ -39,6 +45,7 @@ VIEWS = (
         "How alike the heads of the shortcuts are",
         "Jaccard similarity of two heads: 100 where two shortcuts are carried by the same examples.",
         {"x": "with", "y": "of", "color": "share", "n": "n", "among": "among"},
+        units=SHARE,
     ),
     View(
         "matrix",
@@ -46,6 +53,7 @@ VIEWS = (
         "How much the OOD test sets overlap",
         "The share of the set at the left that is also in the set above.",
         {"x": "with", "y": "of", "color": "share", "n": "n", "among": "among"},
+        units=SHARE,
     ),
     View("table", "shown", "Examples with their concepts", "The concepts that an example is grouped by."),
 )
@@ -69,6 +77,7 @@ JUDGE_VIEWS = (
         "Accuracy on the head and the tail of each shortcut",
         "A model that follows a shortcut is right on its head and wrong on its tail; whiskers are 95 % intervals.",
         {"x": "accuracy", "y": "concept", "color": "side", "low": "low", "high": "high", "n": "n"},
+        units=ACCURACY | INTERVAL,
     ),
     View(
         "bars",
@@ -76,6 +85,7 @@ JUDGE_VIEWS = (
         "Head less tail in the same groups",
         "How much worse the model is on rare answers of the same group and question type; whiskers are 95 % intervals.",
         {"x": "gap", "y": "concept", "low": "gap_low", "high": "gap_high", "n": "n_tail"},
+        units=SETS,
     ),
     View(
         "bars",
@@ -83,6 +93,7 @@ JUDGE_VIEWS = (
         "What is lost on each OOD test set",
         "Accuracy on all judged examples less accuracy on the tail; whiskers are 95 % intervals.",
         {"x": "drop", "y": "concept", "low": "drop_low", "high": "drop_high", "n": "n_tail"},
+        units=SETS,
     ),
     View(
         "scatter",
@@ -90,12 +101,20 @@ JUDGE_VIEWS = (
         "Imbalance of the data against accuracy on the OOD test set",
         "A low imbalance (E) is that of an imbalanced shortcut; in the paper its OOD test set is the harder for it.",
         {"x": "imbalance", "y": "tail", "low": "tail_low", "high": "tail_high", "n": "n_tail", "label": "concept"},
+        units=SETS,
     ),
     View(
         "table",
         "sets",
         "All sets",
         "Gap compares head and tail of one group and question type; matched, of one question type and answer.",
+        units=SETS,
     ),
-    View("table", "worst", "Worst groups", "Groups whose tail is surely far below their head come first."),
+    View(
+        "table",
+        "worst",
+        "Worst groups",
+        "Groups whose tail is surely far below their head come first.",
+        units=dict.fromkeys(("head", "low", "tail", "high_tail", "drop", "surely"), "points"),
+    ),
 )

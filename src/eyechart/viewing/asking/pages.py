@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from eyechart.viewing.asked import Asked
+from eyechart.asked import Asked
 from eyechart.viewing.asking.agreement import agree
 from eyechart.viewing.asking.answers import open_log, save_answers, save_origin
 from eyechart.viewing.asking.log import Said
@@ -15,7 +15,6 @@ from eyechart.viewing.asking.plan import Questionnaire
 from eyechart.viewing.pages import Endpoint, Receiver, missing, read_asked, send_static
 from eyechart.viewing.pictures import draw
 from eyechart.viewing.setting import address, set_page
-from eyechart.viewing.shelf import Shelf
 
 MOST_BYTES = 20_000  # of a form
 MOST_NAME = 60
@@ -28,7 +27,7 @@ class Asker:
     def __init__(self, plan: Questionnaire) -> None:
         self.plan = plan
         self.log = open_log(plan.run)
-        self.shelf = Shelf(plan.run)
+        self.store = plan.run
         save_origin(plan.run, len(plan.items), plan.seed)
 
     def shown(self) -> dict[str, Endpoint]:
@@ -116,7 +115,7 @@ class Asker:
             return Response(status_code=404)
         shown = self.plan.shown[self.plan.part(number, at).condition][at]
         image = shown.get("image")
-        found = None if image is None else draw(self.shelf, image, shown, "large")
+        found = None if image is None else draw(self.store, image, shown, "large")
         return Response(status_code=404) if found is None else Response(found, media_type="image/webp")
 
 

@@ -14,8 +14,8 @@ from eyechart.audits.perception.removals import Removal
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, SettingError
 from eyechart.hashing import combine, hash_text
-from eyechart.store import Store
 from eyechart.probes import OWN, Prober, fill
+from eyechart.store import Store
 
 ORIG = "orig"  # the options of the data
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.files import replacing
-from eyechart.store import Store
 from eyechart.readers.logs.inspect_ai import OUR_FIELD
+from eyechart.store import Store
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
 
 TASKS = "tasks.py"
@@ -33,7 +33,7 @@ def {name}():
 '''
 
 
-def export_inspect(run: Store, folder: Path) -> dict[str, int]:
+def export_inspect(store: Store, folder: Path) -> dict[str, int]:
     """Write what a run asks, samples and a task for each condition, for Inspect to ask."""
     tasks = [_HEAD]
 
@@ -41,7 +41,7 @@ def export_inspect(run: Store, folder: Path) -> dict[str, int]:
         tasks.append(_TASK.format(name=f"ask_{asked.name}", condition=json.dumps(asked.condition)))
         return write_inspect(asked, folder)
 
-    written = export_asked(run, folder, write, GUIDE)
+    written = export_asked(store, folder, write, GUIDE)
     with replacing(folder / TASKS) as draft:
         draft.write_text("".join(tasks), encoding="utf-8")
     return written | {TASKS: len(tasks) - 1}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.store import Store
 from eyechart.readers.logs.lmms_eval import OUR_FIELD
+from eyechart.store import Store
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
 from eyechart.writers.lmms_task import FUNCTIONS, RUN, Task, write_functions, write_task
 
@@ -25,9 +25,9 @@ def process_results(doc, results):
 '''
 
 
-def export_lmms_eval(run: Store, folder: Path) -> dict[str, int]:
+def export_lmms_eval(store: Store, folder: Path) -> dict[str, int]:
     """Write what a run asks, a task for each condition, for lmms-eval to ask."""
-    written = export_asked(run, folder, write_lmms_eval, GUIDE)
+    written = export_asked(store, folder, write_lmms_eval, GUIDE)
     write_functions(_FUNCTIONS, folder)
     return written | {FUNCTIONS: 1}
 

@@ -13,12 +13,12 @@ import polars as pl
 
 from eyechart.errors import DataError
 from eyechart.files import replacing
-from eyechart.store import Store
 from eyechart.models.prompted import show
 from eyechart.models.prompts import Template, choose_template
 from eyechart.pictures import Picture
 from eyechart.probes import Filler
 from eyechart.progress import tracked
+from eyechart.store import Store
 
 PICTURES = "pictures"
 GUIDE = "README.md"
@@ -44,26 +44,26 @@ class Guide(NamedTuple):
 Write = Callable[[Asked, Path], str]  # returns the name of the file
 
 
-def export_asked(run: Store, folder: Path, write: Write, guide: Guide) -> dict[str, int]:
+def export_asked(store: Store, folder: Path, write: Write, guide: Guide) -> dict[str, int]:
     """Write every condition of a run in one form, the pictures once each, and a guide beside them."""
-    if not run.conditions():
-        raise DataError(f"probes in {run.folder}", "none", "run `eyechart probe` first")
+    if not store.conditions():
+        raise DataError(f"probes in {store.folder}", "none", "run `eyechart probe` first")
     folder.mkdir(parents=True, exist_ok=True)
-    asked = list(_gather(run, folder / PICTURES, choose_template(None)))
+    asked = list(_gather(store, folder / PICTURES, choose_template(None)))
     written = {write(one, folder): one.table.height for one in asked}
     with replacing(folder / GUIDE) as draft:
-        draft.write_text(_explain(run, asked, guide), encoding="utf-8")
+        draft.write_text(_explain(store, asked, guide), encoding="utf-8")
     return written | {GUIDE: 1}
 
 
-def _gather(run: Store, pictures: Path, template: Template) -> Iterator[Asked]:
-    for condition in run.conditions():
-        probes = run.probes(condition).sort("id")
+def _gather(store: Store, pictures: Path, template: Template) -> Iterator[Asked]:
+    for condition in store.conditions():
+        probes = store.probes(condition).sort("id")
         with tracked(f"writing {condition}", probes.height) as advance:
-            parts, filler = [], Filler(probes, run.data)
+            parts, filler = [], Filler(probes, store.data)
             for at in range(0, probes.height, _AT_ONCE):
                 filled = filler.fill(at, _AT_ONCE)
-                shown = show(filled, run.data.images, template)
+                shown = show(filled, store.data.images, template)
                 paths = [None if each is None else _keep(each, pictures) for each in shown.pictures]
                 parts.append(filled.select("id").with_columns(_text("prompt", shown.prompts), _text("picture", paths)))
                 advance(filled.height)
@@ -91,9 +91,9 @@ def _name(condition: str) -> str:
     return plain if plain == condition else f"{plain}_{sha256(condition.encode()).hexdigest()[:6]}"
 
 
-def _explain(run: Store, asked: list[Asked], guide: Guide) -> str:
+def _explain(store: Store, asked: list[Asked], guide: Guide) -> str:
     names = "\n".join(f"| `{one.condition}` | `{one.name}` | {one.table.height:,} |" for one in asked)
-    return f"""# {run.data.name}: what a model is asked, for {guide.tool}
+    return f"""# {store.data.name}: what a model is asked, for {guide.tool}
 
 Written by `eyechart export`. Prompts are complete; the tables name the pictures in `{PICTURES}/` by their full path, so
 leave the folder where it is. The reference answers are not here.
@@ -109,6 +109,6 @@ Run:
 Bring the logs back and judge. They say which question under which condition they answer; `extract=yes` finds the
 answers in what the model said, as eyechart does where it asks itself:
 
-    eyechart predict {run.folder} -m 'predictions:{guide.back},extract=yes'
-    eyechart judge {run.folder}
+    eyechart predict {store.folder} -m 'predictions:{guide.back},extract=yes'
+    eyechart judge {store.folder}
 """

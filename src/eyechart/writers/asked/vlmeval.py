@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.store import Store
 from eyechart.readers.logs.vlmeval import OUR_CONDITION
+from eyechart.store import Store
 from eyechart.writers.asked.questions import Asked, Guide, export_asked
 from eyechart.writers.vlmeval_table import our_ids, picture_cell, text_cell, write_table
 
@@ -19,9 +19,9 @@ GUIDE = Guide(
 )
 
 
-def export_vlmeval(run: Store, folder: Path) -> dict[str, int]:
+def export_vlmeval(store: Store, folder: Path) -> dict[str, int]:
     """Write what a run asks, a table for each condition, for VLMEvalKit to ask."""
-    return export_asked(run, folder, write_vlmeval, GUIDE)
+    return export_asked(store, folder, write_vlmeval, GUIDE)
 
 
 def write_vlmeval(asked: Asked, folder: Path) -> str:

@@ -54,7 +54,7 @@ def test_the_seer_is_grounded(world: Dataset, sees: str, compat: str) -> None:
     found = by_name(GroundingAudit(sees=sees, compat=compat), world, "seer")
 
     assert found.measure("grounded", "plain").value > 0.95
-    assert found.verdict.state == "clear"
+    assert found.verdict.state == "yes"
 
 
 @pytest.mark.parametrize("name", CHEATERS)
@@ -62,7 +62,7 @@ def test_no_cheater_is_ever_grounded(world: Dataset, name: str) -> None:
     found = by_name(GroundingAudit(), world, name)
 
     assert found.rows["grounded"].sum() == 0
-    assert found.verdict.state == "caught"
+    assert found.verdict.state == "no"
 
 
 def test_mixtures_come_in_the_order_of_their_shares(world: Dataset) -> None:
@@ -84,7 +84,7 @@ def test_who_reads_pixels_gets_the_verdict_of_who_sees_objects(drawn: Dataset, s
     seer, reader = (by_name(audit, drawn, name) for name in ("seer", "reader"))
     one, other = (result.measure("grounded", "plain") for result in (seer, reader))
 
-    assert reader.verdict.state == seer.verdict.state == "clear"
+    assert reader.verdict.state == seer.verdict.state == "yes"
     assert one.low <= other.value <= one.high
     assert other.value > 0.95
 
@@ -297,7 +297,7 @@ def test_lost_answers_are_counted_and_their_worst_case_is_shown(world: Dataset) 
     assert found.rows.height == study.rows.height - 10
     assert counts["n"] == 10
     assert found.measure("grounded, lost as not", "plain").value == pytest.approx(1 - 10 / study.rows.height)
-    assert found.verdict.state == "clear"
+    assert found.verdict.state == "yes"
 
 
 def test_who_lost_most_answers_is_not_cleared(world: Dataset) -> None:
@@ -305,7 +305,7 @@ def test_who_lost_most_answers_is_not_cleared(world: Dataset) -> None:
     found = judge_with_losses(world, study, study.rows.height * 7 // 10)
 
     assert found.measure("grounded", "plain").value == 1
-    assert (found.verdict.state, "Too many answers were lost" in found.verdict.sentence) == ("undecided", True)
+    assert (found.verdict.state, "Too many answers were lost" in found.verdict.sentence) == ("cannot tell", True)
 
 
 def test_without_one_condition_the_sentence_says_which(world: Dataset) -> None:
@@ -318,7 +318,7 @@ def test_without_one_condition_the_sentence_says_which(world: Dataset) -> None:
     )
     verdict = audit.judge(world, study, Predictions("seer", answers), Local()).verdict
 
-    assert verdict.state == "none"
+    assert verdict.state == "not tested"
     assert "none under rest" in verdict.sentence
 
 

@@ -92,8 +92,8 @@ def train_and_test(answers: list[str], asked: list[str], **columns: list) -> Dat
 
 
 def baseline(data: Dataset, how: str, scope: str = "global") -> list[float | None]:
-    judged = data.examples.filter(pl.col("split") == "test")
-    return score_baseline(data, judged, how, scope, "train").scores.to_list()
+    learn, judged = data.divided(learns=False)
+    return score_baseline(learn, judged.examples, how, scope).scores.to_list()
 
 
 def test_the_majority_has_a_scope() -> None:

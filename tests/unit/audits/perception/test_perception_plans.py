@@ -11,10 +11,12 @@ from eyechart.audits.perception import PerceptionAudit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, EyechartError, SettingError
-from eyechart.store import Store
 from eyechart.models import load
+from eyechart.predictions import Predictions, tidy
+from eyechart.probes import fill
 from eyechart.readers import read
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.verbs import audit
 
 
@@ -164,13 +166,54 @@ def test_choices_are_the_business_of_another_audit(world: Dataset) -> None:
         audit(world, "world:seer", [PerceptionAudit(modalities=("sound",))])
 
 
-def test_a_missing_majority_split_leaves_out_the_normalisation_or_is_refused(world: Dataset) -> None:
+def test_without_examples_to_learn_from_the_normalisation_is_left_out(world: Dataset) -> None:
     test = replace(world, examples=world.examples.filter(pl.col("split") == "test"))
     result = audit(test, "world:seer", ["perception"])["perception"]
     assert "perception / task" not in set(result.measures["name"])
-    assert any("no split 'train'" in note for note in result.tables["notes"]["note"])
-    with pytest.raises(DataError, match="a split 'learn' to learn the most frequent answer from"):
-        audit(world, "world:seer", [PerceptionAudit(majority_split="learn")])
+    assert any("no examples to learn the most frequent answer" in note for note in result.tables["notes"]["note"])
+
+
+@pytest.mark.parametrize(("setting", "instead"), [("split", "--judge"), ("majority_split", "--learn")])
+def test_splits_are_no_settings_any_more_and_one_line_says_what_to_do(setting: str, instead: str) -> None:
+    with pytest.raises(SettingError, match=instead) as caught:
+        make_audit("perception", {setting: "val"})
+    assert "\n" not in str(caught.value)
+
+
+def test_the_majority_and_the_shares_of_train_are_learned_where_the_run_says(world: Dataset) -> None:
+    """Learned from test and judged on val, by the study as by the judgement, and the rest is counted."""
+    decided = world.decide(learn=["test"], judge=["val"])
+    result = audit(decided, "world:blind", [PerceptionAudit(draws=1)])["perception"]
+    studied = PerceptionAudit(draws=1).study(decided, Local())
+    sizes = dict(world.examples["split"].value_counts().iter_rows())
+    counts = dict(studied.tables["counts"].select("reason", "n").rows())
+    asked = world.examples.filter(pl.col("split") == "test")["question"].str.to_lowercase().str.split(" ").list.first()
+
+    assert f"learned on {sizes['test']:,} examples of 'test'" in studied.tables["notes"]["note"][0]
+    assert result.rows.height == sizes["val"]
+    assert counts == {None: sizes["val"], "in another split": sizes["train"]}
+    for token, n in result.tables["proportions"].select("token", "train n").iter_rows():
+        assert n == (asked == token).sum()
+
+
+def test_a_study_of_an_older_eyechart_is_probed_and_judged_by_its_rows(world: Dataset) -> None:
+    """It judged train, of whatever the run would judge now; its donors and what it learned from are its own."""
+    chosen = PerceptionAudit(draws=1)
+    other = world.decide(learn=["test"], judge=["train"])
+    studied = chosen.study(other, Local())
+    old = replace(studied, settings=studied.settings | {"split": "train", "majority_split": "test"})
+    probes = dict(chosen.probe(world, old))
+    answers = pl.concat(
+        tidy(load("world:seer").answer(fill(part, world), world.images), part, "seer") for part in probes.values()
+    )
+    judged = chosen.judge(world, old, Predictions("seer", answers), Local())
+
+    assert {name: part.equals(probes[name]) for name, part in chosen.probe(other, studied)} == dict.fromkeys(
+        probes, True
+    )
+    assert set(judged.rows["id"]) == set(world.examples.filter(pl.col("split") == "train")["id"])
+    again = chosen.judge(other, studied, Predictions("seer", answers), Local())
+    assert judged.tables["proportions"].equals(again.tables["proportions"])
 
 
 class Failing:
@@ -220,7 +263,8 @@ def test_who_lost_most_answers_is_not_cleared(world: Dataset, tmp_path: Path) ->
     found = audit(world, f"predictions:{tmp_path}/a.parquet", [chosen])["perception"]
 
     assert found.measure("perception", "image").low > chosen.margin
-    assert (found.verdict.state, "Too many answers were lost" in found.verdict.sentence) == ("undecided", True)
+    assert (found.verdict.label, found.headline) == ("too many answers lost", found.measure("perception", "image"))
+    assert (found.verdict.state, "Too many answers were lost" in found.verdict.sentence) == ("cannot tell", True)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from eyechart.audits.perception.drawn import changed, perceived, without
 from eyechart.audits.perception.measures import Ruler
 from eyechart.audits.perception.removals import Removal
 from eyechart.hashing import hash_text, uniform
-from eyechart.store import Store
 from eyechart.readers import read
+from eyechart.store import Store
 from eyechart.verbs import audit
 
 # Table 1, VQAv2: model, type, Acc, then for image and question Acc without, P, P/Z_D, P/Z_f; majority.
@@ -146,7 +146,7 @@ def test_a_negative_score_is_kept() -> None:
     result = audit(data, Misled(), [PerceptionAudit(modalities=("image",), score="exact")])["perception"]
 
     assert result.measure("perception", "image").value == -1
-    assert result.verdict.state == "caught"
+    assert (result.verdict.state, result.verdict.label) == ("no", "ignores image")
 
 
 class Misled:

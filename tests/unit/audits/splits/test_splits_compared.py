@@ -21,7 +21,7 @@ def judged(right: np.ndarray, tails: dict[str, range], *, weighted: bool = True)
     rows = pl.DataFrame({"id": ids, "cluster": ids, "accuracy": right.astype(float), **columns})
     found = measure_judged(Scored(rows, tuple(tails), "exact"))
     tables = {"counts": empty(COUNTS)} | ({"weights": found.weights} if weighted else {})
-    verdict = Verdict("none", "accuracy", "Nothing.")
+    verdict = Verdict("not tested", "Is it so?", "nothing", "Nothing.")
     return Result("splits", "model", {}, measures_table(found.measures), found.rows, tables, (), verdict)
 
 

@@ -43,6 +43,39 @@ def test_every_measure_with_a_column_is_the_mean_of_it(judged: Result) -> None:
     assert checked > 40
 
 
+def test_every_measure_says_which_way_is_better(world: Dataset, judged: Result) -> None:
+    found = dict(judged.measures.select(pl.col("name").str.split(",").list.first(), "better").unique().iter_rows())
+
+    assert found == {
+        **dict.fromkeys(("accuracy", "OOD mean"), "higher"),
+        **dict.fromkeys(("drop", "OOD drop", "union drop"), "lower"),
+        **dict.fromkeys(("gap", "matched gap", "pooled gap", "largest gap"), "lower"),
+    }
+    assert set(SplitsAudit().study(world, Local()).measures["better"]) == {"neither"}
+
+
+def test_every_share_that_a_view_shows_is_told_as_one(world: Dataset, judged: Result) -> None:
+    """Entropies, q-values and the cut of a tail are plain numbers; any other with a fraction is a share."""
+    plain = {"imbalance", "judged_imbalance", "threshold", "judged_cut"}
+    checked = 0
+    for result in (SplitsAudit().study(world, Local()), judged):
+        for view in (each for each in result.views if each.table != "measures"):
+            table = result.table(view.table)
+            names = view.columns.values() or table.columns
+            shares = {name for name in names if table.schema[name].is_float() and not name.endswith("_q")} - plain
+            assert {view.units.get(name) for name in shares} <= {"points"}, view.title
+            assert {*view.units.values()} <= {"points"}
+            assert not {name for name in view.units if name in plain or name.endswith("_q")}
+            checked += len(shares)
+    assert checked > 40
+
+
+def test_the_verdict_names_the_gap_it_rests_on(judged: Result) -> None:
+    assert (judged.verdict.state, judged.verdict.label) == ("no", "fails on rare answers")
+    assert judged.headline == judged.measure("largest gap", "plain")
+    assert judged.verdict.margin == 0.05
+
+
 def test_means_and_drops_are_those_of_the_sets(judged: Result) -> None:
     rows = judged.rows
     tails = {name: rows.filter(pl.col(name) == "tail")["accuracy"].mean() for name in judged.tables["sets"]["concept"]}

@@ -2,23 +2,24 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from eyechart.audits.splits import SplitsAudit
+from eyechart.audits.splits.export import write_gqa_ood, write_splits
 from eyechart.audits.splits.names import NINE
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, FileFormatError
-from eyechart.store import Store
+from eyechart.errors import DataError, FileFormatError, SettingError
+from eyechart.exports import find_exporter
 from eyechart.readers import read
 from eyechart.result import Result
+from eyechart.store import Store
 from eyechart.verbs import audit
 from eyechart.verbs import study as study_data
-from eyechart.writers import EXPORTS
-from eyechart.writers.splits import write_gqa_ood, write_splits
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,10 @@ def study(world: Dataset) -> Result:
 
 def load(path: Path) -> list[dict[str, object]]:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def fates(data: Dataset) -> dict[tuple[str, str | None], int]:
+    return {(status, reason): n for status, reason, n in data.counts.select("status", "reason", "n").iter_rows()}
 
 
 def published(world: Dataset, folder: Path) -> Result:
@@ -81,6 +86,35 @@ def test_ids_that_are_numbers_are_written_as_numbers(tiny: Dataset, tmp_path: Pa
     write_splits(numbered, SplitsAudit(concepts=("QT",)).study(numbered, Local()), tmp_path)
 
     assert [one["question_id"] for one in load(tmp_path / "IID-Test" / "IID-Test-Ques.json")] == [104, 105, 106, 107]
+
+
+def test_what_goes_out_and_is_read_again_is_judged_on_the_same_examples(
+    world: Dataset, study: Result, tmp_path: Path
+) -> None:
+    """IID-Test is the test split, whose examples the OOD test sets hold once more."""
+    write_splits(world, study, tmp_path)
+
+    back = read("vqa2", tmp_path).decide()
+
+    assert (back.division.learn, back.division.judge) == (("train",), ("test",))  # type: ignore[union-attr]
+    assert back.examples["split"].value_counts(sort=True).rows() == [("train", 300), ("test", 150), ("val", 50)]
+    repeated = sum(int((study.rows[name] == "tail").sum()) for name in NINE)
+    assert fates(back)["dropped", "question of an OOD test set, read before"] == repeated
+    assert fates(back)["dropped", "annotation of an OOD test set, read before"] == repeated
+    assert set(fates(back)) == {("read", None), *(key for key in fates(back) if key[1] and "OOD" in key[1])}
+    columns = ["id", *NINE]
+    assert published(back, tmp_path).rows.select(columns).equals(study.rows.select(columns))
+    accepted = study_data(back, ["splits", "rules", "accuracy"])
+    assert {result.rows.height for result in accepted.values()} == {150}
+    assert accepted["splits"].rows.select("id", "QT").equals(study.rows.select("id", "QT"))
+
+
+def test_a_study_that_divided_the_data_itself_is_not_exported(world: Dataset, study: Result, tmp_path: Path) -> None:
+    """An older eyechart could; which examples it learned from is not known any more."""
+    old = replace(study, settings=study.settings | {"resplit": "question"})
+
+    with pytest.raises(SettingError, match="study again"):
+        write_splits(world, old, tmp_path)
 
 
 def test_heads_and_tails_in_the_form_of_gqa_come_back(world: Dataset, study: Result, tmp_path: Path) -> None:
@@ -147,7 +181,7 @@ def test_sets_of_other_data_are_refused(world: Dataset, tmp_path: Path) -> None:
 def test_a_run_exports_its_study(world: Dataset, tmp_path: Path) -> None:
     study_data(world, ["splits"], to=tmp_path / "run")
     for name in ("splits", "splits-gqa"):
-        written = EXPORTS.get(name)(Store(tmp_path / "run"), tmp_path / name)
+        written = find_exporter(name)(Store(tmp_path / "run"), tmp_path / name)
         assert sum(written.values()) > 0
         assert all((tmp_path / name / file).is_file() for file in written)
 
@@ -156,4 +190,4 @@ def test_a_run_without_the_study_says_so(world: Dataset, tmp_path: Path) -> None
     study_data(world, ["accuracy"], to=tmp_path / "run")
     for name in ("splits", "splits-gqa", "splits-models", "splits-selection"):
         with pytest.raises(DataError, match="audit 'splits'"):
-            EXPORTS.get(name)(Store(tmp_path / "run"), tmp_path)
+            find_exporter(name)(Store(tmp_path / "run"), tmp_path)

@@ -9,13 +9,13 @@ import pytest
 from eyechart.audits import make_audit
 from eyechart.audits.splits.selection import selection_table
 from eyechart.errors import DataError
-from eyechart.store import Store
+from eyechart.exports import find_exporter
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import Result
 from eyechart.run import Run
+from eyechart.store import Store
 from eyechart.verbs import audit
-from eyechart.writers import EXPORTS
 
 # Two checkpoints: one answers more by habit, which pays under the old distribution; one looks more, but guesses.
 CHECKPOINTS = {"habit": "mix:seer=0.2,cheater=0.8", "looks": "mix:seer=0.5,guesser=0.5"}
@@ -76,14 +76,14 @@ def test_validation_rows_are_measured_apart(results: dict[str, Result]) -> None:
 
 
 def test_a_run_of_checkpoints_exports_its_selection(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
-    assert EXPORTS.get("splits-selection")(Store(folder), tmp_path) == {"selection.json": 3, "selection.md": 3}
+    assert find_exporter("splits-selection")(Store(folder), tmp_path) == {"selection.json": 3, "selection.md": 3}
 
     written = json.loads((tmp_path / "selection.json").read_text())
     assert [one["chosen"] for one in written] == [CHECKPOINTS[name] for name in selection_table(results)["chosen"]]
 
 
 def test_models_stand_side_by_side(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
-    EXPORTS.get("splits-models")(Store(folder), tmp_path)
+    find_exporter("splits-models")(Store(folder), tmp_path)
 
     written = {one["model"]: one for one in json.loads((tmp_path / "models.json").read_text())}
     for name, spec in CHECKPOINTS.items():
@@ -94,7 +94,7 @@ def test_models_stand_side_by_side(folder: Path, results: dict[str, Result], tmp
 
 
 def test_models_can_be_read_side_by_side_in_points(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
-    EXPORTS.get("splits-models")(Store(folder), tmp_path)
+    find_exporter("splits-models")(Store(folder), tmp_path)
 
     head, _, *lines = (line.strip("| ").split(" | ") for line in (tmp_path / "models.md").read_text().splitlines())
     written = {line[0]: dict(zip(head, line, strict=True)) for line in lines}

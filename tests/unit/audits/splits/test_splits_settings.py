@@ -6,17 +6,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyechart.audits import make_audit
+from eyechart.audits import make_audit, remake_audit
 from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.names import NINE
 from eyechart.contract import check_audit
 from eyechart.dataset import Dataset, Images
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError, SettingError
-from eyechart.store import Store
 from eyechart.models import load
 from eyechart.readers import read
 from eyechart.result import Result
+from eyechart.store import Store
 from eyechart.verbs import audit
 
 
@@ -114,7 +114,8 @@ def test_where_every_group_is_balanced_the_empty_sets_are_said(threshold: str) -
     judged = audit(data, "world:guesser", [make_audit("splits", {"threshold": threshold})])["splits"]
 
     assert "no OOD test set for QT, KW" in notes(found)
-    assert judged.verdict.state == "none"
+    assert (judged.verdict.state, judged.verdict.label) == ("not tested", "sets too small")
+    assert judged.headline == judged.measure("accuracy", "plain")
     assert "too small" in judged.verdict.sentence
 
 
@@ -172,22 +173,53 @@ def test_pairs_in_the_order_of_the_text_are_unordered(world: Dataset) -> None:
 
 
 @pytest.mark.parametrize("unit", ["question", "image"])
-def test_a_resplit_takes_the_papers_shares_and_says_so(unit: str) -> None:
-    world = read("world", seed=4, images=800)
-    found = study(world, resplit=unit, concepts="QT")
-    n = dict(found.tables["counts"].select("status", "n").iter_rows())
+def test_data_that_are_divided_anew_have_the_papers_shares(unit: str, tmp_path: Path) -> None:
+    read("world", seed=4, images=800).save(tmp_path / "data")
+    divided = read("resplit", tmp_path / "data", recipe="random", unit=unit, seed="5")
 
+    found = study(divided, concepts="QT")
+
+    n = dict(found.tables["counts"].select("status", "n").iter_rows())
     assert n["train"] / 4000 == pytest.approx(0.7, abs=0.04)
     assert n["val"] / 4000 == pytest.approx(0.05, abs=0.02)
-    assert "divided anew" in notes(found)
-    assert ("also in train" in notes(found)) == (unit == "question")
+    assert n["judged"] == 4000 - n["train"] - n["val"]
+    assert ("also among those learned from" in notes(found)) == (unit == "question")
 
 
-def test_the_judged_split_can_be_named(world: Dataset) -> None:
-    assert study(world, concepts="QT", judge_split="val").rows.height == 12 * 5
-    assert study(world, concepts="QT", judge_split="all").rows.height == 600
-    with pytest.raises(DataError, match="a split 'dev'"):
-        study(world, judge_split="dev")
+def test_what_is_judged_and_learned_from_is_that_of_the_division(world: Dataset) -> None:
+    named = study(world.decide(judge=["val"]), concepts="QT")
+    whole = study(world.decide(learn=["none"], judge=["none"]), concepts="QT")
+
+    assert set(named.rows["id"]) == set(world.examples.filter(pl.col("split") == "val")["id"])
+    assert named.tables["concepts"]["train_n"].to_list() == [360]
+    assert whole.rows.height == 600
+    assert whole.tables["concepts"]["train_n"].to_list() == [0]
+    assert "no split to learn from: imbalance and heads are those of the judged examples" in notes(whole)
+
+
+def test_examples_of_no_part_are_counted(world: Dataset) -> None:
+    """Val is a part of its own, unless it is judged or learned from."""
+    counts = study(world.decide(learn=["none"], judge=["test"]), concepts="QT").tables["counts"]
+
+    assert counts.select("status", "reason", "n").rows() == [
+        ("judged", None, 180),
+        ("val", None, 60),
+        ("left out", "in another split", 360),
+    ]
+
+
+@pytest.mark.parametrize("setting", ["judge_split", "resplit", "seed"])
+def test_settings_that_are_gone_say_what_to_do_instead(setting: str) -> None:
+    with pytest.raises(SettingError, match=f"'{setting}', which is gone; .*(--judge|read resplit)"):
+        make_audit("splits", {setting: "1"})
+
+
+def test_a_plan_of_an_older_eyechart_is_translated_unless_it_divided_the_data() -> None:
+    old = {"judge_split": "val", "resplit": "none", "seed": 4, "margin": 0.1}
+
+    assert remake_audit("eyechart.audits.splits.audit:SplitsAudit", old) == SplitsAudit(margin=0.1)
+    with pytest.raises(SettingError, match=r"resplit='image'; study again: .*--set unit=image"):
+        remake_audit("eyechart.audits.splits.audit:SplitsAudit", old | {"resplit": "image"})
 
 
 def test_data_with_a_train_split_and_another_name_are_judged_on_the_other(world: Dataset) -> None:
@@ -217,7 +249,7 @@ def test_a_chosen_group_comes_first_among_the_listed_answers(world: Dataset) -> 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"resplit": "half"},
+        {"compat": "half"},
         {"threshold": "low"},
         {"alpha": 0},
         {"concepts": ()},
@@ -239,7 +271,7 @@ def test_a_concept_that_no_column_has_is_refused(world: Dataset) -> None:
 
 
 def test_other_settings_keep_every_promise_too() -> None:
-    settings = {"validation": True, "resplit": "image", "missing": "group", "threshold": "gqa-ood", "types": "learned"}
+    settings = {"validation": True, "missing": "group", "threshold": "gqa-ood", "types": "learned"}
 
     check_audit(make_audit("splits", settings), read("world", seed=11, images=60), load("world:guesser"))
 

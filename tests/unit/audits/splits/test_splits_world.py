@@ -86,14 +86,14 @@ def largest(found: dict[str, Measure]) -> str:
 def test_cheaters_are_caught_and_those_without_shortcuts_are_not(seed: int) -> None:
     states = {name: result.verdict.state for name, result in apart(seed).items()}
 
-    assert states == {name: "clear" if name in ("seer", "guesser") else "caught" for name in MODELS}
+    assert states == {name: "yes" if name in ("seer", "guesser") else "no" for name in MODELS}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whoever_follows_crossed_pairs_is_caught_and_whoever_does_not_is_not(seed: int) -> None:
     states = {name: result.verdict.state for name, result in crossed(seed).items()}
 
-    assert states == {"seer": "clear", "guesser": "clear", "cheater:prior": "caught", "cheater:crossed": "caught"}
+    assert states == {"seer": "yes", "guesser": "yes", "cheater:prior": "no", "cheater:crossed": "no"}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -155,7 +155,7 @@ def test_whoever_leans_drops_most_where_the_cue_is_held(seed: int, name: str) ->
     own = [drops[concept] for concept in HELD[name]]
     others = [row["drop"] for concept, row in drops.items() if concept not in HELD[name]]
 
-    assert results[name].verdict.state == "caught"
+    assert results[name].verdict.state == "no"
     assert max(own, key=lambda row: row["drop"])["drop_low"] > max(others)
     assert min(row["drop"] for row in own) > max(others)
     assert (results["seer"].tables["sets"]["drop"] == 0).all()

@@ -12,6 +12,7 @@ from eyechart.audits.decoys.drawing.greedy import Fillers
 from eyechart.audits.decoys.drawing.lexicon import know
 from eyechart.audits.decoys.drawing.lists import Int32s, group, starts_of
 from eyechart.audits.decoys.drawing.pairs import Lexicon, make_memory
+from eyechart.audits.decoys.parts import JUDGED, LEARN
 from eyechart.audits.decoys.recipes import NEUTRAL, Recipe
 from eyechart.dataset import Dataset
 from eyechart.encode.words import question_words
@@ -47,16 +48,16 @@ class Bench(NamedTuple):
     left_out: int = 0  # of the asked examples, to make neutral options possible
 
 
-def make_bench(data: Dataset, asked: pl.Series, recipe: Recipe, engine: Engine) -> Bench:
+def make_bench(data: Dataset, asked: pl.DataFrame, recipe: Recipe, engine: Engine) -> Bench:
     """Put everything into numbers, whatever the order of the examples."""
-    used = data.only("split", "answers", "answer_type")
+    used = data.only("answers", "answer_type")
     examples = used.examples.with_columns(used.clusters().alias("cluster")).sort("id")
     answers = number_answers(examples)
     questions = _near_questions(examples["question"], recipe, engine)
     known = know(answers, examples, recipe)
-    wanted = _who_asks(examples, answers, questions, asked, recipe.seed)
+    wanted = _who_asks(examples, answers, questions, asked["id"], recipe.seed)
     judges = Judges(known.lexicon, known.limits, make_memory(len(answers.normals)))
-    parts = _parts(used, examples["id"], recipe.seed)
+    parts = _parts(asked, examples["id"])
     kinds = _kinds(examples, answers, known.lexicon)
     fillers = _fillers(kinds, parts, answers.reference, neutral=recipe.drawing == NEUTRAL)
     notes = (questions.note, *known.notes)
@@ -99,10 +100,10 @@ def _who_asks(examples: pl.DataFrame, answers: Answers, questions: Questions, as
     return Asked(rows.astype(np.int32), answers.reference[rows], accepted, lots, beside)
 
 
-def _parts(data: Dataset, ids: pl.Series, seed: int) -> Int32s:
+def _parts(asked: pl.DataFrame, ids: pl.Series) -> Int32s:
     """Tell apart what is learned from and what is judged: what is neutral in both together need not be in either."""
-    parts = zip(data.divide(learn="train", seed=seed)[:2], (1, 2), strict=True)
-    named = pl.concat([part.examples.select("id", part=pl.lit(number, pl.Int32)) for part, number in parts])
+    numbers = pl.col("part").replace_strict({LEARN: 1, JUDGED: 2}, default=0, return_dtype=pl.Int32)
+    named = asked.select("id", numbers)
     found = ids.to_frame("id").join(named, on="id", how="left", validate="1:1", maintain_order="left")
     return found["part"].fill_null(0).to_numpy()
 

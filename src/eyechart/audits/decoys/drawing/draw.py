@@ -60,7 +60,7 @@ class Similar(NamedTuple):
     found: Candidates
 
 
-def draw(data: Dataset, asked: pl.Series, recipe: Recipe, engine: Engine) -> Drawn:
+def draw(data: Dataset, asked: pl.DataFrame, recipe: Recipe, engine: Engine) -> Drawn:
     """Draw for each asked example that has an answer."""
     bench = make_bench(data, asked, recipe, engine)
     with np.errstate(over="ignore"):  # hashes overflow, which compiled kernels do silently

@@ -4,15 +4,17 @@ import polars as pl
 
 from eyechart.audits.decoys.recipes import Recipe
 from eyechart.audits.decoys.sets import ORIG
+from eyechart.division import Division
 from eyechart.files import our_version
 from eyechart.result import Result
 
 
-def write_card(study: Result, options: str, examples: pl.DataFrame) -> str:
+def write_card(study: Result, options: str, examples: pl.DataFrame, division: Division | None) -> str:
     """Write the card as Markdown."""
     recipe = "\n".join(f"| `{name}` | {study.settings[name]} |" for name in Recipe._fields)
     filters = "\n".join(f"| {' | '.join(map(str, row))} |" for row in study.tables["filters"].iter_rows())
-    notes = "\n".join(f"- {note}" for note in study.tables["notes"]["note"])
+    divided = [] if division is None else [str(division)]
+    notes = "\n".join(f"- {note}" for note in (*divided, *study.tables["notes"]["note"]))
     sizes = examples["choices"].list.len().value_counts(name="n").sort("choices")
     offered = ", ".join(f"{n:,} with {size} options" for size, n in sizes.iter_rows())
     return f"""# {study.subject}: repaired options

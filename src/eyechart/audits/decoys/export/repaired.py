@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import polars as pl
 
+from eyechart.audits.decoys.export.card import write_card
 from eyechart.audits.decoys.recipes import IOU, QOU
 from eyechart.audits.decoys.sets import REPAIRED, choices_of, offer, sets_of
 from eyechart.dataset import Dataset, Images
 from eyechart.errors import DataError
 from eyechart.files import replacing
-from eyechart.store import Store
 from eyechart.pictures import picture_paths
 from eyechart.result import Result
+from eyechart.store import Store
 from eyechart.web import is_address
-from eyechart.writers.decoys.card import write_card
 
 CARD = "README.md"
 _OPTIONAL: dict[str, pl.DataType] = {
@@ -39,17 +39,18 @@ class Repaired(NamedTuple):
     study: Result
 
 
-def export_with(write: _Write, run: Store, folder: Path) -> dict[str, int]:
+def export_with(write: _Write, store: Store, folder: Path) -> dict[str, int]:
     """Write the repaired data of a run in one form, with the card beside it."""
-    studies = run.studies()
+    studies = store.studies()
     if "decoys" not in studies:
         found = f"studies of {', '.join(studies) or 'none'}"
-        raise DataError(f"a study of the audit 'decoys' in {run.folder}", found, "run `eyechart study -a decoys`")
-    repaired = repair(run.data, studies["decoys"])
+        raise DataError(f"a study of the audit 'decoys' in {store.folder}", found, "run `eyechart study -a decoys`")
+    repaired = repair(store.data, studies["decoys"])
     folder.mkdir(parents=True, exist_ok=True)
     written = write(repaired, folder)
+    card = write_card(repaired.study, repaired.options, repaired.examples, store.data.division)
     with replacing(folder / CARD) as draft:
-        draft.write_text(write_card(repaired.study, repaired.options, repaired.examples), encoding="utf-8")
+        draft.write_text(card, encoding="utf-8")
     return written | {CARD: 1}
 
 

@@ -1,4 +1,4 @@
-"""What an address asks for: the query string as typed values, and addresses made from it."""
+"""What an address of the explorer asks for: its query string as typed values, and addresses made from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,14 +5,14 @@ from string import ascii_uppercase
 
 import polars as pl
 
+from eyechart.audits.decoys.export.repaired import Repaired, export_with, file_stem, letters
 from eyechart.store import Store
-from eyechart.writers.decoys.repaired import Repaired, export_with, file_stem, letters
 from eyechart.writers.vlmeval_table import our_ids, picture_cell, text_cell, write_table
 
 
-def export_vlmeval(run: Store, folder: Path) -> dict[str, int]:
+def export_vlmeval(store: Store, folder: Path) -> dict[str, int]:
     """Write one table of all splits, from the study of audit `decoys` in a run."""
-    return export_with(write_vlmeval, run, folder)
+    return export_with(write_vlmeval, store, folder)
 
 
 def write_vlmeval(repaired: Repaired, folder: Path) -> dict[str, int]:

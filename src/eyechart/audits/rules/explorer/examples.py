@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from eyechart.audits.rules.explorer.searching import AUDIT, labels
 from eyechart.encode.items import human_answers
 from eyechart.encode.words import question_words
-from eyechart.viewing.rules import labels
-from eyechart.viewing.shelf import Shelf
+from eyechart.store import Store
 
 MOST = 24  # examples of either sort on a page
 
@@ -22,26 +22,26 @@ class Met(NamedTuple):
     n_against: int
 
 
-def examples_of(shelf: Shelf, rule: Mapping[str, Any], *, everywhere: bool) -> pl.DataFrame:
+def examples_of(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> pl.DataFrame:
     """List the examples that meet a rule with whether it holds there; of the judged ones, or of all."""
     # A cheap look first: dividing every question into words takes long where there are many.
-    scan = shelf.examples.scan().filter(_may_have(rule["words"]))
-    judged = shelf.rows("rules")
+    scan = store.examples.scan().filter(_may_have(rule["words"]))
+    judged = store.rows(AUDIT)
     if not everywhere and judged is not None:
         scan = scan.join(judged.scan().select("id"), on="id", how="semi")
     if rule["objects"]:
-        scan = scan.join(_with_objects(shelf, rule["objects"]), on="image", how="semi")
+        scan = scan.join(_with_objects(store, rule["objects"]), on="image", how="semi")
     wanted = [name for name in ("answers", "split") if name in scan.collect_schema()]
     met = scan.select("id", "image", "question", "answer", *wanted).collect().filter(_have(rule["words"]))
     holds = pl.DataFrame({"people": human_answers(met)}).select(pl.col("people").list.contains(rule["answer"]))
     return met.drop("answers", strict=False).with_columns(holds.to_series().alias("holds")).sort("id")
 
 
-def show_examples(shelf: Shelf, rule: Mapping[str, Any], *, everywhere: bool) -> Met:
+def show_examples(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> Met:
     """Divide the examples that meet a rule, with the boxes of its objects."""
-    met = examples_of(shelf, rule, everywhere=everywhere)
+    met = examples_of(store, rule, everywhere=everywhere)
     parts = [met.filter(pl.col("holds") == holds) for holds in (True, False)]
-    holding, against = (_boxed(shelf, part.head(MOST), rule["objects"]).to_dicts() for part in parts)
+    holding, against = (_boxed(store, part.head(MOST), rule["objects"]).to_dicts() for part in parts)
     return Met(holding, against, *(part.height for part in parts))
 
 
@@ -55,17 +55,17 @@ def _have(words: list[str]) -> pl.Expr:
     return pl.all_horizontal(pl.lit(value=True), *(listed.contains(word) for word in words))
 
 
-def _with_objects(shelf: Shelf, wanted: list[str]) -> pl.LazyFrame:
-    scan = shelf.images.scan()
+def _with_objects(store: Store, wanted: list[str]) -> pl.LazyFrame:
+    scan = store.images.scan()
     if "objects" not in scan.collect_schema():
         return scan.select("image").head(0)
     seen = scan.select("image", labels().alias("labels"))
     return seen.filter(pl.col("labels").list.contains(label) for label in wanted).select("image")
 
 
-def _boxed(shelf: Shelf, few: pl.DataFrame, wanted: list[str]) -> pl.DataFrame:
+def _boxed(store: Store, few: pl.DataFrame, wanted: list[str]) -> pl.DataFrame:
     """Add the size of each picture and the boxes of the objects that a rule speaks of."""
-    scan = shelf.images.scan()
+    scan = store.images.scan()
     known = scan.collect_schema().names()
     named = pl.element().filter(pl.element().struct.field("label").is_in(wanted))
     boxes = pl.col("objects").list.eval(named) if "objects" in known else pl.lit(None)

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import polars as pl
 
+from eyechart.audits.decoys.export.repaired import Repaired, by_split, export_with
 from eyechart.files import replacing
 from eyechart.store import Store
-from eyechart.writers.decoys.repaired import Repaired, by_split, export_with
 
 _NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # what comes back the same from a number
 
 
-def export_vqa(run: Store, folder: Path) -> dict[str, int]:
+def export_vqa(store: Store, folder: Path) -> dict[str, int]:
     """Write questions and annotations of each split, from the study of audit `decoys` in a run."""
-    return export_with(write_vqa, run, folder)
+    return export_with(write_vqa, store, folder)
 
 
 def write_vqa(repaired: Repaired, folder: Path) -> dict[str, int]:

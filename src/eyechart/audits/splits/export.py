@@ -18,46 +18,46 @@ from urllib.parse import quote
 import orjson
 import polars as pl
 
-from eyechart.audits.splits import SplitsAudit
+from eyechart.audits.splits.audit import SplitsAudit
 from eyechart.audits.splits.names import HEAD, TAIL
-from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, divide
+from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, answered, judged_rows, name_parts
 from eyechart.audits.splits.selection import selection_table
 from eyechart.audits.splits.side_by_side import in_points, models_table
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.files import replacing
-from eyechart.store import Store
 from eyechart.result import Result
+from eyechart.store import Store
 
 FOLDERS = {TRAIN: "Training", VALIDATION: "Val", JUDGED: "IID-Test"}
 OOD = "OOD-Test"
 _NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # what comes back the same from a number
 
 
-def export_splits(run: Store, folder: Path) -> dict[str, int]:
+def export_splits(store: Store, folder: Path) -> dict[str, int]:
     """Write the sets of the study in a run in the layout of VQA-VS, and the ids of heads and tails."""
-    return write_splits(run.data, _study(run), folder)
+    return write_splits(store.data, _study(store), folder)
 
 
-def export_gqa_ood(run: Store, folder: Path) -> dict[str, int]:
+def export_gqa_ood(store: Store, folder: Path) -> dict[str, int]:
     """Write heads and tails of the study in a run as records by id."""
-    return write_gqa_ood(run.data, _study(run), folder)
+    return write_gqa_ood(store.data, _study(store), folder)
 
 
-def export_selection(run: Store, folder: Path) -> dict[str, int]:
+def export_selection(store: Store, folder: Path) -> dict[str, int]:
     """Write which of the models of a run each strategy of model selection would have chosen."""
-    return _write_table(selection_table(_judged(run)), folder / "selection.json")
+    return _write_table(selection_table(_judged(store)), folder / "selection.json")
 
 
-def export_models(run: Store, folder: Path) -> dict[str, int]:
+def export_models(store: Store, folder: Path) -> dict[str, int]:
     """Write the accuracies of all models of a run on all sets, a line each."""
-    return _write_table(models_table(_judged(run)), folder / "models.json")
+    return _write_table(models_table(_judged(store)), folder / "models.json")
 
 
-def _judged(run: Store) -> dict[str, Result]:
-    judged = {model: results["splits"] for model, results in run.results().items() if "splits" in results}
+def _judged(store: Store) -> dict[str, Result]:
+    judged = {model: results["splits"] for model, results in store.results().items() if "splits" in results}
     if not judged:
-        raise DataError(f"judgements of the audit 'splits' in {run.folder}", "none", "run `eyechart audit -a splits`")
+        raise DataError(f"judgements of the audit 'splits' in {store.folder}", "none", "run `eyechart audit -a splits`")
     return judged
 
 
@@ -110,23 +110,23 @@ def concepts_of(study: Result) -> list[str]:
     return study.tables["concepts"]["concept"].to_list()
 
 
-def _study(run: Store) -> Result:
-    studies = run.studies()
+def _study(store: Store) -> Result:
+    studies = store.studies()
     if "splits" not in studies:
         found = f"studies of {', '.join(studies) or 'none'}"
-        raise DataError(f"a study of the audit 'splits' in {run.folder}", found, "run `eyechart study -a splits`")
+        raise DataError(f"a study of the audit 'splits' in {store.folder}", found, "run `eyechart study -a splits`")
     return studies["splits"]
 
 
 def _sets(data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
     """List the place of each set and its examples, sorted by id."""
-    settings = study.settings | {"concepts": tuple(study.settings["concepts"]), "by": tuple(study.settings["by"])}
-    audit = SplitsAudit(**settings)
-    parts = divide(data, audit.judge_split, audit.resplit, audit.seed)
+    SplitsAudit.check_plan(study.settings)
+    known = answered(data)
+    parts = name_parts(known, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
     for part, name in FOLDERS.items():
-        yield f"{name}/{name}", parts.data.examples.filter(parts.part == part)
+        yield f"{name}/{name}", known.examples.filter(parts == part)
     for concept in concepts_of(study):
-        tail = parts.data.examples.join(_on_side(study, concept, TAIL), on="id", how="semi").sort("id")
+        tail = known.examples.join(_on_side(study, concept, TAIL), on="id", how="semi").sort("id")
         yield f"{OOD}/{_file(concept)}/{OOD}-{_file(concept)}", tail
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from eyechart.audits.decoys.export.repaired import Repaired, export_with, file_stem, letters
 from eyechart.files import replacing
 from eyechart.store import Store
-from eyechart.writers.decoys.repaired import Repaired, export_with, file_stem, letters
 
 TASK = "task.py"
 _TASK = '''\
@@ -34,9 +34,9 @@ def repaired_{name}():
 '''
 
 
-def export_inspect(run: Store, folder: Path) -> dict[str, int]:
+def export_inspect(store: Store, folder: Path) -> dict[str, int]:
     """Write the samples of all splits, from the study of audit `decoys` in a run."""
-    return export_with(write_inspect, run, folder)
+    return export_with(write_inspect, store, folder)
 
 
 def write_inspect(repaired: Repaired, folder: Path) -> dict[str, int]:

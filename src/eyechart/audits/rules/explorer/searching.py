@@ -14,10 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eyechart.asked import PAGE, Asked
+from eyechart.audits.rules.mined import KINDS, PRIOR
 from eyechart.encode.items import SURE
 from eyechart.encode.words import question_words
-from eyechart.viewing.asked import PAGE, Asked
-from eyechart.viewing.shelf import Shelf, Stamped
+from eyechart.store import Store
+from eyechart.stored import Stamped
 
 Rows = NDArray[np.uint32]
 SORTS = {  # column -> highest first
@@ -29,8 +31,8 @@ SORTS = {  # column -> highest first
     "q": False,
     "rule": False,
 }
+AUDIT = "rules"  # under which the study lies
 STATES = ("confirmed", "refuted", "untestable")
-KINDS = ("words", "objects", "mixed", "prior")
 KEPT = 12  # orders in memory, 4 bytes a rule each
 AT_ONCE = 200_000  # rules read, or written to CSV
 TEXT = pl.Categorical()
@@ -56,29 +58,33 @@ class RuleSearch:
     down: bool = True
 
 
-def read_search(asked: Asked, shelf: Shelf) -> RuleSearch:
+def read_search(asked: Asked, store: Store) -> RuleSearch:
     """Read what is searched for from an address."""
     sort = asked.one_of("sort", tuple(SORTS), "low")
-    example = asked.get("example")
     return RuleSearch(
         words=tuple(asked.get("word").lower().split()),
         objects=tuple(label.strip() for label in asked.get("object").split(",") if label.strip()),
         answer=asked.get("answer").strip().lower(),
-        kind=asked.one_of("kind", KINDS),
+        kind=asked.one_of("kind", (*KINDS, PRIOR)),
         state=asked.one_of("state", STATES),
-        within=items_of(shelf, example) if example else None,
+        within=items_of(store, asked.get("example")),
         sort=sort,
         down=asked.one_of("way", ("up", "down"), "down" if SORTS[sort] else "up") == "down",
     )
 
 
-def items_of(shelf: Shelf, example: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """List the words and the sure objects of an example, each once."""
-    row = shelf.examples.scan().filter(pl.col("id") == example).select("image", question_words(pl.col("question")))
+def mined_rules(store: Store) -> Stamped | None:
+    """Find the rules of a run; None where none were mined."""
+    return store.table_of("rules", AUDIT)
+
+
+def items_of(store: Store, example: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """List the words and the sure objects of an example, each once; None of one that is not there."""
+    row = store.examples.scan().filter(pl.col("id") == example).select("image", question_words(pl.col("question")))
     images, words = row.rename({"question": "words"}).collect().get_columns()
     if not len(words):
-        return (), ()
-    scan = shelf.images.scan()
+        return None
+    scan = store.images.scan()
     if "objects" not in scan.collect_schema():
         return tuple(sorted(set(words[0]))), ()
     seen = scan.filter(pl.col("image") == images[0]).select(labels().alias("labels")).collect()["labels"]
@@ -127,9 +133,8 @@ def _order(file: Stamped, search: RuleSearch) -> Rows:
 
 
 def _conditions(search: RuleSearch) -> Iterator[pl.Expr]:
-    yield pl.lit(value=True)
-    if search.kind:
-        yield pl.col("kind") == search.kind
+    # What was not mined is no rule; it is listed only where it is asked for.
+    yield pl.col("kind") == search.kind if search.kind else pl.col("kind") != PRIOR
     if search.state:
         yield pl.col("state") == search.state
     if search.answer:

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import polars as pl
 
+from eyechart.audits.decoys.export.repaired import Repaired, by_split, export_with
 from eyechart.audits.decoys.recipes import IOU, QOU
 from eyechart.files import replacing
 from eyechart.store import Store
-from eyechart.writers.decoys.repaired import Repaired, by_split, export_with
 
 TYPES = ("how", "what", "why", "who", "where", "when")
 
 
-def export_qavg(run: Store, folder: Path) -> dict[str, int]:
+def export_qavg(store: Store, folder: Path) -> dict[str, int]:
     """Write a file for each split, from the study of audit `decoys` in a run."""
-    return export_with(write_qavg, run, folder)
+    return export_with(write_qavg, store, folder)
 
 
 def write_qavg(repaired: Repaired, folder: Path) -> dict[str, int]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
+from eyechart.audits.decoys.export.repaired import Repaired, export_with, file_stem, letters
 from eyechart.store import Store
-from eyechart.writers.decoys.repaired import Repaired, export_with, file_stem, letters
 from eyechart.writers.lmms_task import FUNCTIONS, Task, write_functions, write_task
 
 _FUNCTIONS = '''\
@@ -29,9 +29,9 @@ def process_results(doc, results):
 '''
 
 
-def export_lmms_eval(run: Store, folder: Path) -> dict[str, int]:
+def export_lmms_eval(store: Store, folder: Path) -> dict[str, int]:
     """Write the task of all splits, from the study of audit `decoys` in a run."""
-    return export_with(write_lmms_eval, run, folder)
+    return export_with(write_lmms_eval, store, folder)
 
 
 def write_lmms_eval(repaired: Repaired, folder: Path) -> dict[str, int]:
