@@ -12,7 +12,6 @@ examples that carry it let it be (see `statistics.paired_sums`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,16 +21,16 @@ import polars as pl
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.registry import unknown_name
-from eyechart.result import Better, Result
-from eyechart.statistics import adjust, no_surer_than_parts, paired_difference
-from eyechart.statistics.rows import Floats
+from eyechart.result import Better, Measure, Result
+from eyechart.statistics import Difference, adjust
+from eyechart.statistics.leads import Contest, leads
+from eyechart.statistics.paired import Pairs, compare_pairs, reduce_pairs
+from eyechart.statistics.paired_sums import Parts, reduce_parts, widen
 from eyechart.store import Store
 from eyechart.tables import MEASURES, empty
 
 KEY = ("name", "condition", "by", "group")
 SHOWN = (*KEY, "unit", "better", "value", "low", "high", "n", "clusters")
-SAMPLES = 1000  # of the bootstrap behind the ranks
-AT_ONCE = 500_000  # clusters drawn together
 SCHEMA = (
     {"audit": pl.String, "model": pl.String}
     | {name: empty(MEASURES).schema[name] for name in SHOWN}
@@ -40,14 +39,39 @@ SCHEMA = (
 )
 
 
+class Reduced(NamedTuple):
+    """The scores of a model and of the base on the examples both have, reduced to what their difference needs."""
+
+    pairs: Pairs
+    parts: Parts | None  # of a weighted sum that few examples carry
+
+
 def compare(results: Mapping[str, Result], data: Dataset | None = None, base: str | None = None) -> pl.DataFrame:
     """Set the results of one audit side by side, by model; the base is the first model unless another is named.
 
     `data` is needed where measures are broken down by columns of the examples.
     """
     base = _check(results, base)
-    pieces = [_of_measure(results, key, data, base) for key in _keys(results)]
-    table = pl.concat([pl.DataFrame(schema=SCHEMA), *pieces], how="diagonal_relaxed").select(*SCHEMA)
+    rows: list[dict[str, object]] = []
+    reduced: dict[int, Reduced] = {}  # by the row of the model, as all are compared at once
+    contests: dict[tuple[int, ...], Contest] = {}
+    for key in _keys(results):
+        found = {model: measure for model, result in results.items() if (measure := _find(result, key))}
+        row = {model: len(rows) + place for place, model in enumerate(found)}
+        scores = {model: _scores(results[model], measure, data) for model, measure in found.items()}
+        scored = {model: own for model, own in scores.items() if own is not None}
+        for model in scored.keys() - {base} if base in scored else ():
+            if own := _against(scored[model], scored[base]):
+                reduced[row[model]] = own
+        if contest := _contest(list(scored.values()), next(iter(found.values())).better):
+            contests[tuple(row[model] for model in scored)] = contest
+        rows += [_row(results[model].audit, model, measure) for model, measure in found.items()]
+    for at, difference in _differences(reduced).items():
+        rows[at] |= _delta(base, difference)
+    for members, ranking in _rankings(contests).items():
+        for at, (rank, first) in zip(members, ranking, strict=True):
+            rows[at] |= {"rank": rank, "first": first}
+    table = pl.DataFrame(rows, schema=SCHEMA)
     return table.with_columns(pl.Series("q", adjust(table["p"].fill_null(np.nan))).fill_nan(None))
 
 
@@ -112,59 +136,45 @@ def _keys(results: Mapping[str, Result]) -> Iterator[dict[str, str | None]]:
     return pl.concat(tables).unique(maintain_order=True).iter_rows(named=True)
 
 
-def _of_measure(
-    results: Mapping[str, Result], key: dict[str, str | None], data: Dataset | None, base: str
-) -> pl.DataFrame:
-    found = {model: _find(result, key) for model, result in results.items()}
-    columns = {model: _column(results[model], row, data) for model, row in found.items() if row is not None}
-    paired = {model: column for model, column in columns.items() if column is not None}
-    rows = []
-    for model, measure in found.items():
-        if measure is not None:
-            shown = {name: measure[name] for name in SHOWN}
-            rows.append({"audit": results[model].audit, "model": model} | shown | _against(paired, model, base))
-    table = pl.DataFrame(rows, schema_overrides=SCHEMA)
-    return _ranked(table, paired, table["better"][0])
+def _find(result: Result, key: dict[str, str | None]) -> Measure | None:
+    found = result.measures.filter(pl.col(name).eq_missing(pl.lit(value, pl.String)) for name, value in key.items())
+    return result.measure(**key) if found.height else None  # type: ignore[arg-type]  # a measure has a name
 
 
-def _find(result: Result, key: dict[str, str | None]) -> dict[str, object] | None:
-    rows = result.measures.filter(pl.col(name).eq_missing(pl.lit(value)) for name, value in key.items())
-    return asdict(result.measure(**key)) if rows.height else None  # type: ignore[arg-type]  # a measure has a name
+def _row(audit: str, model: str, measure: Measure) -> dict[str, object]:
+    return {"audit": audit, "model": model} | {name: getattr(measure, name) for name in SHOWN}
 
 
-def _column(result: Result, measure: Mapping[str, object], data: Dataset | None) -> pl.DataFrame | None:
+def _scores(result: Result, measure: Measure, data: Dataset | None) -> pl.DataFrame | None:
     """Take the scores of the examples that a measure is the mean of: id, cluster, score; weight and weighted if any."""
-    of, by = measure["of"], measure["by"]
+    of, by = measure.of, measure.by
     if of is None or of not in result.rows.columns:
         return None
     rows = result.rows
     if by is not None and by not in rows.columns:
         if data is None or by not in data.examples.columns:
             return None
-        rows = rows.join(data.examples.select("id", str(by)), on="id", how="left", validate="1:1")
+        rows = rows.join(data.examples.select("id", by), on="id", how="left", validate="1:1")
     if by is not None:
-        rows = rows.filter(pl.col(str(by)).cast(pl.String).fill_null("(none)") == measure["group"])
-    column = rows.select("id", "cluster", pl.col(str(of)).cast(pl.Float64).alias("score")).drop_nulls("score")
+        rows = rows.filter(pl.col(by).cast(pl.String).fill_null("(none)") == measure.group)
+    column = rows.select("id", "cluster", pl.col(of).cast(pl.Float64).alias("score")).drop_nulls("score")
     weights = result.tables.get("weights")
     if by is not None or weights is None or of not in weights.columns:
         return column
-    summed = weights.select("id", weight=str(of), weighted="score")
+    summed = weights.select("id", weight=of, weighted="score")
     return column.join(summed, on="id", how="left", validate="1:1", maintain_order="left")
 
 
-def _against(columns: Mapping[str, pl.DataFrame], model: str, base: str) -> dict[str, object]:
-    """Measure the difference to the base on the examples both have."""
-    if model == base or model not in columns or base not in columns:
-        return {}
-    both = columns[model].join(columns[base].drop("cluster"), on="id", validate="1:1", suffix="_base")
+def _against(model: pl.DataFrame, base: pl.DataFrame) -> Reduced | None:
+    """Reduce the scores of a model and of the base on the examples both have, if there are any."""
+    both = model.join(base.drop("cluster"), on="id", validate="1:1", suffix="_base")
     if not both.height:
-        return {}
-    found = paired_difference(both["score"], both["score_base"], both["cluster"])
-    if "weight" in both.columns and "weight_base" in both.columns:
-        weights = _rescaled(both["weight"], columns[model]["weight"])
-        found = no_surer_than_parts(found, both["weighted"], both["weighted_base"], weights, both["cluster"])
-    names = ("base", "delta", "delta_low", "delta_high", "common", "p")
-    return dict(zip(names, (base, found.value, found.low, found.high, found.n, found.p), strict=True))
+        return None
+    pairs = reduce_pairs(both["score"], both["score_base"], both["cluster"])
+    if "weight" not in both.columns or "weight_base" not in both.columns:
+        return Reduced(pairs, None)
+    weights, value = _rescaled(both["weight"], model["weight"]), float(pairs.moments.mean[0])
+    return Reduced(pairs, reduce_parts(value, both["weighted"], both["weighted_base"], weights, both["cluster"]))
 
 
 def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:
@@ -176,36 +186,36 @@ def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:
     return weights.to_frame().select(pl.when(summed == 0).then(0.0).otherwise(weight * whole / summed)).to_series()
 
 
-def _ranked(table: pl.DataFrame, columns: Mapping[str, pl.DataFrame], better: Better) -> pl.DataFrame:
-    """Rank the models that can be compared example by example, on the examples all of them have."""
-    if len(columns) < 2 or better == "neither":
-        return table
-    joined = next(iter(columns.values())).select("id", "cluster")
-    for model, column in columns.items():
-        score = -pl.col("score") if better == "lower" else pl.col("score")
-        joined = joined.join(column.select("id", score.alias(f"of {model}")), on="id", validate="1:1")
-    means, leads = _lead(joined.sort("id"), [f"of {model}" for model in columns])
-    ranks = pl.Series(-means).rank("min").cast(pl.Int64)
-    ranking = pl.DataFrame({"model": list(columns), "rank": ranks, "first": leads})
-    return table.join(ranking, on="model", how="left", validate="1:1", maintain_order="left")
+def _differences(reduced: Mapping[int, Reduced]) -> dict[int, Difference]:
+    """Estimate and test all differences at once."""
+    found = dict(zip(reduced, compare_pairs([each.pairs for each in reduced.values()]), strict=True))
+    parts = {at: each.parts for at, each in reduced.items() if each.parts is not None}
+    return found | dict(zip(parts, widen([found[at] for at in parts], list(parts.values())), strict=True))
 
 
-def _lead(scores: pl.DataFrame, names: list[str]) -> tuple[Floats, Floats]:
-    """Average each column, and find how often it leads when whole clusters are drawn again; ties share the lead."""
-    if not scores.height:
-        return np.full(len(names), np.nan), np.full(len(names), np.nan)
+def _delta(base: str, found: Difference) -> dict[str, object]:
+    names = ("base", "delta", "delta_low", "delta_high", "common", "p")
+    return dict(zip(names, (base, found.value, found.low, found.high, found.n, found.p), strict=True))
+
+
+def _contest(scores: Sequence[pl.DataFrame], better: Better) -> Contest | None:
+    """Sum the scores of models by cluster, over the examples that all of them have, so that more is better."""
+    if len(scores) < 2 or better == "neither":
+        return None
+    sign, names = -1 if better == "lower" else 1, [f"of {place}" for place in range(len(scores))]
+    joined = scores[0].select("id", "cluster")
+    for name, column in zip(names, scores, strict=True):
+        joined = joined.join(column.select("id", (sign * pl.col("score")).alias(name)), on="id", validate="1:1")
     own = pl.when(pl.col("cluster").is_null()).then(pl.col("id"))
-    sums = scores.group_by("cluster", own.alias("own")).agg(pl.len().alias("size"), pl.col(names).sum())
+    sums = joined.sort("id").group_by("cluster", own.alias("own")).agg(pl.len().alias("size"), pl.col(names).sum())
     sums = sums.sort("cluster", "own", nulls_last=True)
-    totals, size = sums.select(names).to_numpy(), sums["size"].to_numpy()
-    rng, leads = np.random.default_rng(0), np.zeros(len(names))
-    for samples in _portions(SAMPLES, max(1, AT_ONCE // len(size))):
-        drawn = rng.integers(0, len(size), (samples, len(size)))
-        means = totals[drawn].sum(axis=1) / size[drawn].sum(axis=1)[:, None]
-        ahead = means >= means.max(axis=1, keepdims=True) - 1e-12
-        leads += (ahead / ahead.sum(axis=1, keepdims=True)).sum(axis=0)
-    return totals.sum(axis=0) / size.sum(), leads / SAMPLES
+    return Contest(sums.select(names).to_numpy(), sums["size"].to_numpy()) if joined.height else None
 
 
-def _portions(whole: int, most: int) -> Iterator[int]:
-    return (min(most, whole - start) for start in range(0, whole, most))
+def _rankings(contests: Mapping[tuple[int, ...], Contest]) -> dict[tuple[int, ...], list[tuple[int, float]]]:
+    """Give each member of each contest its rank, and the share of samples in which it leads."""
+    found = zip(contests.items(), leads(list(contests.values())), strict=True)
+    return {
+        members: list(zip(pl.Series(-contest.means).rank("min").to_list(), led.tolist(), strict=True))
+        for (members, contest), led in found
+    }

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from eyechart.errors import FileFormatError, ModelError
-from eyechart.files import write_record, write_table
+from eyechart.files import write_record
 from eyechart.models.asking import Answering, AnswerLog, ask, asking_alone, foresee, unanswered
 from eyechart.progress import Progress, watched_by
 from eyechart.protocols import Engine, Foreseeing, Identified, Model, Stocked
@@ -66,7 +66,7 @@ class Interview:
             if isinstance(self.model, Identified):
                 self._keep_identity(json.loads(self.model.identity))
             stock = pl.concat([empty(COUNTS), *(self._predict(step, condition) for condition in calls)])
-            write_table(stock, self.store.stock_file(name))
+            self.store.write(stock, self.store.stock_file(name))
         return stock
 
     def _served(self) -> set[str]:
@@ -115,7 +115,7 @@ class Interview:
                 for answers in ask(step, todo, self.store.data, self.engine, self.asking.batch):
                     log.append(answers)
                     advance(answers.height)
-        write_table(self._known(condition).sort(ANSWERS.key), file)  # in whichever order they came
+        self.store.write(self._known(condition).sort(ANSWERS.key), file)  # in whichever order they came
         log.remove()
         return self.model.stock(self.store.probes(condition)) if isinstance(self.model, Stocked) else empty(COUNTS)
 
@@ -127,7 +127,7 @@ class Interview:
         ]
         if isinstance(self.model, Stocked) or not todo.height or not any(file.is_file() for file in files):
             return empty(ANSWERS)
-        given = pl.concat([pl.scan_parquet(file) for file in files if file.is_file()], how="diagonal_relaxed")
+        given = pl.concat([self.store.lazy(file) for file in files if file.is_file()], how="diagonal_relaxed")
         same = given.filter(pl.col("status") != "failed").join(
             todo.lazy().select("id", "probe"), on=["id", "probe"], how="semi"
         )

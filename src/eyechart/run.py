@@ -15,7 +15,7 @@ from eyechart.audits.parsing import tell_unknown_options, with_parsing
 from eyechart.dataset import Dataset
 from eyechart.engines.local import Local
 from eyechart.errors import DataError, FileFormatError
-from eyechart.files import replacing_folder, write_record, write_table
+from eyechart.files import replacing_folder, write_record
 from eyechart.furniture import furniture_of
 from eyechart.interview import Asking, Interview, tell_lacking
 from eyechart.predictions import Predictions
@@ -116,7 +116,7 @@ class Run:
                 wanted.setdefault(audit.name, []).append(condition)
                 kept = condition in written or (turn > 0 and condition in self.store.conditions())
                 before = self.store.probes(condition) if kept else probes.clear()
-                write_table(_merge(before, probes, condition), self.store.probe_file(condition))
+                self.store.write(_merge(before, probes, condition), self.store.probe_file(condition))
                 written.add(condition)
         for condition in self.store.conditions():
             if turn == 0 and condition not in written:
@@ -165,7 +165,7 @@ class Run:
         with watched_by(self.progress):
             found = audit.judge(self._data_for(audit), study, predictions, self.engine)
         whole = with_parsing(found, self.store.data, predictions, self.store.probes)
-        whole.save(self.store.result_folder(predictions.model, name))
+        self.store.save(whole, self.store.result_folder(predictions.model, name))
 
     def audit(self, model: Model) -> dict[str, Result]:
         """Probe, predict and judge, round after round, until no audit wants more."""
@@ -200,7 +200,7 @@ class Run:
         plan = Plan(refer_to(audit), settings, learns(audit), data.division, furniture_of(audit).looks)
         if file.is_file() and self._is_made(audit, plan):
             return
-        audit.study(data, self.engine).save(self.store.study_folder(audit.name))
+        self.store.save(audit.study(data, self.engine), self.store.study_folder(audit.name))
         self._forget_results(audit.name)
         write_record(plan, file)
 

@@ -18,10 +18,10 @@ from eyechart.dataset import Dataset, Images
 from eyechart.dataset import Manifest as DataManifest
 from eyechart.division import Division, Sizes
 from eyechart.errors import FileFormatError
-from eyechart.files import digest_arrays, read_record
+from eyechart.files import digest_arrays, read_record, write_table
 from eyechart.furniture import Look
 from eyechart.predictions import Predictions
-from eyechart.result import Result, read_result_table
+from eyechart.result import OWN, Result, read_result_table
 from eyechart.stored import Remembered, Stamped, stamped
 from eyechart.tables import COUNTS, empty
 from eyechart.web import Web
@@ -187,6 +187,21 @@ class Store:
     def table(self, path: Path) -> pl.DataFrame:
         """Read a table of the run, once while its file stays the same."""
         return self._remembered.table(path)
+
+    def lazy(self, path: Path) -> pl.LazyFrame:
+        """Query a table of the run; where it is in memory already, its file is not read."""
+        return self._remembered.lazy(path)
+
+    def write(self, table: pl.DataFrame, path: Path) -> None:
+        """Write a table of the run, and keep it for who asks for it."""
+        write_table(table, path)
+        self._remembered.keep(path, table)
+
+    def save(self, result: Result, folder: Path) -> None:
+        """Write a study or a result, and keep its tables for who asks for them."""
+        result.save(folder)
+        for name in (*OWN, *result.tables):
+            self._remembered.keep(folder / f"{name}.parquet", result.table(name))
 
     def plan_file(self, audit: str) -> Path:
         """Place the plan of a study."""

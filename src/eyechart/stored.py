@@ -185,7 +185,7 @@ def stamped(path: Path) -> Stamped:
 
 
 class Remembered:
-    """Read tables, and keep those that were asked for last as long as their files stay the same."""
+    """Read tables, and keep those that were asked for or written last as long as their files stay the same."""
 
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
@@ -201,10 +201,25 @@ class Remembered:
                 self._tables.move_to_end(path)
                 return known[1]
         table = read(path)
-        with self._lock:
-            self._tables[path] = (now, table)
-            self._forget()
+        self._keep(now, table)
         return table
+
+    def keep(self, path: Path, table: pl.DataFrame) -> None:
+        """Keep a table that was just written, so that nobody need read it."""
+        self._keep(stamped(path), table)
+
+    def lazy(self, path: Path) -> pl.LazyFrame:
+        """Give a table that is known as it is now, else let Polars read only what a query needs."""
+        now = stamped(path)
+        with self._lock:
+            known = self._tables.get(path)
+        return known[1].lazy() if known is not None and known[0] == now else now.scan()
+
+    def _keep(self, now: Stamped, table: pl.DataFrame) -> None:
+        with self._lock:
+            self._tables[now.path] = (now, table)
+            self._tables.move_to_end(now.path)
+            self._forget()
 
     def _forget(self) -> None:
         held = sum(table.estimated_size() for _, table in self._tables.values())

@@ -4,16 +4,15 @@
 
 echo        says how long the question is          refusing    refuses as the protocol has it
 empty       says nothing                           filtered    is cut off by a content filter
-slow        takes 30 seconds                       delayed     takes 50 milliseconds
+slow        takes 10 minutes                       delayed     takes 50 milliseconds
+halting     never answers the 13th request         missing     404
 busy        429 with Retry-After, twice            banned      429 with a Retry-After of an hour
 broken      500, twice                             dead        500 for ever
 dropping    closes the connection, twice           gone        closes every connection
 malformed   JSON that ends too early               page        an HTML page instead of JSON
 odd         JSON of another form                   picky       400 for a question with the word `bad`
 letters     says A, with log-probabilities         forbidden   401 that repeats the key
-lucky       says A and B in turn                   missing     404
-
-parrot      says the key
+lucky       says A and B in turn                   parrot      says the key
 
 GET /seen tells every request so far: model, question, headers, parts.
 """
@@ -88,11 +87,16 @@ class Handler(BaseHTTPRequestHandler):
         self.send(200, completion(None, finish_reason="content_filter"))
 
     def be_slow(self, question: str, nth: int) -> None:
-        time.sleep(30)
+        time.sleep(600)
         self.be_echo(question, nth)
 
     def be_delayed(self, question: str, nth: int) -> None:
         time.sleep(0.05)
+        self.be_echo(question, nth)
+
+    def be_halting(self, question: str, nth: int) -> None:
+        if sum(one["model"] == "halting" for one in SEEN) == 13:
+            threading.Event().wait()
         self.be_echo(question, nth)
 
     def be_busy(self, question: str, nth: int) -> None:

@@ -1,15 +1,13 @@
 """Models side by side: differences are those of the same examples, and never made where nothing can be paired."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.comparison import _lead, compare, results_of
+from eyechart.comparison import compare, results_of
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError, UnknownNameError
 from eyechart.readers import read
@@ -82,17 +80,6 @@ def test_two_equal_models_share_the_lead_and_do_not_differ(found: dict[str, Resu
     accuracy = row(table, "other", "accuracy")
 
     assert (accuracy["delta"], accuracy["p"], accuracy["first"], accuracy["rank"]) == (0, 1, 0.5, 1)
-
-
-def test_the_lead_of_noisy_models_is_that_of_a_slow_bootstrap() -> None:
-    rng = np.random.default_rng(1)
-    scores = pl.DataFrame({"id": [str(n) for n in range(60)], "cluster": [str(n // 3) for n in range(60)]})
-    scores = scores.with_columns(a=rng.random(60), b=rng.random(60))
-    _, leads = _lead(scores, ["a", "b"])
-    gap = (scores["a"] - scores["b"]).to_numpy().reshape(20, 3).sum(axis=1)
-    slow = np.mean([gap[rng.integers(0, 20, 20)].sum() > 0 for _ in range(4000)])
-
-    assert leads[0] == pytest.approx(slow, abs=4 * math.sqrt(0.25 / 1000))
 
 
 def test_results_of_other_settings_or_models_nobody_knows_are_refused(found: dict[str, Result]) -> None:

@@ -142,7 +142,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
         with replacing(tmp_path / name) as place:
             place.write_text(name)
         assert (tmp_path / "pipe").is_fifo()
-        reader.join(timeout=10)
+        reader.join(timeout=60)
 
     assert heard == ["pipe", "link"]
     assert (tmp_path / "link").is_symlink()

@@ -181,10 +181,10 @@ def test_too_much_is_not_read_to_its_end(gallery: Gallery, ours: Web, monkeypatc
 def test_what_comes_byte_by_byte_is_given_up(
     gallery: Gallery, ours: Web, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfer, "SECONDS", 0.5)
+    monkeypatch.setattr(transfer, "SECONDS", 2.0)
     monkeypatch.setattr(web, "_ATTEMPTS", 1)
 
-    assert "not there in 0 s" in refusal(f"{gallery.url}/dripping/{part}", ours)
+    assert "not there in 2 s" in refusal(f"{gallery.url}/dripping/{part}", ours)
 
 
 def test_a_busy_server_is_asked_again_and_a_picture_that_is_not_there_is_not(gallery: Gallery, ours: Web) -> None:

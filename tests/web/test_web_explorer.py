@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from eyechart.reporting.palette import family
-
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -187,9 +185,9 @@ def test_a_condition_has_a_round_dot_of_its_own_colour(explore: Explore, one: st
             probe.style.color = `var(--condition-${dot.className.split("of-")[1]})`;
             document.body.append(probe);
             return {wanted: getComputedStyle(probe).color, color: getComputedStyle(dot).backgroundColor,
-                    name: dot.parentElement.textContent.trim(), width: box.width, height: box.height} })"""
+                    family: dot.className, width: box.width, height: box.height} })"""
     )
-    assert len({dot["color"] for dot in dots}) == len({family(dot["name"]) for dot in dots}) > 3
+    assert len({dot["color"] for dot in dots}) == len({dot["family"] for dot in dots}) > 3
     for dot in dots:
         assert dot["color"] == dot["wanted"]
         assert 4 < dot["width"] == dot["height"]
@@ -200,7 +198,7 @@ def test_two_models_are_compared_and_the_paired_table_arrives(explore: Explore) 
     page.wait_for_selector("[data-load] table")
     shown = page.locator(".cross td a").all_inner_texts()
 
-    assert "[" in page.locator("[data-load] td:nth-child(2)").first.inner_text()
+    assert "[" in page.locator("[data-load] td:nth-child(3)").first.inner_text()
     page.locator(".cross td a").last.click()
     page.wait_for_url("**cell=neither**")
     total = page.locator("section:has(#examples) .pager strong")

@@ -40,10 +40,10 @@ class Intervals(NamedTuple):
     method: npt.NDArray[np.str_]
 
 
-def intervals(m: Moments, level: float, kind: Kind) -> Intervals:
-    """Give each group the interval of its method."""
-    method = methods(m, kind)
-    forms: dict[str, Callable[[Moments, float], Bounds]] = {
+def intervals(m: Moments, level: float | Floats, kind: Kind) -> Intervals:
+    """Give each group the interval of its method, at one level or at its own."""
+    method, levels = methods(m, kind), np.broadcast_to(level, m.n.shape)
+    forms: dict[str, Callable[[Moments, Floats], Bounds]] = {
         "t": student,
         "t, few clusters": student,
         "wilson": wilson_effective,
@@ -54,7 +54,7 @@ def intervals(m: Moments, level: float, kind: Kind) -> Intervals:
     for name, form in forms.items():
         chosen = method == name
         if chosen.any():
-            low[chosen], high[chosen] = form(Moments(*(column[chosen] for column in m)), level)
+            low[chosen], high[chosen] = form(Moments(*(column[chosen] for column in m)), levels[chosen])
     return Intervals(low, high, method)
 
 
@@ -69,19 +69,19 @@ def methods(m: Moments, kind: Kind) -> npt.NDArray[np.str_]:
     return np.select(conditions, names, "t")
 
 
-def student(m: Moments, level: float) -> Bounds:
+def student(m: Moments, level: Floats) -> Bounds:
     """Give the clustered t interval."""
     half = scipy.special.stdtrit(m.clusters - 1.0, (1 + level) / 2) * m.se
     return Bounds(m.mean - half, m.mean + half)
 
 
-def wilson_effective(m: Moments, level: float) -> Bounds:
+def wilson_effective(m: Moments, level: Floats) -> Bounds:
     """Give Wilson's interval at the effective sample size."""
     n = effective_n(m, "scores")
     return score_bounds(m.mean * n, n, quantile(m, level))
 
 
-def tango_effective(m: Moments, level: float) -> Bounds:
+def tango_effective(m: Moments, level: Floats) -> Bounds:
     """Give Tango's interval at the effective sample size."""
     return tango_bounds(discordant(m), quantile(m, level))
 
@@ -92,14 +92,14 @@ def discordant(m: Moments) -> Discordant:
     return Discordant(n * (m.size + m.mean) / 2, n * (m.size - m.mean) / 2, n)
 
 
-def exact(m: Moments, level: float, scale: tuple[float, float]) -> Bounds:
+def exact(m: Moments, level: Floats, scale: tuple[float, float]) -> Bounds:
     """Bound the mean by the share of clusters that may differ from those seen."""
     low, high = scale
     unseen = -np.expm1(np.log((1 - level) / 2) / m.clusters)
     return Bounds(m.mean - unseen * (m.mean - low), m.mean + unseen * (high - m.mean))
 
 
-def quantile(m: Moments, level: float) -> Floats:
+def quantile(m: Moments, level: Floats) -> Floats:
     """Take Student's quantile, or the normal one, by the degrees of freedom."""
     return np.asarray(scipy.special.stdtrit(degrees(m), (1 + level) / 2), dtype=np.float64)
 

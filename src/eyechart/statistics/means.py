@@ -49,16 +49,14 @@ def mean(
 
 def estimate(m: Moments, level: float, kind: Kind) -> Estimate:
     """Read the estimate of a single group off its moments."""
+    return estimates(m, level, kind)[0]
+
+
+def estimates(m: Moments, level: float, kind: Kind) -> list[Estimate]:
+    """Read the estimates of all groups off their moments."""
     low, high, method = intervals(m, level, kind)
-    return Estimate(
-        value=float(m.mean[0]),
-        low=float(low[0]),
-        high=float(high[0]),
-        n=int(m.n[0]),
-        clusters=int(m.clusters[0]),
-        method=str(method[0]),
-        se=float(m.se[0]),
-    )
+    columns = (m.mean, low, high, m.n, m.clusters, method, m.se)
+    return [Estimate(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def mean_by(

@@ -6,6 +6,7 @@ i in C clusters c:
     SE = sqrt( C / (C - 1) * sum_c (sum_{i in c} (x_i - mean))^2 ) / n
 """
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -52,6 +53,11 @@ def moments(rows: Rows, kind: Kind) -> Moments:
         flat=_largest(np.abs(off), inner) <= 1e-9 * _largest(np.abs(x), groups),
         bounded=_every((x >= low) & (x <= high), groups),
     )
+
+
+def join_moments(several: Iterable[Moments]) -> Moments:
+    """Set the groups of several moments in one row, so that their intervals are found at once."""
+    return Moments(*(np.concatenate(columns) for columns in zip(*several, strict=True)))
 
 
 def _every(holds: Bools, starts: Ints) -> Bools:

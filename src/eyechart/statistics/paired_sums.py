@@ -16,7 +16,9 @@ its clusters are flipped about the mean it would need for a sum of 0, where ther
 one row decides nothing, and one of five not much.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,13 +26,22 @@ import numpy.typing as npt
 import polars as pl
 
 from eyechart.statistics.intervals import intervals, methods
-from eyechart.statistics.means import Span
-from eyechart.statistics.moments import Moments, moments
-from eyechart.statistics.paired import Difference, differences, sign_flip_p
-from eyechart.statistics.rows import Clusters, Floats, Ints, arrange_table, cluster_begins, keys, numbers
+from eyechart.statistics.moments import Moments, join_moments, moments
+from eyechart.statistics.paired import Difference, differences, sign_flip_ps
+from eyechart.statistics.proportions import Bounds
+from eyechart.statistics.rows import Bools, Clusters, Floats, Ints, arrange, check_share, keys, numbers
 from eyechart.statistics.unpaired import p_by_inversion
 
 NO_WEIGHT = 1e-15  # what rounding leaves where weights cancel
+
+
+class Weighted(NamedTuple):
+    """The rows that have a weight, with the numbers of their part and their cluster."""
+
+    moved: Floats
+    weight: Floats
+    part: Ints
+    cluster: Ints
 
 
 class Parts(NamedTuple):
@@ -38,6 +49,19 @@ class Parts(NamedTuple):
 
     moments: Moments
     weights: Floats
+    correlations: Floats
+    about_zero: list[Floats]  # of each part to be tested, by cluster: what is left of the mean it would need
+
+
+class Joined(NamedTuple):
+    """The parts of several sums in one row: which sum each belongs to, and all pairs of parts of the same sum."""
+
+    values: Floats  # of the sums
+    moments: Moments
+    weights: Floats
+    of: Ints
+    first: Ints
+    second: Ints
     correlations: Floats
 
 
@@ -51,53 +75,81 @@ def no_surer_than_parts(
     level: float = 0.95,
 ) -> Difference:
     """Widen the paired difference `found` of two sums of weights times scores where few rows carry it."""
-    rows = _parted(differences(a, b), numbers(weights, "weights"), clusters)
-    if not rows.height:
-        return found
-    parts = _reduce(rows)
-    method = methods(parts.moments, "differences")
+    check_share("level", level)
+    parts = reduce_parts(found.value, a, b, weights, clusters)
+    return found if parts is None else widen([found], [parts], level)[0]
+
+
+def reduce_parts(
+    value: float, a: npt.ArrayLike, b: npt.ArrayLike, weights: npt.ArrayLike, clusters: Clusters | None = None
+) -> Parts | None:
+    """Reduce sums that differ by `value` to their parts; None where their contributions are to be trusted."""
+    rows = _weigh(differences(a, b), numbers(weights, "weights"), clusters)
+    if not rows.part.size:
+        return None
+    sums = _summed(rows.weight, rows.part)
+    off = rows.weight * (rows.moved - (_summed(rows.weight * rows.moved, rows.part) / sums)[rows.part])
+    found = _reduce(rows, sums, off)
+    method = methods(found, "differences")
     if (method == "t").all() or (method == "none").any():
-        return found
-    low, high = _ends(parts, found.value, level)
-    inverted = p_by_inversion(partial(_leaves_out_zero, parts, found.value))
-    p = max(found.p, inverted, *_flipped(rows, parts, found.value))
-    return found._replace(low=min(found.low, low), high=max(found.high, high), p=p, method="mover")
+        return None
+    needed = found.mean - value / sums
+    tested = np.flatnonzero((method != "t") & (np.abs(needed) <= 1 + 1e-9)).tolist()
+    return Parts(found, sums, _correlations(off, rows), [_left_over(rows, at, needed[at]) for at in tested])
 
 
-def _parted(moved: Floats, weights: Floats, clusters: Clusters | None) -> pl.DataFrame:
-    """Give each row that has a weight the numbers of its part and its cluster."""
-    rows = pl.DataFrame({"moved": moved, "weight": weights, "cluster": keys(clusters, moved.size)})
-    rows = rows.filter(pl.col("weight").abs() > NO_WEIGHT).sort("cluster", "moved", "weight", nulls_last=True)
-    weight, above = pl.col("weight"), pl.col("weight") > 0
-    halvings = (weight.abs().max().over(above) / weight.abs()).log(2) + 1e-9
-    part = (weight.sign() * (halvings.floor() + 1)).rank("dense").cast(pl.Int64) - 1
-    number = pl.Series("cluster", np.cumsum(cluster_begins(rows)) - 1)
-    return rows.select("moved", "weight", part.alias("part"), number)
+def widen(found: Sequence[Difference], parts: Sequence[Parts], level: float = 0.95) -> list[Difference]:
+    """Give what `no_surer_than_parts` gives of each, all at once."""
+    if not found:
+        return []
+    joined = _join([it.value for it in found], parts)
+    low, high = _ends(joined, np.full(len(found), level))
+    inverted = p_by_inversion(partial(_leave_out_zero, joined), len(found))
+    flipped = iter(sign_flip_ps([totals for each in parts for totals in each.about_zero]))
+    return [
+        it._replace(
+            low=min(it.low, float(low[at])),
+            high=max(it.high, float(high[at])),
+            p=max(it.p, float(inverted[at]), *islice(flipped, len(parts[at].about_zero))),
+            method="mover",
+        )
+        for at, it in enumerate(found)
+    ]
 
 
-def _reduce(rows: pl.DataFrame) -> Parts:
-    moved, weight, part = (rows[name].to_numpy() for name in ("moved", "weight", "part"))
-    n, sums, squares = np.bincount(part), _summed(weight, part), _summed(weight**2, part)
-    mean, size = _summed(weight * moved, part) / sums, _summed(weight * np.abs(moved), part) / sums
-    off = moved - mean[part]
-    spread = rows.with_columns(pl.Series("value", mean[part] + (n / sums)[part] * weight * off))
+def _weigh(moved: Floats, weights: Floats, clusters: Clusters | None) -> Weighted:
+    """Sort the rows that have a weight, and number their parts from the heaviest below 0 to the heaviest above."""
+    kept = np.abs(weights) > NO_WEIGHT
+    rows = arrange((moved[kept], weights[kept]), keys(clusters, moved.size).filter(pl.Series(kept)))
+    moved, weight = rows.columns
+    size, above = np.abs(weight), weight > 0
+    largest = np.where(above, size.max(where=above, initial=0), size.max(where=~above, initial=0))
+    halvings = np.floor(np.log2(largest / size) + 1e-9)
+    part = np.unique(np.sign(weight) * (halvings + 1), return_inverse=True)[1]
+    cluster = np.repeat(np.arange(rows.clusters.size), np.diff(rows.clusters, append=moved.size))
+    return Weighted(moved, weight, part, cluster)
+
+
+def _reduce(rows: Weighted, sums: Floats, off: Floats) -> Moments:
+    part, moved = rows.part, rows.moved
+    n, squares = np.bincount(part), _summed(rows.weight**2, part)
+    mean, size = (_summed(rows.weight * values, part) / sums for values in (moved, np.abs(moved)))
     share = sums**2 / (n * squares)
-    found = moments(arrange_table(spread, "value", ["part"], "cluster").rows, "differences")
-    found = found._replace(
+    found = moments(arrange((mean[part] + (n / sums)[part] * off,), rows.cluster, part), "differences")
+    return found._replace(
         n=_left(found.n, share),
         clusters=_left(found.clusters, share),
         size=size,
         whole=_all(np.isin(moved, (-1.0, 0.0, 1.0)), part),
         bounded=_all(np.abs(moved) <= 1, part),
     )
-    return Parts(found, sums, _correlations(weight * off, part, rows["cluster"].to_numpy()))
 
 
 def _summed(values: Floats, part: Ints) -> Floats:
     return np.bincount(part, values).astype(np.float64)
 
 
-def _all(holds: npt.NDArray[np.bool_], part: Ints) -> npt.NDArray[np.bool_]:
+def _all(holds: Bools, part: Ints) -> Bools:
     return np.asarray(np.bincount(part, ~holds) == 0)
 
 
@@ -106,10 +158,11 @@ def _left(number: Ints, share: Floats) -> Ints:
     return np.asarray(np.maximum(np.floor(number * share + 1e-9).astype(np.int64), np.minimum(number, 2)))
 
 
-def _correlations(off: Floats, part: Ints, cluster: Ints) -> Floats:
+def _correlations(off: Floats, rows: Weighted) -> Floats:
     """Correlate the parts by the clusters they share; a part without spread varies with no other."""
-    shape = (int(part.max()) + 1, int(cluster.max()) + 1)
-    by_cluster = np.bincount(part * shape[1] + cluster, off, minlength=shape[0] * shape[1]).reshape(shape)
+    shape = (int(rows.part.max()) + 1, int(rows.cluster.max()) + 1)
+    cell = rows.part * shape[1] + rows.cluster
+    by_cluster = np.bincount(cell, off, minlength=shape[0] * shape[1]).reshape(shape)
     size = np.sqrt(np.sum(by_cluster**2, axis=1, keepdims=True))
     unit = np.divide(by_cluster, size, out=np.zeros(shape), where=size > NO_WEIGHT)
     together: Floats = unit @ unit.T
@@ -117,25 +170,40 @@ def _correlations(off: Floats, part: Ints, cluster: Ints) -> Floats:
     return together
 
 
-def _ends(parts: Parts, value: float, level: float) -> Span:
-    low, high, _ = intervals(parts.moments, level, "differences")
-    above, weights, mean = parts.weights > 0, parts.weights, parts.moments.mean
+def _left_over(rows: Weighted, part: int, needed: float) -> Floats:
+    own = rows.part == part
+    return _summed(rows.weight[own] * (rows.moved[own] - needed), rows.cluster[own])
+
+
+def _join(values: Sequence[float], parts: Sequence[Parts]) -> Joined:
+    sizes = [each.weights.size for each in parts]
+    starts = np.cumsum([0, *sizes[:-1]])
+    pairs = [start + np.indices((size, size)).reshape(2, -1) for start, size in zip(starts, sizes, strict=True)]
+    first, second = np.concatenate(pairs, axis=1)
+    return Joined(
+        values=np.array(values),
+        moments=join_moments(each.moments for each in parts),
+        weights=np.concatenate([each.weights for each in parts]),
+        of=np.repeat(np.arange(len(parts)), sizes),
+        first=first,
+        second=second,
+        correlations=np.concatenate([each.correlations.ravel() for each in parts]),
+    )
+
+
+def _ends(joined: Joined, level: Floats) -> Bounds:
+    """Put the intervals of the sums together from those of their parts, each sum at its own level."""
+    low, high, _ = intervals(joined.moments, level[joined.of], "differences")
+    above, weights, mean = joined.weights > 0, joined.weights, joined.moments.mean
     down, up = weights * (mean - np.where(above, low, high)), weights * (np.where(above, high, low) - mean)
-    return Span(value - _length(down, parts.correlations), value + _length(up, parts.correlations))
+    return Bounds(joined.values - _lengths(down, joined), joined.values + _lengths(up, joined))
 
 
-def _length(steps: Floats, correlations: Floats) -> float:
-    return float(np.sqrt(max(float(steps @ correlations @ steps), 0.0)))
+def _lengths(steps: Floats, joined: Joined) -> Floats:
+    products = steps[joined.first] * joined.correlations * steps[joined.second]
+    return np.sqrt(np.maximum(_summed(products, joined.of[joined.first]), 0.0))
 
 
-def _leaves_out_zero(parts: Parts, value: float, alpha: float) -> bool:
-    low, high = _ends(parts, value, 1 - alpha)
-    return low > 0 or high < 0
-
-
-def _flipped(rows: pl.DataFrame, parts: Parts, value: float) -> list[float]:
-    """Test each part that is not t against the mean with which the sum would be 0."""
-    needed = parts.moments.mean - value / parts.weights
-    doubtful = (methods(parts.moments, "differences") != "t") & (np.abs(needed) <= 1 + 1e-9)
-    own = (rows.filter(pl.col("part") == at) for at in np.flatnonzero(doubtful))
-    return [sign_flip_p(part["weight"] * (part["moved"] - needed[part["part"][0]]), part["cluster"]) for part in own]
+def _leave_out_zero(joined: Joined, alpha: Floats) -> Bools:
+    low, high = _ends(joined, 1 - alpha)
+    return np.asarray((low > 0) | (high < 0))

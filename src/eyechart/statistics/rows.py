@@ -67,17 +67,32 @@ def keys(clusters: Clusters | None, n: int) -> pl.Series:
     return series.cast(pl.String) if series.dtype in {pl.Categorical, pl.Enum} else series
 
 
-def arrange(columns: tuple[Floats, ...], clusters: Clusters | None) -> Rows:
-    """Sort rows by cluster, then by the columns in turn, as one group."""
+def arrange(columns: tuple[Floats, ...], clusters: Clusters | None, groups: Ints | None = None) -> Rows:
+    """Sort rows by group, then by cluster, then by the columns in turn; none given, all are one group."""
     lengths = {column.size for column in columns}
     if len(lengths) > 1:
         found = f"lengths {', '.join(map(str, sorted(lengths)))}"
         raise DataError("columns of one length", found, "pass them from the same table")
-    names = [f"column{i}" for i in range(len(columns))]
-    series = keys(clusters, columns[0].size)
-    table = pl.DataFrame([series, *map(pl.Series, names, columns)]).sort("cluster", *names, nulls_last=True)
-    group = np.zeros(min(1, table.height), dtype=np.int64)
-    return Rows(tuple(table[name].to_numpy() for name in names), np.flatnonzero(cluster_begins(table)), group)
+    n = columns[0].size
+    series, group = keys(clusters, n), np.zeros(n, np.int64) if groups is None else groups
+    cluster, alone = _number(series), series.is_null().to_numpy()
+    order = np.lexsort((*reversed(columns), cluster, group))
+    first = _changes(group[order])
+    begun = first | _changes(cluster[order]) | alone[order]
+    return Rows(tuple(column[order] for column in columns), np.flatnonzero(begun), np.flatnonzero(first))
+
+
+def _number(clusters: pl.Series) -> Ints:
+    """Give clusters numbers in the order of their keys, null the last."""
+    # Numbers are in order already, and ranking them takes ten times as long as the rest of arranging a small sample.
+    if clusters.dtype == pl.Int64 and not clusters.null_count():
+        return clusters.to_numpy()
+    return clusters.rank("dense").cast(pl.Int64).fill_null(len(clusters) + 1).to_numpy()
+
+
+def _changes(values: Ints) -> Bools:
+    """Mark the first of each run of equal values."""
+    return np.concatenate([np.ones(min(1, values.size), np.bool_), values[1:] != values[:-1]])
 
 
 def arrange_table(table: pl.DataFrame, value: str, by: Sequence[str], cluster: str | None) -> Grouped:

@@ -27,7 +27,7 @@ import scipy
 from eyechart.statistics.means import Estimate, Span, estimate
 from eyechart.statistics.moments import Moments, moments
 from eyechart.statistics.paired import Difference
-from eyechart.statistics.rows import Clusters, Floats, arrange, check_share, keys, numbers, sums
+from eyechart.statistics.rows import Bools, Clusters, Floats, arrange, check_share, keys, numbers, sums
 
 SMALLEST_P = 1e-12  # below it the quantiles of the intervals lose their digits
 
@@ -94,7 +94,8 @@ def summarise(pair: Contrast, level: float) -> Difference:
         p = 2 * float(scipy.special.stdtr(degrees, -abs(value) / se))
         return Difference(value, value - half, value + half, n, pair.clusters, p, "t", se)
     low, high = _combine(a, b, pair.covariance)
-    return Difference(value, low, high, n, pair.clusters, p_by_inversion(partial(_leaves_out_zero, pair)), "mover", se)
+    p = float(p_by_inversion(partial(_leaves_out_zero, pair), 1)[0])
+    return Difference(value, low, high, n, pair.clusters, p, "mover", se)
 
 
 def _combine(a: Estimate, b: Estimate, covariance: float) -> Span:
@@ -111,18 +112,17 @@ def _hypotenuse(first: float, second: float, r: float) -> float:
     return float(np.sqrt(max(first**2 + second**2 - 2 * r * first * second, 0.0)))
 
 
-def p_by_inversion(leaves_out_zero: Callable[[float], bool]) -> float:
-    """Bisect, on a logarithmic scale, for the smallest 1 - level whose interval leaves out 0."""
-    if not leaves_out_zero(1 - SMALLEST_P):
-        return 1.0
-    small, large = np.log(SMALLEST_P), 0.0
+def p_by_inversion(leave_out_zero: Callable[[Floats], Bools], n: int) -> Floats:
+    """Bisect, on a logarithmic scale, for the smallest 1 - level at which each of n intervals leaves out 0."""
+    small, large = np.full(n, np.log(SMALLEST_P)), np.zeros(n)
     for _ in range(40):
         middle = (small + large) / 2
-        small, large = (small, middle) if leaves_out_zero(float(np.exp(middle))) else (middle, large)
-    return float(np.exp(large))
+        beyond = leave_out_zero(np.exp(middle))
+        small, large = np.where(beyond, small, middle), np.where(beyond, middle, large)
+    return np.where(leave_out_zero(np.full(n, 1 - SMALLEST_P)), np.exp(large), 1.0)
 
 
-def _leaves_out_zero(pair: Contrast, alpha: float) -> bool:
-    a, b = estimate(pair.a, 1 - alpha, "scores"), estimate(pair.b, 1 - alpha, "scores")
+def _leaves_out_zero(pair: Contrast, alpha: Floats) -> Bools:
+    a, b = (estimate(side, float(1 - alpha[0]), "scores") for side in (pair.a, pair.b))
     low, high = _combine(a, b, pair.covariance)
-    return low > 0 or high < 0
+    return np.array([low > 0 or high < 0])

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -14,15 +15,24 @@ import ray  # noqa: TID253 - a script about nothing else
 
 from eyechart.engines.ray import Ray
 
+PATIENCE_S = 240  # for processes to start
 
+
+@dataclass(frozen=True)
 class Wants:
-    """Say in which process and with which devices a batch is worked on."""
+    """Say in which process and with which devices a batch is worked on, once so many processes came to a folder."""
 
+    folder: Path
+    many: int = 2
     place: str = "gpu"
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Take long enough for another process to be there as well."""
-        time.sleep(0.3)
+        """Note that this process is there, and wait for the others."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / str(os.getpid())).touch()
+        deadline = time.monotonic() + PATIENCE_S
+        while len(list(self.folder.iterdir())) < self.many and time.monotonic() < deadline:
+            time.sleep(0.05)
         seen = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
         return batch.with_columns(process=os.getpid(), devices=pl.lit(seen))
 
@@ -31,10 +41,12 @@ class Wants:
         raise RuntimeError(reason)
 
 
+@dataclass(frozen=True)
 class Modest(Wants):
     """Be content with any slot."""
 
-    place = "slot"
+    many: int = 1
+    place: str = "slot"
 
 
 def main(folder: Path) -> None:
@@ -42,7 +54,8 @@ def main(folder: Path) -> None:
     ray.init(address="local", num_cpus=1, num_gpus=2, object_store_memory=100 * 2**20, include_dashboard=False)
     engine = Ray()
     batches = [pl.DataFrame({"n": [n]}) for n in range(12)]
-    found = {type(step).__name__: pl.concat(engine.map(step, batches)).to_dicts() for step in (Wants(), Modest())}
+    steps = (Wants(folder / "on GPUs"), Modest(folder / "anywhere"))
+    found = {type(step).__name__: pl.concat(engine.map(step, batches)).to_dicts() for step in steps}
     engine.close()
     (folder / "found.json").write_text(json.dumps(found), encoding="utf-8")
 

@@ -27,6 +27,7 @@ from eyechart.readers import read
 from eyechart.run import Run
 from eyechart.store import Store
 
+PATIENCE_S = 240  # for processes to start everywhere, and for the loss of a node to be noticed
 SMALL = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 
 
@@ -61,7 +62,7 @@ def where(batch: pl.DataFrame) -> pl.DataFrame:
 def wait_for_all(engine: Ray) -> int:
     """Let the processes of all nodes start."""
     batches = [pl.DataFrame({"n": [n]}) for n in range(9)]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while (n := pl.concat(engine.map(where, batches))["node"].n_unique()) < 3 and time.monotonic() < deadline:
         pass
     return n
@@ -142,7 +143,7 @@ def main(folder: Path) -> None:
     found["deaths while asking"], deaths.n = deaths.n, 0
     found |= mine_rules(cluster, nodes[1], engine)
     found["deaths while mining"] = deaths.n
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while (left := len([node for node in ray.nodes() if node["Alive"]])) > 1 and time.monotonic() < deadline:
         time.sleep(0.5)
     found |= {"nodes before": before, "nodes after": left}

@@ -95,7 +95,7 @@ def test_one_bad_prompt_does_not_hurt_the_others(server: Served, caplog: pytest.
 
 
 def test_a_slow_answer_is_given_up(server: Served, caplog: pytest.LogCaptureFixture) -> None:
-    (said,) = Endpoint("slow", server.url, timeout=0.2, retries=1).answer_shown(show("why?"))
+    (said,) = Endpoint("slow", server.url, timeout=1.0, retries=1).answer_shown(show("why?"))
 
     assert said == Said(None, failed="no answer in time")
     assert len(server.seen("slow")) == 2

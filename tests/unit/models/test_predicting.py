@@ -90,23 +90,23 @@ def predict(run: Path, server: Served, model: str, *more: object) -> list[object
 
 
 def test_a_killed_run_goes_on_without_asking_again(run: Path, server: Served, eyechart: Eyechart) -> None:
-    """Killed within a batch, it asks only for the rest and ends like one that was not killed."""
-    words = command(*predict(run, server, "delayed,concurrency=1"))
+    """Killed within a batch, while it waits for an answer, it asks only for the rest and ends like one that was not."""
+    words = command(*predict(run, server, "halting,concurrency=1"))
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
-        while len(server.seen("delayed")) < 12:
+        while len(server.seen("halting")) < 13:
             assert process.poll() is None
             time.sleep(0.01)
         process.kill()
-    asked = len(server.seen("delayed"))
-    again = eyechart(*predict(run, server, "delayed,concurrency=1"))
-    answers = Store(run).answers("delayed").answers
-    every = questions(server, "delayed")
+    asked = len(server.seen("halting"))
+    again = eyechart(*predict(run, server, "halting,concurrency=1"))
+    answers = Store(run).answers("halting").answers
+    every = questions(server, "halting")
 
     assert again.code == 0, again.err
-    assert 12 <= asked < answers.height
+    assert asked == 13 < answers.height
     assert "failed" not in answers["status"]
     assert answers.height == Store(run).probes("plain").height
-    assert len(every) - len(set(every)) <= 1  # the one in flight
+    assert len(every) - len(set(every)) == 1  # the one in flight
     eyechart(*predict(run, server, "echo"))
     whole = Store(run).answers("echo").answers
     assert answers.select("id", "draw", "raw").equals(whole.select("id", "draw", "raw"))
@@ -115,6 +115,7 @@ def test_a_killed_run_goes_on_without_asking_again(run: Path, server: Served, ey
 def test_a_model_is_asked_by_one_process_in_a_run(run: Path, server: Served, eyechart: Eyechart) -> None:
     with subprocess.Popen(command(*predict(run, server, "slow"))) as first:
         while not server.seen("slow"):
+            assert first.poll() is None
             time.sleep(0.01)
         second = eyechart(*predict(run, server, "slow"))
         first.kill()

@@ -140,7 +140,7 @@ def test_torch_finds_what_brute_force_finds() -> None:
 def test_where_there_is_a_gpu_many_texts_are_searched_there(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     monkeypatch.setattr(room, "torch_with_gpu", lambda: torch)
-    vectors = made_up(300, 8, 2)
+    vectors = made_up(300, 8, 11)
     vectors[7] = 0
 
     found = find_nearest(vectors, 10, exact_below=100)

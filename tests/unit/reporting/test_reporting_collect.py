@@ -12,7 +12,7 @@ from eyechart.errors import FileFormatError
 from eyechart.reporting import as_dict, collect, collect_results, gather, to_json
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Drawing, plain, prepare, say
-from eyechart.result import Measure, Result, Verdict, View, measures_table
+from eyechart.result import Key, Measure, Result, Verdict, View, measures_table
 from eyechart.store import Store
 from eyechart.tables import COUNTS, empty
 
@@ -25,24 +25,28 @@ def with_rows(result: Result, rows: pl.DataFrame, view: View) -> Drawing:
     return prepare(replace(result, rows=rows, views=()), view)
 
 
-def test_the_headline_is_the_number_that_the_sentence_says() -> None:
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The model leans on video: it loses two fifths without it.",
+        "It leans on the moving picture.",
+        "It loses 40% [35, 45] of its accuracy without the pictures.",
+        "It is 2.0 [0.0, 4.0] on audio.",
+    ],
+)
+def test_the_headline_is_the_measure_the_verdict_names_whatever_its_sentence_says(sentence: str) -> None:
     """A measure may stand under many conditions; the verdict rests on one of them."""
-    values = {"all": 0.9, "iou-image": 0.1, "orig": 0.7, "orig-image": 0.1}
-    measures = [Measure("over", v, v - 0.01, v + 0.01, 9, condition=name) for name, v in values.items()]
-    grouped = Measure("over", 0.1, 0.09, 0.11, 3, condition="a", by="type", group="x")
-    verdict = Verdict("clear", "over", "It is 10.0 [9.0, 11.0] on 'orig'.")
-    counts = {"counts": empty(COUNTS)}
-    found = Result("a", "m", {}, measures_table([*measures, grouped]), pl.DataFrame({"id": ["1"]}), counts, (), verdict)
+    values = {"audio": 0.02, "video": 0.4}
+    measures = [Measure("lost", v, v - 0.01, v + 0.01, 9, condition=name) for name, v in values.items()]
+    grouped = Measure("lost", 0.4, 0.39, 0.41, 3, condition="video", by="type", group="x")
+    verdict = Verdict("no", "Does it do without video?", "needs video", sentence, Key("lost", "video"))
+    counts, rows = {"counts": empty(COUNTS)}, pl.DataFrame({"id": ["1"]})
+    found = Result("a", "m", {}, measures_table([*measures, grouped]), rows, counts, (), verdict)
 
-    headline, silent = (
-        collect_results([replace(found, verdict=said)]).sections[0].headline
-        for said in (verdict, replace(verdict, sentence="Well."))
-    )
+    headline = collect_results([found]).sections[0].headline
 
     assert headline is not None
-    assert (headline.condition, headline.by) == ("orig-image", None)
-    assert silent is not None
-    assert silent.condition == "all"
+    assert (headline.condition, headline.by, headline.said) == ("video", None, "40.0 [39.0, 41.0]")
 
 
 def test_the_facts_of_a_run_are_those_of_its_data(layout: Store, nasty: str) -> None:
@@ -131,7 +135,7 @@ def test_what_is_no_run_is_said_so(layout: Store) -> None:
 def test_the_summary_says_the_measure_the_verdict_rests_on(result: Result) -> None:
     (line,) = collect_results([result]).summary
 
-    assert (line.state, line.measure, line.said) == ("caught", "gain", "61.0 [57.8, 64.2]")
+    assert (line.state, line.measure, line.said) == ("no", "gain", "61.0 [57.8, 64.2]")
     assert (line.n, line.clusters, line.sentence) == (1234, 321, result.verdict.sentence)
 
 
@@ -199,42 +203,43 @@ def test_a_view_finds_rows_by_null_and_by_numbers(kinds: Result) -> None:
 @pytest.mark.parametrize(
     ("title", "role", "kind"),
     [
-        ("share histogram", "x", "share"),
-        ("share histogram", "to", "share"),
+        ("share histogram", "x", "points"),
+        ("share histogram", "to", "points"),
         ("share histogram", "n", "count"),
         ("number histogram", "x", "number"),
-        ("lines", "y", "share"),
-        ("lines", "low", "share"),
+        ("lines", "y", "points"),
+        ("lines", "low", "points"),
         ("lines", "x", "count"),
-        ("matrix", "color", "share"),
-        ("scatter", "x", "share"),
+        ("matrix", "color", "points"),
+        ("scatter", "x", "points"),
         ("scatter", "y", "number"),
     ],
 )
-def test_shares_and_differences_of_them_are_spoken_in_points(kinds: Result, title: str, role: str, kind: str) -> None:
+def test_a_column_has_the_unit_that_its_view_declares(kinds: Result, title: str, role: str, kind: str) -> None:
     column = drawing(kinds, title).column(role)
 
     assert column is not None
     assert column.kind == kind
 
 
-def test_measures_are_shares_by_their_unit(result: Result) -> None:
+def test_measures_are_in_points_where_their_unit_says_so(result: Result) -> None:
     halves = View("bars", "measures", "", "", {"x": "value", "y": "name"}, {"name": "ratio"})
 
     column = prepare(result, halves).column("x")
 
     assert column is not None
-    assert column.kind == "number"
+    assert column.kind == "ratio"
 
 
-def test_what_stands_beside_a_value_has_its_unit(result: Result) -> None:
-    """A margin of 0.03 beside a score of 20.2 points is one of 3 points, whatever the sign of the scores."""
-    table = pl.DataFrame({"of": ["a", "b"], "score": [0.2, -0.1], "margin": [0.03, 0.03], "p": [1.0, 0.5]})
-    roles = {"y": "of", "x": "score", "margin": "margin", "p": "p"}
+@pytest.mark.parametrize("values", [[0.4, -0.7], [0.4, -1.7], [0.0, 1.0]])
+def test_no_unit_is_guessed_from_values(result: Result, values: list[float]) -> None:
+    """Log odds of 0.4 and -0.7 are no 40 and -70 points."""
+    table = pl.DataFrame({"model size": ["a", "b"], "log odds": values})
+    view = View("bars", "t", "", "", {"x": "log odds", "y": "model size"})
 
-    found = prepare(replace(result, tables=result.tables | {"t": table}), View("table", "t", "", "", roles))
+    found = prepare(replace(result, tables=result.tables | {"t": table}), view)
 
-    assert [column.kind for column in found.columns] == ["text", "share", "share", "number"]
+    assert [row["x"] for row in found.records()] == values
 
 
 def test_the_table_of_an_audit_keeps_its_order(result: Result) -> None:
@@ -247,15 +252,6 @@ def test_the_table_of_an_audit_keeps_its_order(result: Result) -> None:
     assert [row[1] for row in found.rows] == ["b", "c", "a"]
 
 
-def test_chances_are_no_shares(result: Result) -> None:
-    rows = pl.DataFrame({"id": ["1", "2"], "p": [0.01, 0.5]})
-
-    column = with_rows(result, rows, View("histogram", "rows", "", "", {"x": "p"})).column("x")
-
-    assert column is not None
-    assert column.kind == "number"
-
-
 def test_bins_count_what_a_loop_counts(result: Result) -> None:
     values = [0.0, 0.04999, 0.05, 0.5, 0.5, 1.0, float("nan"), None]
     rows = pl.DataFrame({"id": [str(n) for n in range(8)], "v": values})
@@ -266,15 +262,6 @@ def test_bins_count_what_a_loop_counts(result: Result) -> None:
     expected = [sum(low <= v < high or v == high == 1 for v in known) for low, high, _ in found.rows]
     assert [n for *_, n in found.rows] == expected
     assert (sum(expected), found.left_out, len(found.rows)) == (6, 2, 20)
-
-
-def test_zeros_that_are_counted_are_no_shares(result: Result) -> None:
-    rows = pl.DataFrame({"id": ["1", "2"], "v": [0, 0]})
-
-    column = with_rows(result, rows, View("histogram", "rows", "", "", {"x": "v"})).column("x")
-
-    assert column is not None
-    assert column.kind == "number"
 
 
 def test_few_whole_numbers_have_a_bin_each(kinds: Result) -> None:
@@ -325,13 +312,13 @@ def test_a_page_stays_small_whatever_the_table(result: Result, kind: str, most: 
 @pytest.mark.parametrize(
     ("value", "kind", "said"),
     [
-        (None, "share", "-"),
-        (0.1234, "share", "12.3"),
+        (None, "points", "-"),
+        (0.1234, "points", "12.3"),
         (12345, "count", "12,345"),
         (1234.5678, "number", "1,234.568"),
         (0.00004, "number", "< 0.001"),
         (-0.00004, "number", "> -0.001"),
-        (-5.6e-17, "share", "0.0"),
+        (-5.6e-17, "points", "0.0"),
         (0.0, "number", "0.000"),
         (["a", None, "b"], "text", "a, -, b"),
         ({"label": "cat", "score": 0.5}, "text", "label cat, score 0.500"),

@@ -84,7 +84,11 @@ def lab(color: str, vision: str) -> np.ndarray:
 def test_a_condition_has_the_colour_of_what_is_taken_away(condition: str, named: str) -> None:
     """The registered audits bring looks for all of their conditions."""
     assert OURS.family(condition) == named
-    assert OURS.are_conditions([condition]) == (named != OTHER)
+
+
+@pytest.mark.parametrize(("name", "known"), [("plain", True), ("audio#1", True), ("no-such", False), ("", False)])
+def test_what_has_a_look_is_a_condition(name: str, known: bool) -> None:  # noqa: FBT001
+    assert OURS.are_conditions([name]) == known
 
 
 def test_only_the_unchanged_condition_is_known_without_looks() -> None:

@@ -1,0 +1,60 @@
+"""How often each of several models leads when the clusters are drawn again: what ranks are worth.
+
+Whole clusters are drawn with replacement, for all models together. A model leads where its mean is the highest; models
+that are level share the lead. Samples depend on nothing but the number of clusters, so that all contests with as many
+are drawn at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eyechart.statistics.rows import Floats, Ints
+
+SAMPLES = 1000
+AT_ONCE = 500_000  # clusters drawn together
+LEVEL = 1e-12  # means this close are equal but for rounding
+
+
+class Contest(NamedTuple):
+    """Models on the same examples, by cluster: a column of summed scores for each model, and the numbers of rows."""
+
+    totals: Floats
+    sizes: Ints
+
+    @property
+    def means(self) -> Floats:
+        """Average the scores of each model."""
+        return np.asarray(self.totals.sum(axis=0) / self.sizes.sum())
+
+
+def leads(contests: Sequence[Contest]) -> list[Floats]:
+    """Give the share of samples in which each model of a contest leads; a contest has at least one cluster."""
+    found = [np.zeros(contest.totals.shape[1]) for contest in contests]
+    for clusters in sorted({contest.sizes.size for contest in contests}):
+        alike = [at for at, contest in enumerate(contests) if contest.sizes.size == clusters]
+        columns = [np.column_stack([contests[at].sizes, contests[at].totals]).T for at in alike]
+        ends = np.cumsum([len(own) for own in columns])[:-1]
+        for drawn in _draws(clusters):
+            # Not by BLAS, which wakes a thread for every core of the machine for so little.
+            sums = np.einsum("ij,kj->ik", drawn, np.concatenate(columns))
+            for at, own in zip(alike, np.split(sums, ends, axis=1), strict=True):
+                found[at] += _lead(own[:, 1:] / own[:, :1])
+    return [led / SAMPLES for led in found]
+
+
+def _draws(clusters: int) -> Iterator[Floats]:
+    """Count how often each cluster is drawn, some samples at a time."""
+    rng, most = np.random.default_rng(0), max(1, AT_ONCE // clusters)
+    for start in range(0, SAMPLES, most):
+        samples = min(most, SAMPLES - start)
+        drawn = rng.integers(0, clusters, (samples, clusters)) + clusters * np.arange(samples)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=samples * clusters)
+        yield counts.reshape(samples, clusters).astype(np.float64)
+
+
+def _lead(means: Floats) -> Floats:
+    """Add up over samples who leads."""
+    ahead = means >= means.max(axis=1, keepdims=True) - LEVEL
+    return np.asarray((ahead / ahead.sum(axis=1, keepdims=True)).sum(axis=0))
