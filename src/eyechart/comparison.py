@@ -11,7 +11,7 @@ weights under the name of the column that the measure is the mean of. Then the d
 examples that carry it let it be (see `statistics.paired_sums`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ import polars as pl
 from eyechart.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.registry import unknown_name
-from eyechart.result import Better, Measure, Result
+from eyechart.result import Better, Key, Measure, Result
 from eyechart.statistics import Difference, adjust
 from eyechart.statistics.leads import Contest, leads
 from eyechart.statistics.paired import Pairs, compare_pairs, reduce_pairs
@@ -29,8 +29,7 @@ from eyechart.statistics.paired_sums import Parts, reduce_parts, widen
 from eyechart.store import Store
 from eyechart.tables import MEASURES, empty
 
-KEY = ("name", "condition", "by", "group")
-SHOWN = (*KEY, "unit", "better", "value", "low", "high", "n", "clusters")
+SHOWN = ("name", "condition", "by", "group", "unit", "better", "value", "low", "high", "n", "clusters")
 SCHEMA = (
     {"audit": pl.String, "model": pl.String}
     | {name: empty(MEASURES).schema[name] for name in SHOWN}
@@ -55,8 +54,9 @@ def compare(results: Mapping[str, Result], data: Dataset | None = None, base: st
     rows: list[dict[str, object]] = []
     reduced: dict[int, Reduced] = {}  # by the row of the model, as all are compared at once
     contests: dict[tuple[int, ...], Contest] = {}
-    for key in _keys(results):
-        found = {model: measure for model, result in results.items() if (measure := _find(result, key))}
+    measured = {model: _by_key(result) for model, result in results.items()}
+    for key in dict.fromkeys(key for own in measured.values() for key in own):
+        found = {model: own[key] for model, own in measured.items() if key in own}
         row = {model: len(rows) + place for place, model in enumerate(found)}
         scores = {model: _scores(results[model], measure, data) for model, measure in found.items()}
         scored = {model: own for model, own in scores.items() if own is not None}
@@ -130,15 +130,9 @@ def _check(results: Mapping[str, Result], base: str | None) -> str:
     return base or next(iter(results))
 
 
-def _keys(results: Mapping[str, Result]) -> Iterator[dict[str, str | None]]:
-    """Name every measure once, in the order of the measures tables."""
-    tables = [result.measures.select(KEY) for result in results.values()]
-    return pl.concat(tables).unique(maintain_order=True).iter_rows(named=True)
-
-
-def _find(result: Result, key: dict[str, str | None]) -> Measure | None:
-    found = result.measures.filter(pl.col(name).eq_missing(pl.lit(value, pl.String)) for name, value in key.items())
-    return result.measure(**key) if found.height else None  # type: ignore[arg-type]  # a measure has a name
+def _by_key(result: Result) -> dict[Key, Measure]:
+    measures = (Measure(**row) for row in result.measures.iter_rows(named=True))
+    return {measure.key: measure for measure in measures}
 
 
 def _row(audit: str, model: str, measure: Measure) -> dict[str, object]:
