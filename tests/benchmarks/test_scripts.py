@@ -52,7 +52,7 @@ SMALL = {
         {"--worlds 1 --images 30 --repeats 1 --large 30 --only seer=0.2": rf"^\| `mix.*` \| question / model \|{N}\|"}
     ),
     "perception_socialiq": Small(
-        {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){6} \w+ \|$"}, ("vaderSentiment",)
+        {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){6} cannot tell \|$"}, ("vaderSentiment",)
     ),
     "perception_synthetic": Small(
         {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"Table 7.*\n\n.*\n.*\n\| 1 \|{N},{N}\|"}
