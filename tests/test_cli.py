@@ -190,7 +190,7 @@ def test_a_dry_run_counts_and_asks_nothing(eyechart: Eyechart, world: Path) -> N
     words = ("audit", world, "-a", "accuracy", "-m", "world:seer", "-o", "R", "--dry-run", "--json")
     calls = json.loads(eyechart(*words)[1])
 
-    assert calls["seer"]["plain"] == {"calls": read(world).divide(learn=None).judge.examples.height}
+    assert calls["seer"]["plain"] == {"calls": read(world).divided(learns=False).judge.examples.height}
     assert Store(Path("R")).models() == []
 
 
@@ -228,7 +228,7 @@ def test_settings_reach_their_audit(eyechart: Eyechart, world: Path) -> None:
     )
     settings = Store(Path("R")).studies()["accuracy"].settings
 
-    assert settings == {"score": "exact", "by": ["split", "question_type"], "split": "auto", "margin": 0.05}
+    assert settings == {"score": "exact", "by": ["split", "question_type"], "margin": 0.05}
 
 
 def test_a_config_file_gives_options_and_the_command_line_wins(eyechart: Eyechart, world: Path) -> None:
@@ -572,8 +572,8 @@ def test_compare_sets_models_side_by_side_in_every_form(eyechart: Eyechart, worl
     assert "differences to seer" in out
     assert f"{100 * delta:.1f} [" in out
     assert f"{100 * delta:.1f} [" in eyechart("compare", "R", "--base", "seer", "--markdown")[1]
-    assert "| measure | blind | seer |" in eyechart("compare", "R", "--to", "markdown")[1]
-    assert r"\begin{tabular}{lll}" in eyechart("compare", "R", "--to", "latex")[1]
+    assert "| measure | better | blind | seer |" in eyechart("compare", "R", "--to", "markdown")[1]
+    assert r"\begin{tabular}{llll}" in eyechart("compare", "R", "--to", "latex")[1]
     assert eyechart("compare", "R", "--to", "csv")[1].startswith("audit,model,name,")
 
 
@@ -623,4 +623,4 @@ def test_the_report_can_be_had_as_markdown(eyechart: Eyechart, world: Path) -> N
 
     assert code == 0
     assert out.startswith("# An eye test of ")
-    assert "| accuracy | blind |" in out
+    assert "| accuracy: Better than guessing? | blind |" in out

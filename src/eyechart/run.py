@@ -49,13 +49,14 @@ class Run:
     ) -> Self:
         """Put a dataset (or a sample of it) into the folder, or go on with what is there if it is on the same data.
 
-        What is learned from and what is judged is decided here, once; who goes on may only name the same.
+        What is learned from and what is judged is decided here, once, unless the data bring their division; who goes on
+        may only name the same.
         """
         data, named = data.sample(limit, seed), parts or Parting()
         if self.store.manifest_file.exists():
             self._go_on(data, command, seed, named)
             return self
-        data = data.decide(*named, seed)
+        data = _divide(data, named, seed)
         with replacing_folder(self.store.folder) as draft:
             data.save(draft / "data")
             inputs = fingerprint(draft / "data")
@@ -70,10 +71,10 @@ class Run:
         if not same:
             advice = "name another folder for this run, or remove that one"
             raise FileFormatError(f"the run in {self.store.folder} to be on {data.name!r}", "other data there", advice)
-        known = self.store.divided
+        known, asked = self.store.divided, named != Parting() or data.division is not None
         if known is None:  # an older eyechart made it
-            _write_division(data.decide(*named, seed), self.store.division_file)
-        elif named != Parting() and data.decide(*named, known.division.seed).division != known.division:
+            _write_division(_divide(data, named, seed), self.store.division_file)
+        elif asked and _divide(data, named, known.division.seed).division != known.division:
             advice = "name another folder for this run, or leave out --learn and --judge"
             expected = f"the run in {self.store.folder} to divide the data as is asked"
             raise FileFormatError(expected, f"it is {known.division}", advice)
@@ -256,6 +257,11 @@ class Judging:
         for name in batch["audit"]:
             run.judge_by(name, run.store.answers(self.model))
         return batch
+
+
+def _divide(data: Dataset, named: Parting, seed: int) -> Dataset:
+    """Decide the division of data; where no splits are named, data that were divided before stay so."""
+    return data if data.division and named == Parting() else data.decide(*named, seed)
 
 
 def _write_division(data: Dataset, file: Path) -> None:

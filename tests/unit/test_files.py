@@ -185,7 +185,7 @@ def test_a_record_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     write_record(Note((), 3), path)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": FORMAT + 1, "eyechart": "9.9"}))
 
-    with pytest.raises(FileFormatError, match=r"found format 2, written by eyechart 9\.9; upgrade eyechart"):
+    with pytest.raises(FileFormatError, match=rf"found format {FORMAT + 1}, written by eyechart 9\.9; upgrade"):
         read_record(path, Note)
 
 

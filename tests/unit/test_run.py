@@ -357,7 +357,7 @@ def test_answers_that_serve_no_audit_are_one_clear_error(tiny: Dataset, tmp_path
 def test_an_audit_that_the_data_do_not_allow_is_left_out_unless_it_was_named(
     tiny: Dataset, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = replace(tiny, examples=tiny.examples.head(1))
+    one = replace(tiny, examples=tiny.examples.tail(1))
     audits = [Accuracy(), make_audit("perception")]
 
     assert list(Run(Store(tmp_path / "a"), asking=Asking(skip=True)).start(one).study(audits)) == ["accuracy"]

@@ -115,6 +115,15 @@ def test_who_goes_on_with_a_run_divides_as_it_does(tmp_path: Path) -> None:
         again.start(data, parts=Parting(judge=["test"]))
 
 
+def test_data_that_were_divided_before_stay_so(tmp_path: Path) -> None:
+    data = read("world", seed=0, images=20)
+    first = Run(Store(tmp_path / "run")).start(data.decide(judge=["val"]))
+
+    assert first.store.data.division == data.decide(judge=["val"]).division
+    with pytest.raises(FileFormatError, match=r"found it is .* judged on val"):
+        Run(Store(tmp_path / "run")).start(data.decide(judge=["test"]))
+
+
 def test_another_division_makes_another_study(tmp_path: Path) -> None:
     """The same audit on the same folder of data, once divided anew, is not taken for studied."""
     data = read("world", seed=0, images=20)

@@ -37,7 +37,7 @@ def judge(folder: Path, choices: list[list[str]] | None) -> Result:
     }
     examples = pl.DataFrame(columns if choices is None else columns | {"choices": choices})
     run = Run(Store(folder)).start(Dataset("quiz", examples, Images.named(examples["image"])))
-    run.study([Accuracy(split="all")])
+    run.study([Accuracy()])
     run.audit(Mumbling())
     return run.store.results()["mumbling"]["accuracy"]
 
