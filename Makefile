@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test browser check format fuzz docs site harnesses benchmarks clean
+.PHONY: demo test browser check format fuzz docs site harnesses benchmarks dist clean
 
 demo: $(VENV)/.run-ready
 	$(BIN)/eyechart demo
@@ -59,6 +59,17 @@ BENCHMARKS := decoys engines grounding mining out_of_core perception perception_
 
 benchmarks: $(VENV)/.dev-ready
 	for script in $(BENCHMARKS); do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+# What a release uploads: built, checked, and the wheel installed alone in a fresh environment and run there.
+dist: $(VENV)/.dev-ready
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(INSTALL) twine
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv --clear $(VENV)/alone
+	$(VENV)/alone/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	cd $(VENV)/alone && bin/eyechart --version && bin/eyechart read world -o world --set images=20 \
+		&& bin/eyechart audit world -a accuracy -m world:seer -o run && test -s run/report.html
 
 clean:
 	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
