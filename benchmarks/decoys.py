@@ -22,13 +22,16 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from eyechart.audits.decoys.parts import parts_of
-from eyechart.audits.decoys.recipes import Recipe, draw_decoys
-from eyechart.dataset import Dataset, Images
-from eyechart.neighbours import make_vectors
-from eyechart.wordnet import Taxonomy
-from eyechart.wordnet.similarity import compare_senses
+from eyechart.audits.decoys.draw import draw_decoys
+from eyechart.audits.decoys.settings import DecoysSettings, Drawing
+from eyechart.audits.decoys.study import label_parts
+from eyechart.base.kernels import kernel
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.language.text_vectors import make_vectors
+from eyechart.language.wordnet import Hypernyms, Taxonomy, sense_similarity
 
 SIZES = (50_000, 200_000, 1_000_000)
 QUICK = 50_000
@@ -73,13 +76,13 @@ def _answers(draw: np.random.Generator) -> np.ndarray:
     return np.where(draw.random(N_ANSWERS) < 0.3, first + " " + second, second)
 
 
-def time_drawing(n: str, drawing: str) -> dict[str, float]:
+def time_drawing(n: str, drawing: Drawing) -> dict[str, float]:
     """Find neighbours and draw three decoys of each source for every example."""
     few, data = make(100), make(int(n))
-    draw_decoys(few, parts_of(few).examples.head(1), Recipe(drawing=drawing))  # loads the kernels
-    asked = parts_of(data).examples
+    draw_decoys(few, label_parts(few).head(1), DecoysSettings(drawing=drawing))  # loads the kernels
+    asked = label_parts(data)
     wall, cpu = time.perf_counter(), time.process_time()
-    drawn = draw_decoys(data, asked, Recipe(drawing=drawing))
+    drawn = draw_decoys(data, asked, DecoysSettings(drawing=drawing))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     recall = re.search(r"recall ([\d.]+)", drawn.notes[0])
     found = {"wall": wall, "cpu": cpu, "decoys": drawn.decoys.height, "recall": float(recall[1]) if recall else 1.0}
@@ -90,7 +93,7 @@ def time_search(n: str) -> dict[str, float]:
     """Search the same cells for the same questions, by us and by faiss."""
     import faiss
 
-    from eyechart.neighbours.cells import make_cells
+    from eyechart.language.cell_search import make_cells
 
     texts = make(int(n)).examples["question"].unique(maintain_order=True)
     vectors = make_vectors(texts.str.split(" "), "corpus")
@@ -98,7 +101,7 @@ def time_search(n: str) -> dict[str, float]:
     wide = min(WIDE, cells.n)
     cells.search(asked[:10], NEAR, wide)  # loads the kernel
     start = time.perf_counter()
-    ours = cells.search(asked, NEAR, wide)
+    ours, _ = cells.search(asked, NEAR, wide)
     quick = time.perf_counter() - start
     index = faiss.IndexIVFFlat(cells.centres, vectors.shape[1], cells.n, faiss.METRIC_INNER_PRODUCT)
     index.add(vectors)
@@ -106,7 +109,7 @@ def time_search(n: str) -> dict[str, float]:
     start = time.perf_counter()
     theirs, _ = index.search(asked, NEAR)
     slow = time.perf_counter() - start
-    different = np.abs(-np.sort(-ours.alike) - theirs) > ROUNDING
+    different = np.abs(-np.sort(-ours) - theirs) > ROUNDING
     return {"quick": quick, "slow": slow, "different": int(different.sum()), "searched": len(asked), "cells": wide}
 
 
@@ -114,6 +117,15 @@ def peak_mb() -> float:
     """Read the most memory this process has had; getrusage would count its parent's."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
+@kernel
+def compare_senses(hypernyms: Hypernyms, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Compare senses pairwise."""
+    values = np.empty(len(first), np.float64)
+    for pair in range(len(first)):
+        values[pair] = sense_similarity(hypernyms, first[pair], second[pair])
+    return values
 
 
 def time_wordnet(n: str) -> dict[str, float]:
@@ -128,11 +140,11 @@ def time_wordnet(n: str) -> dict[str, float]:
         start = time.process_time()
         theirs = [nouns[one].wup_similarity(nouns[two]) for one, two in pairs.tolist()]
         slow = time.process_time() - start
-    ladder = Taxonomy.load().ladder
+    hypernyms = Taxonomy.load().hypernyms
     first, second = pairs.T.copy()
-    compare_senses(ladder, first[:1], second[:1])
+    compare_senses(hypernyms, first[:1], second[:1])
     start = time.process_time()
-    ours = compare_senses(ladder, first, second)
+    ours = compare_senses(hypernyms, first, second)
     quick = time.process_time() - start
     return {"quick": quick, "slow": slow, "different": int((ours != theirs).sum())}
 

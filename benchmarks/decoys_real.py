@@ -10,16 +10,17 @@ import argparse
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 import eyechart
 from eyechart import Dataset
 from eyechart.audits.decoys import DecoysAudit
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.result import Result
 
-SETS = ("iou", "qou", "iou+qou")
+SETS: Final = ("iou", "qou", "iou+qou")
 SOLVERS = ("prior rule", "question overlap", "A", "I+A", "Q+A", "I+Q+A", "control")
 
 

@@ -24,14 +24,14 @@ from typing import Any
 import polars as pl
 
 from eyechart.audits import make_audit
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
+from eyechart.data.store import Store
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray, load_ray
-from eyechart.interview import Asking
 from eyechart.models.function import Function
-from eyechart.protocols import Engine
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import Run
 from mining_data import make_dataset as make_rules_data
 from splits_data import make_dataset as make_splits_data
 

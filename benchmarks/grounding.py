@@ -20,13 +20,13 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.grounding import GroundingAudit
-from eyechart.audits.grounding.relevance import find_relevance
-from eyechart.audits.grounding.scene import Scene, lay_out
+from eyechart.audits.grounding.scene import Scene, find_relevance, make_scene
 from eyechart.audits.grounding.study import select_questions
-from eyechart.boxes import Lists, as_column
-from eyechart.dataset import Dataset, Images
+from eyechart.data.boxes import BoxLists, as_column
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import EVIDENCE, OBJECT
 from eyechart.engines.local import Local
-from eyechart.tables import EVIDENCE, OBJECT
 
 SIZES = (16_500, 33_000, 66_000, 132_000)
 QUESTIONS = 13  # of an image
@@ -71,7 +71,7 @@ def _boxes(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _listed(counts: np.ndarray, boxes: np.ndarray, kind: pl.Struct) -> pl.Series:
-    lists = as_column(Lists(np.concatenate([[0], np.cumsum(counts)]), boxes))
+    lists = as_column(BoxLists(np.concatenate([[0], np.cumsum(counts)]), boxes))
     fields = [pl.lit("thing").alias("label"), pl.element().alias("box")]
     if kind == OBJECT:
         fields.append(pl.lit(None, pl.Float64).alias("score"))
@@ -104,7 +104,7 @@ def loop(scene: Scene) -> list[tuple[list[int], list[int]]]:
 def measure(n: int) -> dict[str, float]:
     """Time the search, the whole study and the probes of n questions."""
     data, audit = make(n), GroundingAudit()
-    scene = lay_out(select_questions(data), data)
+    scene = make_scene(select_questions(data), data)
     steps = [time.process_time()]
     find_relevance(audit, scene)
     steps.append(time.process_time())
@@ -126,7 +126,7 @@ def measure(n: int) -> dict[str, float]:
 def time_loop() -> float:
     """Give the seconds of the loop for one question, after a look that both find the same."""
     data, audit = make(LOOPED), GroundingAudit()
-    scene = lay_out(select_questions(data), data)
+    scene = make_scene(select_questions(data), data)
     began = time.process_time()
     literal = loop(scene)
     took = time.process_time() - began

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.dataset import Dataset, Images
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import BOX
 from eyechart.mining import Accepted, Transactions
-from eyechart.tables import BOX
 
 Ints = NDArray[np.int32]
 Rng = np.random.Generator

@@ -16,11 +16,11 @@ import polars as pl
 import eyechart
 from eyechart import Dataset
 from eyechart.audits.perception import PerceptionAudit
+from eyechart.data.predictions import Predictions
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
 from eyechart.models import load
-from eyechart.models.asking import Answering, ask
-from eyechart.predictions import Predictions
-from eyechart.result import Result
+from eyechart.models.asking import AnswerStep, ask
 
 MODELS = (
     "seer",
@@ -41,7 +41,7 @@ MODALITIES = ("image", "question")
 def run(audit: PerceptionAudit, data: Dataset, model: str) -> tuple[Result, int]:
     """Audit a model without touching the disk, and count the probes."""
     study, engine = audit.study(data, Local()), Local()
-    step = Answering(load(f"world:{model}"), data.images)
+    step = AnswerStep(load(f"world:{model}"), data.images)
     probes = [part for _, part in audit.probe(data, study)]
     answers = pl.concat(batch for part in probes for batch in ask(step, part, data, engine, 100_000))
     judged = audit.judge(data, study, Predictions(model, answers), engine)

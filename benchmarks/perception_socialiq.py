@@ -19,9 +19,9 @@ import polars as pl
 import eyechart
 from eyechart import Dataset, Images
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.encode.sentiment import sentiment
-from eyechart.hashing import hash_text
-from eyechart.protocols import Model
+from eyechart.base.hashing import hash_text
+from eyechart.data.protocols import Model
+from eyechart.language.sentiment import sentiment
 
 MODALITIES = ("candidate", "question", "video")
 

@@ -20,9 +20,9 @@ import polars as pl
 
 from eyechart import Dataset, Images
 from eyechart.audits.perception import PerceptionAudit
+from eyechart.data.predictions import Predictions
 from eyechart.engines.local import Local
-from eyechart.models.asking import Answering, ask
-from eyechart.predictions import Predictions
+from eyechart.models.asking import AnswerStep, ask
 
 SIZES = {"a": 2000, "b": 1000, "c": 100}
 SPREADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -148,7 +148,7 @@ def measure(kind: str, spread: float, plan: Plan) -> list[float]:
         sample = make_sample(spread, 2 * n, 100 * seed + round(10 * spread))
         data, model = make_dataset(sample, n), fit(kind, sample, n)
         study = audit.study(data, Local())
-        step = Answering(model, data.images)
+        step = AnswerStep(model, data.images)
         answers = [part for _, probes in audit.probe(data, study) for part in ask(step, probes, data, Local(), 5000)]
         result = audit.judge(data, study, Predictions(kind, pl.concat(answers)), Local())
         scores = [result.measure("perception", name).value for name in SIZES]

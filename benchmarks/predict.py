@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from eyechart.models.cache import AnswerCache
-from eyechart.models.cached import Cached
+from eyechart.data.pictures import Picture
+from eyechart.language.prompts import PromptBatch
+from eyechart.models.cache import AnswerCache, CachedBackend
 from eyechart.models.endpoint import Endpoint
-from eyechart.models.shown import Shown
-from eyechart.pictures import Picture
 
 CONCURRENCY = (1, 4, 16, 64)
 GOAL = 0.8
@@ -57,23 +56,23 @@ def serve(latency: float, told: Connection) -> None:
     asyncio.run(run())
 
 
-def show(n: int, turn: int) -> Shown:
+def show(n: int, turn: int) -> PromptBatch:
     """Write prompts never asked before, over a few small pictures, as a dataset has them."""
     pixels = np.random.default_rng(0).integers(0, 256, (8, 64, 64, 3), np.uint8)
     pictures = [Picture.of(each) for each in pixels]
     prompts = [f"what is it? {turn} {at}" for at in range(n)]
-    return Shown(prompts, [pictures[at % len(pictures)] for at in range(n)], [None] * n)
+    return PromptBatch(prompts, [pictures[at % len(pictures)] for at in range(n)], [None] * n)
 
 
 def measure(url: str, latency: float, concurrency: int, rounds: int) -> float:
     """Tell the share of the ideal throughput that is reached, pictures and cache included."""
     endpoint = Endpoint("m", url, concurrency=concurrency)
     with tempfile.TemporaryDirectory() as folder:
-        cached = Cached(endpoint, AnswerCache(Path(folder) / "cache.sqlite"))
-        cached.answer_shown(show(1, -1))
+        cached = CachedBackend(endpoint, AnswerCache(Path(folder) / "cache.sqlite"))
+        cached.respond(show(1, -1))
         began, worked = time.perf_counter(), time.process_time()
         n = concurrency * rounds
-        cached.answer_shown(show(n, concurrency))
+        cached.respond(show(n, concurrency))
         took, work = time.perf_counter() - began, time.process_time() - worked
     share = n * latency / concurrency / took
     reached = f"{n / took:>9.1f}  {concurrency / latency:>9.1f}  {share:>6.0%}"

@@ -51,7 +51,7 @@ ANSWERS = [
 ]
 
 READINGS = {
-    "vqa2, eyechart": "from eyechart.readers import read\nprint(read('vqa2', {path!r}).examples.height)",
+    "vqa2, eyechart": "from eyechart.formats import read\nprint(read('vqa2', {path!r}).examples.height)",
     "vqa2, json + pandas": """
 import json, pandas, pathlib
 frames = []
@@ -64,7 +64,7 @@ for split in ('train2014', 'val2014'):
     frames.append(asked.merge(said, on='question_id', validate='1:1'))
 print(len(pandas.concat(frames)))
 """,
-    "jsonl, eyechart": "from eyechart.readers import read\nprint(read('table', {path!r}).examples.height)",
+    "jsonl, eyechart": "from eyechart.formats import read\nprint(read('table', {path!r}).examples.height)",
     "jsonl, json + pandas": """
 import json, pandas
 with open({path!r}) as lines:

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 import polars as pl
 
 from eyechart.audits.rules import RulesAudit
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.result import Result
 from eyechart.statistics import wilson
-from eyechart.world import Settings, World, load_answerer, make_world
+from eyechart.world import World, WorldSettings, load_answerer, make_world
 
 AUDIT = RulesAudit()
 STATES = ("yes", "no", "cannot tell")
@@ -64,7 +64,7 @@ def main() -> None:
         found: Counter[str] = Counter()
         hits: Counter[str] = Counter()
         for seed in range(options.seeds):
-            world = make_world(Settings(seed=seed, images=options.images, strength=strength))
+            world = make_world(WorldSettings(seed=seed, images=options.images, strength=strength))
             study = AUDIT.study(world.data, Local())
             for kind, hit in confirmed(study, world):
                 found[kind] += 1

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.dataset import Dataset
-from eyechart.readers import read
+from eyechart.data.dataset import Dataset
+from eyechart.formats import read
 from scale_arrows import QUESTIONS, WORLD
 from splits_data import make_dataset
 

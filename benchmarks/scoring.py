@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from eyechart.base.text import ARTICLES, CONTRACTIONS, NUMBER_WORDS, PUNCTUATION
 from eyechart.scoring import score
-from eyechart.text import ARTICLES, CONTRACTIONS, NUMBER_WORDS, PUNCTUATION
 
 HUMANS, CANDIDATES, VOCABULARY = 10, 100, 60_000
 SIZES = {"vqa": 214_354, "vqa-always": 214_354, "count3": 214_354, "ndcg": 20_000}

@@ -19,9 +19,9 @@ import polars as pl
 
 import eyechart
 from eyechart.audits import make_audit
-from eyechart.interview import Asking
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.data.store import Store
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import Run
 
 WAYS = {
     "letter, as written": "prompt=choice,max_new_tokens=16",

@@ -22,8 +22,8 @@ from typing import Any
 import polars as pl
 
 from eyechart.audits.splits import SplitsAudit
-from eyechart.audits.splits.names import NINE
-from eyechart.dataset import Dataset
+from eyechart.audits.splits.settings import NINE
+from eyechart.data.dataset import Dataset
 from eyechart.engines.local import Local
 from mining import peak_mb
 from splits_data import make_dataset

@@ -3,8 +3,9 @@
 import numpy as np
 import polars as pl
 
-from eyechart.dataset import Dataset, Images
-from eyechart.tables import BOX
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import BOX
 from mining_data import (
     DENSITIES,
     N_SCENES,

@@ -18,13 +18,12 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.audits.splits import SplitsAudit
-from eyechart.dataset import Dataset
-from eyechart.readers import read
-from eyechart.resplit.read import make_resplit
-from eyechart.resplit.recipes import Choice
-from eyechart.result import Result
-from eyechart.verbs import audit
-from eyechart.zoo.trainer import Wanted, train_into
+from eyechart.audits.splits.resplit import ResplitSettings, make_resplit
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
+from eyechart.zoo.train.trainer import TrainingRequest, train_into
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 BATCH = 64
@@ -53,10 +52,10 @@ def curve(data: Dataset, concept: str, shares: Sequence[float], model: str, step
     """Train with every share of heads of one concept and judge on its heads and tails."""
     for share in shares:
         began = time.perf_counter()
-        drawn = make_resplit(data, "head-share", Choice(share=share, concept=concept))
+        drawn = make_resplit(data, "head-share", ResplitSettings(share=share, concept=concept))
         size = int((drawn.examples["split"] == "train").sum())
         epochs = math.ceil(steps * BATCH / size)
-        wanted = Wanted(model, epochs=epochs, batch=BATCH, rate=0.005, hidden=128, patience=None, device="cpu")
+        wanted = TrainingRequest(model, epochs=epochs, batch=BATCH, rate=0.005, hidden=128, patience=None, device="cpu")
         with tempfile.TemporaryDirectory() as folder:
             train_into(Path(folder), _to_train(drawn), wanted, lambda _: None)
             trained = f"zoo:{folder},weights=last,device=cpu"

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, get_args
 
 from eyechart.audits.splits import SplitsAudit
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.protocols import Model
+from eyechart.data.result import Result, State
 from eyechart.engines.local import Local
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.protocols import Model
-from eyechart.result import Result, State
 from eyechart.statistics import wilson
-from eyechart.world import Settings, World, load_answerer, make_world
+from eyechart.world import World, WorldSettings, load_answerer, make_world
 from eyechart.world.answerers import Guesser, Mixture
 
 AUDIT = SplitsAudit()
@@ -96,7 +96,7 @@ def count(form: Form, seeds: range, draws: int) -> Counts:
     """Judge everybody on the worlds of all seeds."""
     found = Counts({}, {}, Counter())
     for seed in seeds:
-        world = make_world(Settings(seed=seed, **form.settings))
+        world = make_world(WorldSettings(seed=seed, **form.settings))
         for name, result in judge(world, list(answerers(form.cheaters, draws))):
             found.states.setdefault(name, Counter())[result.verdict.state] += 1
             if name in form.cheaters:

@@ -21,10 +21,11 @@ from urllib.request import Request, urlopen
 import numpy as np
 import polars as pl
 
-from eyechart.files import write_record, write_table
-from eyechart.result import Key, Measure, Result, Verdict, measures_table
-from eyechart.store import Manifest, Store, fingerprint
-from eyechart.tables import ANSWERS, COUNTS, empty
+from eyechart.base.files import write_record, write_table
+from eyechart.data.records import RunManifest
+from eyechart.data.result import Key, Measure, Result, Verdict, measures_table
+from eyechart.data.store import Store, fingerprint
+from eyechart.data.tables import ANSWERS, COUNTS, empty
 from mining_data import N_LABELS, make_dataset, zipf
 
 FIRST, FILTER, MEMORY = 0.5, 1.0, 1.5  # what is promised at most: seconds, seconds, GB
@@ -64,7 +65,9 @@ def make_run(folder: Path, sizes: Sizes) -> None:
     """Write a run."""
     data, run, rng = make_dataset(sizes.train, sizes.judged), Store(folder), np.random.default_rng(0)
     data.save(folder / "data")
-    write_record(Manifest("run", "benchmarks/view.py", 0, None, fingerprint(folder / "data")), folder / "manifest.json")
+    write_record(
+        RunManifest("run", "benchmarks/view.py", 0, None, fingerprint(folder / "data")), folder / "manifest.json"
+    )
     judged = data.examples.filter(pl.col("split") == "val").select("id", "image", "answer").sort("id")
     kinds = pl.Series("kind", rng.choice(["easy", "counterexample", "uncovered"], judged.height, p=[0.75, 0.15, 0.1]))
     rows = judged.select("id", pl.col("image").alias("cluster")).with_columns(kinds)

@@ -14,7 +14,7 @@ import torch  # noqa: TID253 - this part runs where torch is
 import torch.multiprocessing as mp  # noqa: TID253 - as above
 
 from eyechart.zoo.arrays import Array
-from eyechart.zoo.compiling import Compiler
+from eyechart.zoo.train.compiling import Compiler
 from zoo_rows import Row
 from zoo_train import Bundle, Part, train_row
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from eyechart.dataset import Dataset
-from eyechart.files import write_table
-from eyechart.run import Run
+from eyechart.base.files import write_table
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
+from eyechart.runs.run import Run
 from eyechart.scoring import score
-from eyechart.store import Store
 from eyechart.zoo.arrays import Array, read_arrays
 from zoo_prepare import SCORE
 from zoo_rows import BY_OPTION

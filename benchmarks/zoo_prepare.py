@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits import make_audit
-from eyechart.dataset import Dataset
-from eyechart.hashing import hash_text
-from eyechart.probes import fill
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.world import Settings, make_world
-from eyechart.zoo.arrays import Array, Questions, save_questions
+from eyechart.base.hashing import hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import fill
+from eyechart.data.store import Store
+from eyechart.runs.run import Run
+from eyechart.world import WorldSettings, make_world
+from eyechart.zoo.arrays import Array, QuestionArrays, save_questions
 from eyechart.zoo.features import PARTS, Features, world_codes, world_features
-from eyechart.zoo.prepare import divide, encode
-from eyechart.zoo.shown import encode_shown
-from eyechart.zoo.vocabulary import Vocabulary
+from eyechart.zoo.prepare import divide, encode_examples
+from eyechart.zoo.probes import encode_probes
+from eyechart.zoo.vocabulary import NetworkVocabulary
 
 SHIFTED = 0.2  # P(answer = planted | cue) out of distribution; 0.8 in training
 SHARES = (0.7, 0.08, 0.22)
@@ -32,7 +32,7 @@ AUDITS: dict[str, dict[str, Any]] = {
 
 def make_worlds(images: int) -> dict[str, Dataset]:
     """Make the world as it is trained on, its test part with shifted shortcuts, and one with none and even answers."""
-    own = Settings(images=images, shares=SHARES)
+    own = WorldSettings(images=images, shares=SHARES)
     return {
         "iid": make_world(own).data,
         "shifted": _test(make_world(replace(own, test_strength=SHIFTED)).data),
@@ -62,16 +62,16 @@ def prepare(folder: Path, images: int) -> None:
     run.study([make_audit(name, settings) for name, settings in AUDITS.items()])
     counts = run.probe()
     parts = divide(worlds["iid"], 0)
-    vocabulary = Vocabulary.of(parts["train"])
+    vocabulary = NetworkVocabulary.of(parts["train"])
     splits, asked = {}, {}
     offset, scenes = 0, []
     for name, data in worlds.items():
         features = world_features(data.images.table, 0.0)
         if name == "iid":
-            splits = {part: encode(parts[part], vocabulary, features) for part in ("train", "val")}
+            splits = {part: encode_examples(parts[part], vocabulary, features) for part in ("train", "val")}
             asked = {each: _encode_probes(run, each, vocabulary, features) for each in counts}
         else:
-            splits[name] = _moved(encode(data, vocabulary, features), offset)
+            splits[name] = _moved(encode_examples(data, vocabulary, features), offset)
         scenes.append((*world_codes(data.images.table), hash_text(data.images.table["image"])))
         offset += data.images.table.height
     asked = {f"ask {name}": each for name, each in asked.items()}
@@ -80,17 +80,20 @@ def prepare(folder: Path, images: int) -> None:
     print({name: len(each) for name, each in {**splits, **asked}.items()}, (folder / "bundle.npz").stat().st_size)
 
 
-def _encode_probes(run: Run, condition: str, vocabulary: Vocabulary, features: Features) -> Questions:
+def _encode_probes(run: Run, condition: str, vocabulary: NetworkVocabulary, features: Features) -> QuestionArrays:
     shown = fill(run.store.probes(condition), run.store.data)
-    return encode_shown(shown, run.store.data.images, vocabulary, features)
+    return encode_probes(shown, run.store.data.images, vocabulary, features)
 
 
-def _moved(questions: Questions, offset: int) -> Questions:
+def _moved(questions: QuestionArrays, offset: int) -> QuestionArrays:
     return replace(questions, image=questions.image + offset)
 
 
 def write_bundle(
-    file: Path, splits: dict[str, Questions], scenes: list[tuple[Array, Array, Array]], vocabulary: Vocabulary
+    file: Path,
+    splits: dict[str, QuestionArrays],
+    scenes: list[tuple[Array, Array, Array]],
+    vocabulary: NetworkVocabulary,
 ) -> None:
     """Pack questions and the codes of the scenes, from which the other machine makes the features."""
     most = max(codes.shape[1] for codes, _, _ in scenes)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from eyechart.zoo.course import Course
+from eyechart.zoo.train.settings import TrainingSettings
 
 EPOCHS, FIRST_STAGE = 30, 15
 BATCH, HIDDEN, EMBEDDING = 256, 256, 64
@@ -43,11 +43,11 @@ class Row(NamedTuple):
         """Name it without its seed."""
         return f"{self.model} {self.method}"
 
-    def course(self, device: str, epochs: int | None) -> Course:
+    def course(self, device: str, epochs: int | None) -> TrainingSettings:
         """Say how it is trained."""
         length = SHORT.get(self.model, epochs or EPOCHS)
         rate, warmup = RATES.get(self.model, RATE), WARMUP.get(self.model, 0)
-        return Course("adam", rate, BATCH, length, warmup, self.seed, device=device, half=False)
+        return TrainingSettings("adam", rate, BATCH, length, warmup, self.seed, device=device, half=False)
 
 
 def all_rows(seeds: tuple[int, ...] = SEEDS) -> list[Row]:

@@ -7,8 +7,8 @@ from statistics import mean
 
 import torch.multiprocessing as mp  # noqa: TID253 - this part runs where torch is
 
-from eyechart.zoo.compiling import Compiler
-from eyechart.zoo.training import Epoch, Training
+from eyechart.zoo.train.compiling import Compiler
+from eyechart.zoo.train.loop import Epoch, Training
 from zoo_crew import Shift, settle, warn_of_turns
 from zoo_rows import EPOCHS, Row
 from zoo_train import Bundle, make_pair

@@ -9,15 +9,24 @@ from typing import NamedTuple
 import numpy as np
 import torch  # noqa: TID253 - this part runs where torch is
 
-from eyechart.zoo.arrays import SPLITS, Array, Questions, Regions, TrainingArrays, load_questions, read_arrays
-from eyechart.zoo.compiling import Compiler
-from eyechart.zoo.course import Course, seed_all
+from eyechart.zoo.arrays import (
+    NOISE,
+    SPLITS,
+    Array,
+    QuestionArrays,
+    Regions,
+    TrainingArrays,
+    load_questions,
+    make_regions,
+    read_arrays,
+)
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Network, Sizes
-from eyechart.zoo.scenes import NOISE, make_regions
-from eyechart.zoo.training import Epoch, State, Training
+from eyechart.zoo.network import Network, NetworkSizes
+from eyechart.zoo.networks import make_network
+from eyechart.zoo.train.compiling import Compiler
+from eyechart.zoo.train.loop import Epoch, State, Training
+from eyechart.zoo.train.settings import TrainingSettings, seed_all
 from zoo_rows import EMBEDDING, HIDDEN, WIDTHS, Row
 
 ASK = "ask "
@@ -36,7 +45,7 @@ class Bundle:
         self.asked = {name.removeprefix(ASK): each for name, each in splits.items()}
         self.arrays = self._with_room(regions, learned, arrays["sizes"].tolist())
 
-    def _with_room(self, regions: Regions, splits: dict[str, Questions], sizes: list[int]) -> TrainingArrays:
+    def _with_room(self, regions: Regions, splits: dict[str, QuestionArrays], sizes: list[int]) -> TrainingArrays:
         """Widen hints and sights to the image with most regions of all worlds."""
         for part in (splits, self.asked):
             for name, each in part.items():
@@ -57,7 +66,7 @@ class Part(NamedTuple):
 
 
 def train_row(
-    row: Row, bundle: Bundle, course: Course, part: Part, compiler: Compiler | None = None
+    row: Row, bundle: Bundle, course: TrainingSettings, part: Part, compiler: Compiler | None = None
 ) -> dict[str, Array]:
     """Train a row and give the answers of its last epoch to everything asked, and those of its best one to some."""
     begun = time.time()
@@ -92,7 +101,7 @@ def make_pair(row: Row, arrays: TrainingArrays) -> tuple[Network, Debias]:
     hidden, features = WIDTHS.get(row.model, HIDDEN), arrays.regions.values.shape[1]
     examples = len(arrays.splits["train"])
     network = make_network(
-        row.model, Sizes(arrays.words, arrays.answers, features, hidden, EMBEDDING, arrays.types, examples)
+        row.model, NetworkSizes(arrays.words, arrays.answers, features, hidden, EMBEDDING, arrays.types, examples)
     )
     return network, make_method(row.method, network)
 
@@ -110,7 +119,7 @@ def _take_up(training: Training, file: Path) -> dict[str, dict[str, torch.Tensor
     if not file.is_file():
         return {}
     kept = torch.load(file, map_location=training.device, weights_only=True)
-    training.go_on(kept["training"])
+    training.resume(kept["training"])
     best: dict[str, dict[str, torch.Tensor]] = kept["best"]
     return best
 
@@ -120,7 +129,9 @@ def _copied(module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _ask(training: Training, bundle: Bundle, condition: str) -> Array:
-    from eyechart.zoo.shelf import Deck
+    from eyechart.zoo.loader import QuestionLoader
 
-    deck = Deck(bundle.asked[condition], training.shelf, training.arrays.answers, options=training.options)
-    return training.answer(deck).cpu().numpy()
+    loader = QuestionLoader(
+        bundle.asked[condition], training.regions, training.arrays.answers, options=training.options
+    )
+    return training.answer(loader).cpu().numpy()

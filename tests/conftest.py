@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
-from eyechart.dataset import Dataset, Images
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
 
 PROJECT = Path(__file__).parent.parent
 settings.register_profile("fuzz", max_examples=10_000)  # what `make fuzz` runs

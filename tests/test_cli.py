@@ -15,12 +15,13 @@ import pytest
 from PIL import Image
 
 from eyechart.audits import AUDITS
-from eyechart.cli import EXAMPLES, main, show
-from eyechart.dataset import Dataset
-from eyechart.progress import quiet
-from eyechart.readers import read
-from eyechart.readers.predictions import read_predictions
-from eyechart.store import Store
+from eyechart.base.progress import quiet
+from eyechart.cli import EXAMPLES, main
+from eyechart.cli import printing as show
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.formats.predictions import read_predictions
 
 DOCS = Path(__file__).parent.parent / "docs"
 VERBS = tuple(verb.__name__ for verb in EXAMPLES)

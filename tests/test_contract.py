@@ -10,14 +10,14 @@ import pytest
 
 from eyechart.audits import AUDITS, make_audit
 from eyechart.audits.accuracy import Accuracy
-from eyechart.contract import PROMISES, Case, check_audit, work_resumes_from_files
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Result
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.predictions import Predictions
-from eyechart.protocols import Engine
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.verbs import audit
+from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
+from eyechart.runs.verbs import audit
 
 # Who must be caught where; an audit without a line here fails `test_every_audit_says_whom_it_catches`.
 CAUGHT = {

@@ -1,4 +1,4 @@
-"""Pages, the explorer, writers and the command line know no audit by name: what is its own comes with its class."""
+"""Pages, the explorer, formats and the command line know no audit by name: what is its own comes with its class."""
 
 import ast
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from eyechart.audits import AUDITS
-from eyechart.furniture import Furniture, Look, furniture_of
-from eyechart.registry import import_object
+from eyechart.base.registry import import_object
+from eyechart.data.furniture import Furniture, Look, furniture_of
 
 SOURCE = Path(__file__).parent.parent / "src" / "eyechart"
-ROOMS = ("reporting", "viewing", "writers", "cli")
+ROOMS = ("reporting", "viewing", "formats", "cli")
 MEASURES = ("accuracy",)  # the name of a measure too
 FILES = sorted(path for room in ROOMS for path in (SOURCE / room).rglob("*.py"))
 

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from eyechart.audits import AUDITS, learns, make_audit
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.readers import read
-from eyechart.run import Parting, Run
-from eyechart.store import Store
+from eyechart.runs.run import NamedSplits, Run
 
 SETTINGS = {"rules": {"min_support": "3"}, "perception": {"draws": "1"}, "splits": {"concepts": "QT"}}
 SPLIT = pl.col("split")
@@ -26,22 +26,22 @@ def without_splits(data: Dataset) -> Dataset:
     return replace(data, examples=data.examples.drop("split"))
 
 
-FORMS: dict[str, tuple[Callable[[Dataset], Dataset], Parting]] = {
-    "train, val and test": (lambda data: data, Parting()),
-    "no split column": (without_splits, Parting()),
-    "train and dev": (renamed(test="dev", val="dev"), Parting()),
-    "test alone": (lambda data: data.take(SPLIT == "test"), Parting()),
-    "another name alone": (renamed(train="testdev", val="testdev", test="testdev"), Parting()),
-    "train and val": (lambda data: data.take(SPLIT != "test"), Parting()),
+FORMS: dict[str, tuple[Callable[[Dataset], Dataset], NamedSplits]] = {
+    "train, val and test": (lambda data: data, NamedSplits()),
+    "no split column": (without_splits, NamedSplits()),
+    "train and dev": (renamed(test="dev", val="dev"), NamedSplits()),
+    "test alone": (lambda data: data.take(SPLIT == "test"), NamedSplits()),
+    "another name alone": (renamed(train="testdev", val="testdev", test="testdev"), NamedSplits()),
+    "train and val": (lambda data: data.take(SPLIT != "test"), NamedSplits()),
     "train, test and rows of none": (
         lambda data: replace(
             data, examples=data.examples.with_columns(pl.when(SPLIT != "val").then(SPLIT).alias("split"))
         ),
-        Parting(),
+        NamedSplits(),
     ),
-    "val named": (lambda data: data, Parting(judge=["val"])),
-    "nothing to learn from": (lambda data: data, Parting(learn=["none"])),
-    "two judged": (lambda data: data, Parting(judge=["val", "test"])),
+    "val named": (lambda data: data, NamedSplits(judge=["val"])),
+    "nothing to learn from": (lambda data: data, NamedSplits(learn=["none"])),
+    "two judged": (lambda data: data, NamedSplits(judge=["val", "test"])),
 }
 
 

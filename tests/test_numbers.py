@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 from eyechart.audits import AUDITS, make_audit
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result, Verdict, View, measures_table
+from eyechart.data.store import Store
+from eyechart.data.tables import COUNTS as COUNTS_SCHEMA
+from eyechart.data.tables import empty
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.readers import read
-from eyechart.result import Result, Verdict, View, measures_table
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.tables import COUNTS as COUNTS_SCHEMA
-from eyechart.tables import empty
+from eyechart.runs.run import Run
 
 SETTINGS: dict[str, dict[str, object]] = {
     "perception": {"draws": 2, "repeats": 2, "sentiment": "question"},

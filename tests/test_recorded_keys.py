@@ -13,13 +13,14 @@ import pytest
 from PIL import Image
 
 from eyechart.audits import make_audit
-from eyechart.dataset import Dataset, Images
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.probes import fill
+from eyechart.data.store import Store
+from eyechart.data.tables import EVIDENCE, OBJECT
+from eyechart.language.prompts import TEMPLATES
 from eyechart.models import load
-from eyechart.models.prompts import TEMPLATES
-from eyechart.probes import fill
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.tables import EVIDENCE, OBJECT
+from eyechart.runs.run import Run
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "recorded_keys.json").read_text(encoding="utf-8"))
 SETTINGS = {

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROOM = Path(__file__).parent.parent / "src" / "eyechart" / "wordnet"
+ROOM = Path(__file__).parent.parent / "src" / "eyechart" / "language"
 HYPERNYMS = ("@", "@i")
 
 

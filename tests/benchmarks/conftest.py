@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset
-from eyechart.readers import read
+from eyechart.data.dataset import Dataset
+from eyechart.formats import read
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SOURCES = {"train": "nlp1_train", "val": "vqa_vs_val", "test": "vqa_vs_val"}

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from eyechart.audits.accuracy import Accuracy
-from eyechart.dataset import Dataset
+from eyechart.base.errors import DataError, MissingExtraError, SettingError, UnknownNameError
+from eyechart.data.dataset import Dataset
+from eyechart.engines.arrays import unlocked
 from eyechart.engines.local import Local
 from eyechart.engines.opening import open_engine, using
-from eyechart.errors import DataError, MissingExtraError, SettingError, UnknownNameError
-from eyechart.mining.counting import Pairs
-from eyechart.mining.shared import unlocked
-from eyechart.verbs import study
+from eyechart.mining.counting import QueryMatches
+from eyechart.runs.verbs import study
 
 
 def test_local_is_the_engine_of_this_process() -> None:
@@ -55,7 +55,7 @@ def test_shared_arrays_are_seen_without_a_copy() -> None:
     """What is read-only can be handed to kernels that know only arrays they may write to, and is the same memory."""
     locked, free = np.arange(5, dtype=np.int32), np.arange(3, dtype=np.int32)
     locked.flags.writeable = False
-    seen = unlocked(Pairs(locked, free))
+    seen = unlocked(QueryMatches(locked, free))
 
     assert seen.queries.flags.writeable
     assert np.shares_memory(seen.queries, locked)

@@ -7,16 +7,16 @@ import polars as pl
 import pytest
 
 from eyechart.audits.accuracy import Accuracy
-from eyechart.dataset import Dataset
+from eyechart.base.errors import EngineError, ModelError
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
+from eyechart.data.store import Store
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
-from eyechart.errors import EngineError, ModelError
-from eyechart.interview import Asking
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.protocols import Engine
-from eyechart.readers import read
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import Run
 
 MODELS = '''
 import os

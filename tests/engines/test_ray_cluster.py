@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 from polars.testing import assert_frame_equal
 
-from eyechart.result import Result
+from eyechart.data.result import Result
 
 START_S = 300  # the first start after an installation takes half a minute of its own
 
@@ -98,7 +98,7 @@ def test_the_command_line_joins_a_running_cluster(cluster: Running, tmp_path: Pa
     eyechart("audit", data, *asked, "-o", tmp_path / "here")
 
     logs = cluster.folder.glob("session_*/logs/worker-*.out")
-    assert any(":actor_name:Hand" in log.read_text(encoding="utf-8") for log in logs), "nothing was done there"
+    assert any(":actor_name:Worker" in log.read_text(encoding="utf-8") for log in logs), "nothing was done there"
     there, here = (Result.load(next((tmp_path / run).glob("results/*/accuracy"))) for run in ("there", "here"))
     for name in ("measures", "rows", *here.tables):
         assert_frame_equal(there.table(name), here.table(name), check_exact=True)

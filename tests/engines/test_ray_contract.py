@@ -4,21 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.audits import AUDITS, keyed, make_audit
-from eyechart.audits.decoys.drawing import parted as drawing
-from eyechart.audits.perception import groups as perception_groups
+from eyechart.audits import AUDITS, make_audit
+from eyechart.audits import batches as keyed
+from eyechart.audits.decoys import candidates as drawing
+from eyechart.audits.perception import measures as perception_groups
 from eyechart.audits.splits import groups
-from eyechart.contract import PROMISES, Case, assert_same, check_engine
-from eyechart.dataset import Dataset
-from eyechart.encode import salient_parted
+from eyechart.audits.splits import salience as salient_parted
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
 from eyechart.engines.ray import Ray
-from eyechart.interview import Asking
-from eyechart.mining import parted
+from eyechart.formats import read
+from eyechart.language import cell_search as blocks
+from eyechart.mining import counting
 from eyechart.models import load
-from eyechart.neighbours import blocks
-from eyechart.readers import read
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.runs.contract import PROMISES, Case, assert_same, check_engine
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import Run
 
 MIXED = "world:mix:seer=0.6,guesser=0.4"
 
@@ -33,7 +34,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut so small that even these data come in several parts."""
     monkeypatch.setattr(salient_parted, "BLOCK", 50)
     monkeypatch.setattr(groups, "BLOCK", 50)
-    monkeypatch.setattr(parted, "BLOCK", 50)
+    monkeypatch.setattr(counting, "BLOCK", 50)
     monkeypatch.setattr(keyed, "BLOCK", 50)
     monkeypatch.setattr(perception_groups, "BLOCK", 50)
     monkeypatch.setattr(drawing, "BLOCK", 50)

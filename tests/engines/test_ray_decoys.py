@@ -4,22 +4,24 @@ import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 
-from eyechart.audits.decoys.blind import logistic
-from eyechart.audits.decoys.drawing import parted
-from eyechart.audits.decoys.features import Block, matrix
-from eyechart.audits.decoys.lessons import Course, Lessons
-from eyechart.audits.decoys.parts import parts_of
-from eyechart.audits.decoys.recipes import Recipe, draw_decoys
+from eyechart.audits.decoys import candidates
+from eyechart.audits.decoys.blind import BlindTask, CrossValidation, logistic
+from eyechart.audits.decoys.draw import draw_decoys
+from eyechart.audits.decoys.features import HashedFeatures, matrix
+from eyechart.audits.decoys.settings import DecoysSettings
+from eyechart.audits.decoys.study import label_parts
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
-from eyechart.neighbours import blocks, find_nearest
-from eyechart.neighbours.vectors import Vectors, unit
-from eyechart.readers import read
+from eyechart.formats import read
+from eyechart.language import cell_search as blocks
+from eyechart.language.nearest import find_nearest
+from eyechart.language.text_vectors import unit
+from eyechart.language.word_vectors import Vectors
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parted, "BLOCK", 150)
+    monkeypatch.setattr(candidates, "BLOCK", 150)
     monkeypatch.setattr(blocks, "AT_ONCE", 150)
 
 
@@ -43,9 +45,9 @@ def test_nearest_vectors(exact_below: int, vectors: Vectors, engine: Ray) -> Non
 @pytest.mark.parametrize("drawing", ["nearest", "neutral"])
 def test_drawn_decoys(drawing: str, engine: Ray) -> None:
     world = read("world", seed=11, images=150)
-    asked, recipe = parts_of(world).examples, Recipe(drawing=drawing)
+    wanted, settings = label_parts(world), DecoysSettings(drawing=drawing)
 
-    there, here = (draw_decoys(world, asked, recipe, where) for where in (engine, Local()))
+    there, here = (draw_decoys(world, wanted, settings, where) for where in (engine, Local()))
 
     assert_frame_equal(there.decoys, here.decoys)
     assert_frame_equal(there.counts, here.counts)
@@ -56,9 +58,9 @@ def test_lessons_with_more_features_than_one_thread_adds_up(engine: Ray) -> None
     """Sums over more than 10,000 columns are shared out among threads, whose number decides the last bit."""
     draw = np.random.default_rng(1)
     n = 3_000
-    features = {"text": Block(np.repeat(np.arange(n), 12), draw.integers(0, 2**63, 12 * n).astype(np.uint64))}
-    courses = {name: Course(("text",), draw.random(n) < 0.3) for name in ("A", "B")}
-    lessons = Lessons(logistic, features, courses, draw.integers(0, 3, n))
+    features = {"text": HashedFeatures(np.repeat(np.arange(n), 12), draw.integers(0, 2**63, 12 * n).astype(np.uint64))}
+    courses = {name: BlindTask(("text",), draw.random(n) < 0.3) for name in ("A", "B")}
+    lessons = CrossValidation(logistic, features, courses, draw.integers(0, 3, n))
 
     there, here = (lessons.run(where) for where in (engine, Local()))
 

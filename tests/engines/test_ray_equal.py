@@ -8,15 +8,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from eyechart.audits.splits import groups
+from eyechart.audits.splits import salience as salient_parted
 from eyechart.audits.splits.groups import count_answers
-from eyechart.encode import salient_parted
-from eyechart.encode.informative import most_informative
-from eyechart.encode.salient_parted import as_listed, best_two
+from eyechart.audits.splits.salience import as_listed, best_two, most_informative
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
-from eyechart.mining import Accepted, MiningSettings, Transactions, match, mine, parted
-from eyechart.mining.counting import Queries, make_index
-from eyechart.mining.parted import make_counter
+from eyechart.mining import Accepted, MiningSettings, Transactions, counting, match, mine
+from eyechart.mining.counting import Queries, make_counter, make_index
 
 N_ITEMS, N_ANSWERS = 60, 5
 
@@ -47,7 +45,7 @@ def test_mining_and_matching(superset: str, engine: Ray) -> None:
 
 
 def test_counting_on_held_out_images(engine: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parted, "BLOCK", 100)
+    monkeypatch.setattr(counting, "BLOCK", 100)
     judged = random_transactions(3, 900)
     rules = mine(random_transactions(4, 1500), MiningSettings(min_support=4))
     images = (np.arange(judged.n) // 3).astype(np.int32)

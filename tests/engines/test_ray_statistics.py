@@ -5,17 +5,16 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal, assert_series_equal
 
-from eyechart.audits import keyed
-from eyechart.audits.keyed import means_by_key, scores
-from eyechart.audits.perception import groups
-from eyechart.audits.perception.groups import measure_all
-from eyechart.audits.perception.measures import Ruler, with_scores
-from eyechart.audits.perception.removals import Removal
+from eyechart.audits import batches as keyed
+from eyechart.audits.batches import means_by_key, scores
+from eyechart.audits.perception import measures as groups
+from eyechart.audits.perception.measures import Measurer, measure_all, with_scores
 from eyechart.audits.rules.exploited import NAMED, exploited_table
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.removals import Removal
+from eyechart.data.result import measures_table
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
-from eyechart.result import measures_table
 from eyechart.scoring import score
 
 REMOVALS = (Removal(("image",)), Removal(("question",)))
@@ -69,7 +68,7 @@ def random_losses(draw: np.random.Generator, n: int) -> pl.DataFrame:
 def test_perception_by_group(engine: Ray, tiny: Dataset) -> None:
     """The ratios are sums over more images than linear algebra libraries add up at once, by one thread or several."""
     rows = random_losses(np.random.default_rng(3), 4000)
-    ruler = Ruler(REMOVALS, "vqa", "complement", "other", 4)
+    ruler = Measurer(REMOVALS, "vqa", "complement", "other", 4)
 
     there, here = (measure_all(rows, tiny, ruler, ["kind"], where) for where in (engine, Local()))
     assert max(each.clusters for each in here.groups if each.clusters) > 500

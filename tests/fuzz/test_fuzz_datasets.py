@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyechart.dataset import Dataset
-from eyechart.errors import EyechartError
-from eyechart.readers import FORMATS, read
+from eyechart.base.errors import EyechartError
+from eyechart.data.dataset import Dataset
+from eyechart.formats import FORMATS, read
 from fuzz.damage import damaged, torn
 from fuzz.seeds import DATASETS, Seed
 

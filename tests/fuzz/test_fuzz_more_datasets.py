@@ -11,13 +11,13 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.dataset import Dataset
-from eyechart.errors import EyechartError
-from eyechart.readers.nextqa import read_nextqa
-from eyechart.readers.pope import read_pope
-from eyechart.readers.socialiq import Form, read_socialiq
-from eyechart.readers.visdial import read_visdial
-from eyechart.readers.vlmeval import read_vlmeval
+from eyechart.base.errors import EyechartError
+from eyechart.data.dataset import Dataset
+from eyechart.formats.nextqa import read_nextqa
+from eyechart.formats.pope import read_pope
+from eyechart.formats.socialiq import RowForm, read_socialiq
+from eyechart.formats.visdial import read_visdial
+from eyechart.formats.vlmeval import read_vlmeval
 
 WORDS = st.sampled_from(
     ["", " ", "a", "b", "0", "1", "A", "nan", "\u0130\u0301", "a\u2028b", "\U0001f642", "x#2", "[']"]
@@ -81,7 +81,7 @@ SOCIAL = {
 
 @given(damaged(SOCIAL), st.sampled_from(["choice", "binary"]))
 @FEW
-def test_every_question_of_socialiq_or_each_of_its_candidates_has_a_fate(entries: list[Any], form: Form) -> None:
+def test_every_question_of_socialiq_or_each_of_its_candidates_has_a_fate(entries: list[Any], form: RowForm) -> None:
     entries = [{"qid": "sound", "q": "why?", "a0": "x", "a1": "y", "answer_idx": 1}, *entries]
 
     data = read_lines(lambda path: read_socialiq(path, form=form), "qa_val.jsonl", entries)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.errors import EyechartError
-from eyechart.predictions import Predictions, tidy
-from eyechart.readers.predictions import PredictionFile, read_predictions
-from eyechart.tables import COUNTS, check
+from eyechart.base.errors import EyechartError
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.tables import COUNTS, check
+from eyechart.formats.predictions import PredictionFile, read_predictions
 
 SCALARS = (
     st.none()

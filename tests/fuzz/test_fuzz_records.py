@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.dataset import Dataset
-from eyechart.readers.aokvqa import read_aokvqa
-from eyechart.readers.gqa import read_gqa
-from eyechart.readers.scienceqa import read_scienceqa
+from eyechart.data.dataset import Dataset
+from eyechart.formats.aokvqa import read_aokvqa
+from eyechart.formats.gqa import read_gqa
+from eyechart.formats.scienceqa import read_scienceqa
 
 Record = dict[str, Any]
 SOUND: dict[str, Record] = {

@@ -9,10 +9,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.dataset import Dataset
-from eyechart.errors import EyechartError
-from eyechart.readers import read
-from eyechart.readers.predictions import read_predictions
+from eyechart.base.errors import EyechartError
+from eyechart.data.dataset import Dataset
+from eyechart.formats import read
+from eyechart.formats.predictions import read_predictions
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "1", "2", "yes", "A", "[1]"]) | st.just(0.5)

@@ -10,16 +10,16 @@ import pytest
 
 from eyechart.audits.accuracy import Accuracy
 from eyechart.audits.decoys import DecoysAudit
-from eyechart.dataset import Dataset
-from eyechart.files import write_table
-from eyechart.probes import Prober
-from eyechart.readers import read
-from eyechart.registry import import_object
-from eyechart.run import Parting, Run
-from eyechart.store import Store
-from eyechart.verbs import audit
+from eyechart.base.files import write_table
+from eyechart.base.registry import import_object
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import Prober
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.runs.run import NamedSplits, Run
+from eyechart.runs.verbs import audit
 
-EVERYTHING = Parting(learn=["none"], judge=["none"])  # is judged
+EVERYTHING = NamedSplits(learn=["none"], judge=["none"])  # is judged
 CONDITIONS = ("image=blank", "image=none", "plain")
 AWAY = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.formats.exports import EXPORTS
 from eyechart.models import load
-from eyechart.readers import read
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.writers import EXPORTS
+from eyechart.runs.run import Run
 from harness.conftest import CONDITIONS, needs
 
 PYTHON = "EYECHART_INSPECT"

@@ -6,13 +6,13 @@ import polars as pl
 import pytest
 
 from eyechart.audits.decoys import DecoysAudit
-from eyechart.audits.decoys.sets import offer
-from eyechart.dataset import Dataset
-from eyechart.encode.items import human_answers
+from eyechart.audits.decoys.options import offer
+from eyechart.base.text import clean_answer, normalize_answer
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.text import clean_answer, normalize_answer
+from eyechart.formats import read
+from eyechart.language.answers import human_answers
 
 DIAGNOSIS = DecoysAudit(sets=("orig",))
 

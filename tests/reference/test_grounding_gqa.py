@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from eyechart.audits.grounding import GroundingAudit
-from eyechart.dataset import Dataset
+from eyechart.base.errors import DataError, ModelError
+from eyechart.data.dataset import Dataset
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, ModelError
-from eyechart.readers import read
-from eyechart.verbs import audit, study
+from eyechart.formats import read
+from eyechart.runs.verbs import audit, study
 
 # Two things on each of two pictures of 200 x 100; question 3 names an object that is not in the scene.
 GRAPHS = {

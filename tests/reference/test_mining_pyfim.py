@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.encode.items import learn_vocabulary, make_transactions
+from eyechart.formats import read as read_dataset
+from eyechart.language.items import learn_vocabulary, make_transactions
 from eyechart.mining import MiningSettings, Transactions, match, mine
-from eyechart.readers import read as read_dataset
 
 fim = pytest.importorskip("fim", reason="pyfim is not installed", exc_type=ImportError)
 

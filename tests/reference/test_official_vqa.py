@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyechart.base.text import CONTRACTIONS, clean_answer, normalize_answer
 from eyechart.scoring import score
-from eyechart.text import CONTRACTIONS, clean_answer, normalize_answer
 
 DATA = Path(os.environ.get("EYECHART_DATA", Path(__file__).parents[3] / "shared" / "data"))
 VQA2 = DATA / "vqa2" / "vqa2_89710_with_objects.parquet"

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.dataset import Dataset, Images
-from eyechart.readers import read
-from eyechart.verbs import audit
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ class Feeling:
     name = "feeling"
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        from eyechart.encode.sentiment import sentiment
+        from eyechart.language.sentiment import sentiment
 
         good = sentiment(probes["candidate"]).fill_null(0) > 0
         return probes.select("id", answer=pl.when(good).then(pl.lit("true")).otherwise(pl.lit("false")))

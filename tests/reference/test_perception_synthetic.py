@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.dataset import Dataset, Images
-from eyechart.verbs import audit
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.runs.verbs import audit
 
 # sd of c: P_a = P_b, P_c of one who knows the rule, by simulation of a million examples.
 ORACLE = {0.3: (39.8, 14.3), 0.5: (32.6, 24.6), 0.7: (27.5, 31.1), 1.0: (21.9, 37.0)}

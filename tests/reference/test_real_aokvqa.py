@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.dataset import Dataset
-from eyechart.readers.aokvqa import read_aokvqa
+from eyechart.data.dataset import Dataset
+from eyechart.formats.aokvqa import read_aokvqa
 
 
 def load(path: Path) -> Any:  # noqa: ANN401 - any JSON

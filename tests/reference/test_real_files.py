@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset
-from eyechart.readers import read
-from eyechart.readers.predictions import read_predictions
+from eyechart.data.dataset import Dataset
+from eyechart.formats import read
+from eyechart.formats.predictions import read_predictions
 
 
 @pytest.fixture(scope="module")

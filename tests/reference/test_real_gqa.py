@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from eyechart.readers.gqa import read_gqa
+from eyechart.formats.gqa import read_gqa
 
 Entries = dict[str, dict[str, Any]]
 FILES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.readers.socialiq import Form, read_socialiq
+from eyechart.formats.socialiq import RowForm, read_socialiq
 
 SIZES = {"train": 6_159, "val": 943}
 
@@ -79,7 +79,7 @@ def test_every_candidate_is_true_or_false_as_its_index_says(split: str, folder: 
 
 
 @pytest.mark.parametrize("form", ["choice", "binary"])
-def test_the_folder_holds_both_splits_and_says_what_is_odd_about_them(form: Form, folder: Path) -> None:
+def test_the_folder_holds_both_splits_and_says_what_is_odd_about_them(form: RowForm, folder: Path) -> None:
     records = [one for split in SIZES for one in published(folder, split)]
     options = [[one[f"a{at}"] for at in range(4)] for one in records]
     twice = sum(len({*texts}) < 4 for texts in options)

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.predictions import Predictions, tidy
-from eyechart.readers import read
-from eyechart.readers.predictions import read_predictions
-from eyechart.result import Result
+from eyechart.formats import read
+from eyechart.formats.predictions import read_predictions
 
 AUDIT = RulesAudit()
 MODELS = ("gpt2", "vqa_baseline", "vggpt2")

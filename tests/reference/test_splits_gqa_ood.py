@@ -7,10 +7,10 @@ import pytest
 
 from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.published import read_sets
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.readers import read
-from eyechart.result import Result
+from eyechart.formats import read
 
 AUDIT = SplitsAudit(concepts=("groups.local",), threshold="gqa-ood")
 

@@ -7,16 +7,15 @@ import polars as pl
 import pytest
 
 from eyechart.audits.splits import SplitsAudit
-from eyechart.audits.splits.names import NINE
-from eyechart.dataset import Dataset
-from eyechart.encode.question_types import learn_prefixes, question_types
+from eyechart.audits.splits.resplit import ResplitSettings, make_resplit
+from eyechart.audits.splits.settings import NINE
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.predictions import Predictions, tidy
-from eyechart.readers import read
-from eyechart.readers.predictions import read_predictions
-from eyechart.resplit.read import make_resplit
-from eyechart.resplit.recipes import Choice
-from eyechart.result import Result
+from eyechart.formats import read
+from eyechart.formats.predictions import read_predictions
+from eyechart.language.questions import learn_prefixes, question_types
 
 # Table 1: imbalanced groups, head and tail of the IID test set, and all groups of the test set.
 PAPER = {
@@ -41,7 +40,7 @@ def whole(real_data: Path) -> Dataset:
 @pytest.fixture(scope="module")
 def study(whole: Dataset) -> Result:
     """Study all questions as the paper does, with the question types and images of the data."""
-    divided = make_resplit(whole, "random", Choice(unit="question"))
+    divided = make_resplit(whole, "random", ResplitSettings(unit="question"))
     return SplitsAudit(missing="group").study(divided, Local())
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.audits.splits.judge import decide
 from eyechart.audits.splits.measures import ANSWER, GROUP, TYPE, Scored, measure_judged
-from eyechart.result import Measure
+from eyechart.data.result import Measure
 from eyechart.statistics import no_surer_than_parts, paired_difference
 
 HEADS, DRAWS, MARGIN = 400, 100, 0.05

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-import eyechart.wordnet
-from eyechart.wordnet import Taxonomy
-from eyechart.wordnet.similarity import compare_senses, word_similarities
+import eyechart.language.wordnet
+from eyechart.language.wordnet import Taxonomy, sense_similarity, word_similarity
 
 SOURCE = Path(os.environ.get("EYECHART_WORDNET", "/usr/share/wordnet"))
 WordNet: TypeAlias = Any  # NLTK has no types
@@ -54,10 +53,10 @@ def compare_all(names: dict[str, list[Any]], kinds: str, n: int) -> tuple[list[f
     draw = np.random.default_rng(0)
     rows = [tuple(int(draw.integers(len(names[kind]))) for kind in kinds) for _ in range(n)]
     shift = [len(names["n"]) if kind == "a" else 0 for kind in kinds]
-    numbers = np.array(rows, np.int32) + np.array(shift, np.int32)
-    ours = compare_senses(Taxonomy.load().ladder, numbers[:, 0].copy(), numbers[:, 1].copy())
+    hypernyms = Taxonomy.load().hypernyms
+    ours = [sense_similarity(hypernyms, one + shift[0], two + shift[1]) for one, two in rows]
     theirs = [names[kinds[0]][one].wup_similarity(names[kinds[1]][two]) for one, two in rows]
-    return ours.tolist(), theirs
+    return ours, theirs
 
 
 def test_ten_thousand_pairs_of_nouns_are_as_similar_as_nltk_says(names: dict[str, list[Any]]) -> None:
@@ -85,11 +84,11 @@ def test_nouns_with_several_parents_are_as_similar_as_nltk_says(names: dict[str,
     number = {noun.name(): at for at, noun in enumerate(names["n"])}
     places = np.random.default_rng(1).integers(len(rich), size=(3_000, 2)).tolist()
     pairs = [(rich[one], rich[two]) for one, two in places]
-    first, second = (np.array([number[pair[at].name()] for pair in pairs], np.int32) for at in range(2))
+    hypernyms = Taxonomy.load().hypernyms
 
-    ours = compare_senses(Taxonomy.load().ladder, first, second)
+    ours = [sense_similarity(hypernyms, number[one.name()], number[two.name()]) for one, two in pairs]
 
-    assert ours.tolist() == [one.wup_similarity(two) for one, two in pairs]
+    assert ours == [one.wup_similarity(two) for one, two in pairs]
 
 
 def test_words_have_the_senses_nltk_finds_after_its_morphology(wordnet: WordNet, names: dict[str, list[Any]]) -> None:
@@ -115,15 +114,16 @@ def test_words_are_as_similar_as_the_best_of_their_senses(wordnet: WordNet) -> N
     words = ["lady", "woman", "dogs", "red", "crimson", "tall", "two", "horse", "ponies", "qwertz"]
     pairs = [(one, two) for one in words for two in words]
 
-    ours = word_similarities(
-        pl.Series([one for one, _ in pairs]), pl.Series([two for _, two in pairs]), Taxonomy.load()
-    )
+    taxonomy = Taxonomy.load()
+    known = taxonomy.senses(pl.Series(words))
+    places = [(one, two) for one in range(len(words)) for two in range(len(words))]
+    ours = [word_similarity(taxonomy.hypernyms, known, one, two) for one, two in places]
 
     def senses(word: str) -> list[Any]:
         return [*wordnet.synsets(word, "n"), *wordnet.synsets(word, "a")]
 
     theirs = [max((a.wup_similarity(b) for a in senses(one) for b in senses(two)), default=0.0) for one, two in pairs]
-    assert ours.tolist() == theirs
+    assert ours == theirs
 
 
 def test_the_shipped_file_is_what_the_script_builds() -> None:
@@ -132,6 +132,6 @@ def test_the_shipped_file_is_what_the_script_builds() -> None:
     script = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "build_taxonomy.py"))
 
     built = script["build"](SOURCE)
-    with np.load(Path(eyechart.wordnet.__file__).parent / "taxonomy.npz", allow_pickle=False) as shipped:
+    with np.load(Path(eyechart.language.__file__).parent / "taxonomy.npz", allow_pickle=False) as shipped:
         assert set(built) == set(shipped.files)
         assert all(np.array_equal(built[name], shipped[name]) for name in built)

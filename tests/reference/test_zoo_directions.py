@@ -20,8 +20,8 @@ from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.losses import ask_of_regions, region_saliency
 from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.network import Network, NetworkSizes
+from eyechart.zoo.networks import make_network
 
 SHAPES, COLORS, OBJECTS, FEATURES = 12, 6, 8, 32
 ANSWERS = COLORS + 2  # colours, yes, no
@@ -97,7 +97,7 @@ def judge(network: Network, debias: Debias) -> Judged:
 def trained(method: str, model: str = "updn", rate: float | None = None) -> Judged:
     """Train at the method's own rate where it has one and no other is asked for."""
     torch.manual_seed(0)
-    train, sizes = make_examples(TRAIN, 0.8, 0), Sizes(SHAPES + 3, ANSWERS, FEATURES, 96, 32, 2 * SHAPES, TRAIN)
+    train, sizes = make_examples(TRAIN, 0.8, 0), NetworkSizes(SHAPES + 3, ANSWERS, FEATURES, 96, 32, 2 * SHAPES, TRAIN)
     network = make_network(model, sizes)
     debias = make_method(method, network)
     prior = make_network("prior", sizes).train()

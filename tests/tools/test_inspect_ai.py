@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from eyechart.readers.predictions import read_predictions
+from eyechart.formats.predictions import read_predictions
 
 # Each output carries its usage, or the tool would download a tokenizer to count its tokens.
 SCRIPT = """

@@ -8,15 +8,14 @@ from pathlib import Path
 import polars as pl
 
 from eyechart.audits.accuracy import Accuracy
-from eyechart.dataset import Dataset
-from eyechart.files import write_table
+from eyechart.base.files import write_table
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import Prober
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.formats.exports import EXPORTS, plain_name
 from eyechart.models import load
-from eyechart.probes import Prober
-from eyechart.readers import read
-from eyechart.run import Parting, Run
-from eyechart.store import Store
-from eyechart.writers import EXPORTS
-from eyechart.writers.asked.questions import _name
+from eyechart.runs.run import NamedSplits, Run
 
 CONDITIONS = ("image=none", "plain")
 # The mock model answers with what it was shown: how many pictures, and the length of the text. Each output carries its
@@ -47,7 +46,7 @@ def make_run(folder: Path) -> Run:
     data = read("world", folder / "pictures", images=6, seed=2, render=True)
     ids = data.examples.select("id").head(10)
     quiz = Dataset("quiz", data.examples.join(ids, on="id"), data.images)
-    run = Run(Store(folder / "run")).start(quiz, parts=Parting(learn=["none"], judge=["none"]))
+    run = Run(Store(folder / "run")).start(quiz, parts=NamedSplits(learn=["none"], judge=["none"]))
     run.study([Accuracy()])
     run.probe()
     removed = Prober(run.store.data).complete(ids.with_columns(removal=pl.lit("image=none")), "image=none")
@@ -63,14 +62,14 @@ def test_inspect_asks_what_is_exported(install: Callable[[str], Path], tmp_path:
     done = subprocess.run([install("inspect_ai"), "ask.py"], cwd=out, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     logs = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
-    spec = ",".join(f"{one}={out / logs[f'ask_{_name(one)}'].removeprefix('file://')}" for one in CONDITIONS)
+    spec = ",".join(f"{one}={out / logs[f'ask_{plain_name(one)}'].removeprefix('file://')}" for one in CONDITIONS)
     model = load(f"predictions:{spec}")
     run.predict(model)
     answers = run.store.answers(model.name).answers
 
     assert answers.height == 20
     for condition, pictures in zip(CONDITIONS, "01", strict=True):
-        lines = map(json.loads, (out / f"ask_{_name(condition)}.jsonl").read_text().splitlines())
+        lines = map(json.loads, (out / f"ask_{plain_name(condition)}.jsonl").read_text().splitlines())
         expected = {one["id"]: f"{pictures} and {len(one['input'][0]['content'][-1]['text'])}" for one in lines}
         said = answers.filter(pl.col("condition") == condition)
         assert dict(said.select("id", "answer").rows()) == expected

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyechart.errors import FileFormatError
-from eyechart.readers.predictions import read_predictions
+from eyechart.base.errors import FileFormatError
+from eyechart.formats.predictions import read_predictions
 
 TASK = """
 task: {name}

@@ -8,13 +8,14 @@ import pytest
 
 from eyechart.audits import make_audit
 from eyechart.audits.accuracy import Accuracy
-from eyechart.dataset import Dataset, Images
-from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers, rank_options
-from eyechart.errors import DataError, SettingError, UnknownNameError
-from eyechart.hashing import hash_text
+from eyechart.base.errors import DataError, SettingError, UnknownNameError
+from eyechart.base.hashing import hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.language.answers import EVERY_TYPE, learn_majority, majority_answers, rank_options
 from eyechart.models.function import Function
-from eyechart.verbs import audit, study
-from eyechart.world import Settings, make_world
+from eyechart.runs.verbs import audit, study
+from eyechart.world import WorldSettings, make_world
 
 
 def test_the_most_frequent_answer_of_each_type_is_learned() -> None:
@@ -128,7 +129,7 @@ def test_two_equal_options_are_twice_as_likely_guessed() -> None:
 
 @pytest.mark.parametrize(("lost", "state"), [(0.02, "yes"), (0.75, "cannot tell")])
 def test_a_model_that_lost_what_it_might_have_failed_is_not_cleared(lost: float, state: str) -> None:
-    world = make_world(Settings(images=300)).data
+    world = make_world(WorldSettings(images=300)).data
     truth = dict(world.examples.select("id", "answer").rows())
     said = Function(
         "some", lambda rows: [None if at < lost * len(rows) else truth[row["id"]] for at, row in enumerate(rows)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.errors import DataError, UnknownNameError
+from eyechart.base.errors import DataError, UnknownNameError
 from eyechart.scoring import SCORES, auto_score, chosen_score, score
 
 SCHEMA = {

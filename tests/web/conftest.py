@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from eyechart.audits import make_audit
+from eyechart.data.store import Store
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.readers import read
-from eyechart.reporting import report, report_comparison
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.reporting import report, write_page
+from eyechart.reporting.standings import collect_standings
+from eyechart.reporting.standings_page import render_standings
+from eyechart.runs.run import Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -89,7 +91,11 @@ def written(folder: Path) -> str:
 @pytest.fixture(scope="session")
 def compared(folder: Path) -> str:
     """Write the page of models side by side and give its address."""
-    return make_once(folder.parent / "compare.html", lambda to: report_comparison([folder], to)).as_uri()
+
+    def write(to: Path) -> Path:
+        return write_page(render_standings(collect_standings([Store(folder)])), to)
+
+    return make_once(folder.parent / "compare.html", write).as_uri()
 
 
 @pytest.fixture(scope="session")

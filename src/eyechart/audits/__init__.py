@@ -1,4 +1,4 @@
-"""The audits, one file or small folder each; they do not know each other."""
+"""The registered audits, one file or folder each; no audit imports another."""
 
 import logging
 import re
@@ -8,20 +8,20 @@ from typing import Any, NamedTuple, get_type_hints
 
 import polars as pl
 
-from eyechart.dataset import Dataset
-from eyechart.errors import ModelError, SettingError
-from eyechart.probes import OWN
-from eyechart.protocols import Announcing, Audit, Model, Stocked
-from eyechart.registry import Registry, Shape, reference_to
-from eyechart.settings import fit_settings
+from eyechart.base.errors import ModelError, SettingError
+from eyechart.base.registry import Registry, Shape, reference_to
+from eyechart.base.settings import fit_settings
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.protocols import AnnouncingAudit, Audit, Model, PrerecordedModel
 
 _PARTS = ("name", "needs", "study", "probe", "judge")
 _FIRST = 1000  # rows
-_OUR_MODULE = re.compile(r"eyechart\.audits\.(?P<name>\w+)[.:]")  # how plans named our audits in format 1
+_OUR_MODULE = re.compile(r"eyechart\.audits\.(?P<name>\w+)[.:]")  # how plans of format 1 name our audits
 
 
-def _is_audit(found: object) -> bool:
-    return isinstance(found, type) and is_dataclass(found) and all(hasattr(found, part) for part in _PARTS)
+def _is_audit(kind: object) -> bool:
+    return isinstance(kind, type) and is_dataclass(kind) and all(hasattr(kind, part) for part in _PARTS)
 
 
 AUDITS: Registry[type[Audit]] = Registry(
@@ -41,7 +41,7 @@ _log = logging.getLogger("eyechart.audits")
 
 
 class Served(NamedTuple):
-    """The audits that models can be judged by, and the names of those left out, with the reason."""
+    """The audits for which models have answers, and the names of those left out, with the reason."""
 
     audits: list[Audit]
     left_out: dict[str, str]
@@ -59,16 +59,16 @@ def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:
 
 
 def refer_to(audit: Audit) -> str:
-    """Write how `make_audit` finds an audit again: a registered one by its name, wherever its class may move."""
+    """Write the reference of an audit for a plan: the name of a registered one, so that its class may move."""
     kind = type(audit)
     return audit.name if audit.name in AUDITS.names() and AUDITS.get(audit.name) is kind else reference_to(kind)
 
 
 def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
-    """Build the audit of a recorded plan, which may be of an older eyechart: by module, and with settings now gone."""
+    """Build the audit of a recorded plan; one of an older eyechart may name its module, and settings that are gone."""
     ours = _OUR_MODULE.match(reference)
     kind = AUDITS.get(name := ours["name"] if ours else reference)
-    if hasattr(kind, "check_plan"):  # some cannot be gone on with
+    if hasattr(kind, "check_plan"):  # some plans cannot be continued
         kind.check_plan(settings)
     return make_audit(name, {key: value for key, value in settings.items() if key not in gone_settings(kind)})
 
@@ -76,61 +76,61 @@ def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
 def known_audits(named: Iterable[str] = ()) -> list[type[Audit]]:
     """List the classes of registered audits, and of others named as `file.py:Class`.
 
-    What a run names is not among them: a run may come from anywhere, and to look at it must run none of its code.
+    Audits that a run names are not among them: a run may come from anywhere, and viewing it must run none of its code.
     """
     return [AUDITS.get(name) for name in dict.fromkeys((*AUDITS.names(), *named))]
 
 
 def gone_settings(kind: type[Audit] | Audit) -> Mapping[str, str]:
-    """Name the settings an audit once had, with what to do instead."""
+    """List the settings an audit once had, with what to do instead."""
     gone: Mapping[str, str] = getattr(kind, "gone", {})
     return gone
 
 
 def learns(audit: type[Audit] | Audit) -> bool:
-    """Tell whether an audit learns from a part of the data, so that it judges examples held out from that."""
+    """Check whether an audit learns from a part of the data, so that it judges examples held out from that part."""
     return bool(getattr(audit, "learns", False))
 
 
 def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:
-    """Name the columns an audit needs and the data do not have, or have without any value."""
+    """List the columns that an audit needs and that are missing from the data or have no value."""
     return tuple(name for name in audit.needs if name not in data.columns or _is_empty(data, name))
 
 
 def _is_empty(data: Dataset, column: str) -> bool:
-    """Tell whether a column has no value; the first rows mostly say that it has."""
+    """Check whether a column has no value; the first rows alone usually show that it has one."""
     values = data.scan(column).select(pl.col(column).is_null())
     return all(part.collect().to_series().all() for part in (values.head(_FIRST), values))
 
 
 def runnable(data: Dataset) -> list[str]:
-    """Name the audits whose columns the data have."""
+    """List the names of the audits whose columns the data have."""
     return [name for name in AUDITS.names() if not lacking(AUDITS.get(name), data)]
 
 
 def keep_served(audits: Sequence[Audit], models: Sequence[Model], data: Dataset) -> Served:
-    """Leave out, and say so, the audits for which no model has answers, where all that models have lies in files."""
-    stocks = [model for model in models if isinstance(model, Stocked)]
-    unserved = {audit.name: _unserved(audit, stocks, data) for audit in audits} if len(stocks) == len(models) else {}
-    left_out = {name: f"no answers under {', '.join(asked)}" for name, asked in unserved.items() if asked}
+    """Leave out, with a warning, the audits for which no model has answers, if all models read theirs from files."""
+    stocked = [model for model in models if isinstance(model, PrerecordedModel)]
+    missing = {audit.name: _missing(audit, stocked, data) for audit in audits} if len(stocked) == len(models) else {}
+    left_out = {name: f"no answers under {', '.join(conditions)}" for name, conditions in missing.items() if conditions}
     kept = [audit for audit in audits if audit.name not in left_out]
-    said = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
+    reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
     if left_out and not kept:
         advice = "name a file for each condition of an audit, as in predictions:plain=...,evidence=..."
-        raise ModelError(f"answers of {', '.join(model.name for model in models)} for an audit", said, advice)
+        raise ModelError(f"answers of {', '.join(model.name for model in models)} for an audit", reasons, advice)
     if left_out:
-        _log.warning("audits left out: %s; `eyechart study DATA -a NAME` studies the data by one all the same", said)
+        _log.warning("audits left out: %s; `eyechart study DATA -a NAME` studies the data by one anyway", reasons)
     return Served(kept, left_out)
 
 
-def _unserved(audit: Audit, stocks: Sequence[Stocked], data: Dataset) -> tuple[str, ...]:
-    """Name the conditions that an audit asks, where no file has answers under any of them."""
-    if not isinstance(audit, Announcing):
+def _missing(audit: Audit, stocked: Sequence[PrerecordedModel], data: Dataset) -> tuple[str, ...]:
+    """List the conditions that an audit asks, if no file has answers under any of them."""
+    if not isinstance(audit, AnnouncingAudit):
         return ()
-    asked = audit.beyond_plain(data) or (OWN,)
-    return () if any(stock.holds(condition) for stock in stocks for condition in asked) else asked
+    asked = audit.beyond_plain(data) or (PLAIN_CONDITION,)
+    return () if any(model.holds(condition) for model in stocked for condition in asked) else asked
 
 
 def setting_names(kind: type[Audit]) -> tuple[str, ...]:
-    """Name the settings of an audit: the fields of its dataclass."""
+    """List the names of an audit's settings: the fields of its dataclass."""
     return tuple(field.name for field in fields(kind))  # type: ignore[arg-type]  # audits are dataclasses

@@ -12,13 +12,20 @@ from typing import ClassVar
 
 import polars as pl
 
-from eyechart.audits.measuring import Said, count_references, count_unscored, measured, measured_by, score_rows
-from eyechart.dataset import Dataset
-from eyechart.encode.majority import EVERY_TYPE, learn_majority, majority_answers, rank_options
-from eyechart.predictions import Predictions
-from eyechart.probes import OWN, Prober
-from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, State, Verdict, View, measures_table, speak
+from eyechart.audits.measures import (
+    MeasureFields,
+    count_references,
+    count_unscored,
+    make_measure,
+    measure_groups,
+    score_rows,
+)
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions
+from eyechart.data.probes import PLAIN_CONDITION, Prober
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Measure, Result, State, Verdict, View, measures_table, speak
+from eyechart.language.answers import EVERY_TYPE, learn_majority, majority_answers, rank_options
 from eyechart.scoring import OPTION_SCORES, chosen_score, score
 from eyechart.statistics import mean, paired_difference, shares
 
@@ -49,11 +56,11 @@ class Accuracy:
         train = _train(parts.learn)
         majority = learn_majority(train)
         rows = _floor(judged, train, majority, how)
-        floor = measured(
+        floor = make_measure(
             "floor",
             mean(rows["floor"].drop_nulls(), rows.drop_nulls("floor")["cluster"]),
             of="floor",
-            condition=OWN,
+            condition=PLAIN_CONDITION,
             score=how,
             better="neither",
         )
@@ -66,7 +73,12 @@ class Accuracy:
             tables={"counts": count_references(data, parts), "majority": _with_intervals(majority, train)},
             views=(MAJORITY_VIEW,) if majority.height else (),
             verdict=Verdict(
-                "not tested", QUESTION, "no model yet", _say_floor(floor), floor.key if floor.n else None, self.margin
+                "not tested",
+                QUESTION,
+                "no model yet",
+                _describe_floor(floor),
+                floor.key if floor.n else None,
+                self.margin,
             ),
         )
 
@@ -76,16 +88,16 @@ class Accuracy:
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
         """Ask for the judged examples as they are."""
-        yield OWN, Prober(data).plain(study.rows["id"])
+        yield PLAIN_CONDITION, Prober(data).plain(study.rows["id"])
 
     def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Score the answers, overall and by group, and compare them with the floor."""
         examples = data.examples.join(study.rows, on="id", validate="1:1")
         how = chosen_score(self.score, examples)
-        answered = predictions.beside(examples, OWN)
+        answered = predictions.beside(examples, PLAIN_CONDITION)
         rows = score_rows(answered, how, "floor", engine=engine)
         measures = list(_measure(rows, answered.lost, how))
-        groups = [measured_by(data, rows, measures[0], column, engine) for column in self.by] if rows.height else []
+        groups = [measure_groups(data, rows, measures[0], column, engine) for column in self.by] if rows.height else []
         return Result(
             audit=self.name,
             subject=predictions.model,
@@ -98,24 +110,24 @@ class Accuracy:
         )
 
     def _decide(self, measures: list[Measure]) -> Verdict:
-        found = {measure.name: measure for measure in measures}
-        if "gain" not in found:
-            sentence = f"Accuracy is {speak(asdict(found['accuracy']))}; without a train split there is no floor."
-            return Verdict("not tested", QUESTION, "no floor", sentence, found["accuracy"].key)
-        gain = found["gain"]
-        said = f"{speak(asdict(gain))} points over {_name_floor(gain.score)}"
-        worst = found.get(f"gain{_LOST}", gain)
+        by_name = {measure.name: measure for measure in measures}
+        if "gain" not in by_name:
+            sentence = f"Accuracy is {speak(asdict(by_name['accuracy']))}; without a train split there is no floor."
+            return Verdict("not tested", QUESTION, "no floor", sentence, by_name["accuracy"].key)
+        gain = by_name["gain"]
+        points = f"{speak(asdict(gain))} points over {_name_floor(gain.score)}"
+        worst = by_name.get(f"gain{_LOST}", gain)
         state: State = "cannot tell"
         if gain.low > 0 >= worst.low:
             label = "too many answers lost"
             doubt = f"but with the answers that were lost taken as wrong {speak(asdict(worst))}"
-            sentence = f"Too many answers were lost to tell: {said}, {doubt}."
+            sentence = f"Too many answers were lost to tell: {points}, {doubt}."
         elif gain.low > 0:
-            state, label, sentence = "yes", "beats guessing", f"It beats the floor: {said}."
+            state, label, sentence = "yes", "beats guessing", f"It beats the floor: {points}."
         elif gain.high < self.margin:
-            state, label, sentence = "no", "no better than guessing", f"It does not beat the floor: {said}."
+            state, label, sentence = "no", "no better than guessing", f"It does not beat the floor: {points}."
         else:
-            label, sentence = "too few examples", f"Too few examples to tell it from the floor: {said}."
+            label, sentence = "too few examples", f"Too few examples to tell it from the floor: {points}."
         return Verdict(state, QUESTION, label, sentence, gain.key, self.margin)
 
 
@@ -136,17 +148,17 @@ def _view_by(column: str) -> View:
 
 
 def _train(learn: Dataset) -> pl.DataFrame:
-    wanted = [name for name in ("question_type", "answer") if name in learn.columns]
-    return learn.examples.select(*wanted, learn.clusters().alias("cluster"))
+    columns = [name for name in ("question_type", "answer") if name in learn.columns]
+    return learn.examples.select(*columns, learn.clusters().alias("cluster"))
 
 
 def _with_intervals(majority: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Put beside the share of each usual answer its interval, clustered by image."""
+    """Add the interval of each share, clustered by image."""
     key = ["question_type", "answer"]
     every = train.with_columns(pl.lit(EVERY_TYPE).alias("question_type"))
     parts = (each for each in (train, every) if "question_type" in each.columns)
-    found = [shares(each.drop_nulls(key), "answer", ["question_type"]).select(*key, "low", "high") for each in parts]
-    return majority.join(pl.concat(found), on=key, how="left", validate="1:1", maintain_order="left")
+    ends = [shares(each.drop_nulls(key), "answer", ["question_type"]).select(*key, "low", "high") for each in parts]
+    return majority.join(pl.concat(ends), on=key, how="left", validate="1:1", maintain_order="left")
 
 
 def _floor(judged: Dataset, train: pl.DataFrame, majority: pl.DataFrame, how: str) -> pl.DataFrame:
@@ -166,31 +178,31 @@ def _score_options(examples: pl.DataFrame, train: pl.DataFrame) -> pl.Series:
     """Score the option most frequent in train; where none was ever an answer there, the mean over all options."""
     best = rank_options(examples, train).alias("best").list.first()
     seen = best.is_in(train["answer"].drop_nulls().unique().implode())
-    tried = pl.when(seen).then(pl.concat_list(best)).otherwise("choices").alias("given")
-    rows = examples.select("answer", "choices", tried).with_row_index("row").explode("given")
+    options = pl.when(seen).then(pl.concat_list(best)).otherwise("choices").alias("given")
+    rows = examples.select("answer", "choices", options).with_row_index("row").explode("given")
     scored = rows.with_columns(score(rows, "choice-text"))
     return scored.group_by("row", maintain_order=True).agg(pl.col("score").mean())["score"]
 
 
 def _measure(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
-    key = Said(condition=OWN, score=how, better="higher")
-    yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", **key)
+    fields = MeasureFields(condition=PLAIN_CONDITION, score=how, better="higher")
+    yield make_measure("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", **fields)
     both = rows.drop_nulls("floor")
     if both.height:
         gain = paired_difference(both["accuracy"], both["floor"], both["cluster"])
-        yield measured("gain", gain, of=None, **key)
+        yield make_measure("gain", gain, of=None, **fields)
     if lost.height:
         # Answers that were left out could hide mistakes: what if they had all been wrong?
         wrong = lost.select("cluster", pl.lit(0.0).alias("accuracy"), "floor")
         worst = pl.concat([rows.select("cluster", "accuracy", "floor"), wrong])
-        yield measured(f"accuracy{_LOST}", mean(worst["accuracy"], worst["cluster"]), of=None, **key)
+        yield make_measure(f"accuracy{_LOST}", mean(worst["accuracy"], worst["cluster"]), of=None, **fields)
         if both.height:
             both = worst.drop_nulls("floor")
             gain = paired_difference(both["accuracy"], both["floor"], both["cluster"])
-            yield measured(f"gain{_LOST}", gain, of=None, **key)
+            yield make_measure(f"gain{_LOST}", gain, of=None, **fields)
 
 
-def _say_floor(floor: Measure) -> str:
+def _describe_floor(floor: Measure) -> str:
     if not floor.n:
         return "There is no train split to learn the most frequent answers from."
     return f"Answering with {_name_floor(floor.score)} scores {speak(asdict(floor))} points."

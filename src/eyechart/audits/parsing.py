@@ -1,7 +1,7 @@
-"""How many answers could be read, condition by condition, and what it would change if the others were known.
+"""Report how many answers could be parsed under each condition, and how much the others could change the accuracy.
 
-Answers that were not understood or not obtained are left out of every measure. The table `parsing` of each result says
-how many they are, and the accuracy with them left out, taken as wrong, and taken as right by chance (one option of k).
+Answers that could not be parsed or obtained are left out of every measure. The table `parsing` of each result gives
+their number, and the accuracy with them left out, taken as wrong, and taken as right by chance (one option of k).
 """
 
 import logging
@@ -10,18 +10,19 @@ from dataclasses import replace
 
 import polars as pl
 
-from eyechart.audits.measuring import score_rows
-from eyechart.dataset import Dataset
-from eyechart.predictions import Predictions
-from eyechart.probes import OWN
-from eyechart.result import Result, View
+from eyechart.audits.measures import score_rows
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.result import Result, View
 from eyechart.scoring import chosen_score, names_option
 
-_log = logging.getLogger("eyechart.run")
+_log = logging.getLogger("eyechart.runs.run")
 
-LOOKED_AT, MOST = 1000, 0.5
+CHECKED = 1000  # answers
+MOST = 0.5
 LOST = ("unparsed", "failed", "missing")
-TAKEN = {"left_out": pl.Float64, "as_wrong": pl.Float64, "as_chance": pl.Float64}  # accuracies
+ACCURACIES = {"left_out": pl.Float64, "as_wrong": pl.Float64, "as_chance": pl.Float64}
 
 VIEW = View(
     "table",
@@ -40,41 +41,44 @@ def with_parsing(result: Result, data: Dataset, predictions: Predictions, probes
     rates = _rates(counts)
     hurt = rates.filter(pl.col("unparsed") + pl.col("failed") > 0)["condition"]
     how = str(result.settings.get("score", "auto"))
-    taken = [(name, *_sensitivity(probes(name), data, predictions, how, name)) for name in hurt]
-    accuracies = pl.DataFrame(taken, schema={"condition": pl.String, **TAKEN}, orient="row")
+    lines = [(name, *_accuracies(probes(name), data, predictions, how, name)) for name in hurt]
+    accuracies = pl.DataFrame(lines, schema={"condition": pl.String, **ACCURACIES}, orient="row")
     table = rates.join(accuracies, on="condition", how="left", validate="1:1", maintain_order="left")
-    views = (*result.views, VIEW) if taken else result.views
+    views = (*result.views, VIEW) if lines else result.views
     return replace(result, tables={**result.tables, "parsing": table}, views=views)
 
 
-def tell_unknown_options(data: Dataset, predictions: Predictions) -> None:
-    """Warn where most answers name none of the options, which scores 0 and may be a matter of form alone."""
+def warn_of_unknown_options(data: Dataset, predictions: Predictions) -> None:
+    """Warn if most answers name none of the options: they score 0, maybe only for their form."""
     if "choices" not in data.columns:
         return
-    some = Predictions(predictions.model, predictions.under(OWN).head(LOOKED_AT))
+    some = Predictions(predictions.model, predictions.under(PLAIN_CONDITION).head(CHECKED))
     known = data.scan("choices").join(some.answers.lazy(), on="id", how="semi").collect()  # data may be large
     asked = known.filter(pl.col("choices").list.len() > 0)
     if 2 * asked.height < known.height:  # then they are scored as open answers
         return
-    rows = some.beside(asked, OWN).table
-    strange = rows.filter(~names_option(rows))
-    if strange.height > MOST * rows.height:
-        told = "%d of the first %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds "
-        told += "options in what was said, --score choice-index takes numbers, --score vqa or exact takes open answers"
-        _log.warning(told, strange.height, rows.height, predictions.model, strange["given"][0])
+    rows = some.beside(asked, PLAIN_CONDITION).table
+    unknown = rows.filter(~names_option(rows))
+    if unknown.height > MOST * rows.height:
+        message = (
+            "%d of the first %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds "
+        )
+        message += "options in longer answers, --score choice-index takes numbers, --score vqa or exact open answers"
+        _log.warning(message, unknown.height, rows.height, predictions.model, unknown["given"][0])
 
 
 def _rates(counts: pl.DataFrame) -> pl.DataFrame:
-    """Give the parse rate: answers that were understood / answers that came."""
+    """Compute the parse rate under each condition: answers that were parsed / answers that came."""
     n = {name: pl.col("n").filter(pl.col("status") == name).sum() for name in LOST}
-    found = counts.group_by("condition").agg(pl.col("n").sum().alias("asked"), **n).sort("condition")
+    rates = counts.group_by("condition").agg(pl.col("n").sum().alias("asked"), **n).sort("condition")
     came = pl.col("asked") - pl.col("failed") - pl.col("missing")
-    return found.with_columns((1 - pl.col("unparsed") / came).alias("parsed"))
+    return rates.with_columns((1 - pl.col("unparsed") / came).alias("parsed"))
 
 
-def _sensitivity(
+def _accuracies(
     probes: pl.DataFrame, data: Dataset, predictions: Predictions, how: str, condition: str
 ) -> tuple[float | None, ...]:
+    """Compute the accuracy with lost answers left out, as wrong, and as right by chance."""
     examples = data.examples.with_columns(data.clusters().alias("cluster"))
     if "choices" in probes.columns:  # an audit offered other options
         examples = examples.drop("choices", strict=False).join(probes.select("id", "choices"), on="id", validate="1:1")
@@ -83,6 +87,6 @@ def _sensitivity(
     rows = score_rows(answered, chosen_score(how, asked))
     chance = 1 / pl.col("choices").list.len() if "choices" in asked.columns else pl.lit(0.0)
     lost = answered.lost.with_columns(chance.fill_null(0.0).alias("chance"))
-    right, n, hoped = float(rows["accuracy"].sum()), rows.height + lost.height, float(lost["chance"].sum())
+    right, n, by_chance = float(rows["accuracy"].sum()), rows.height + lost.height, float(lost["chance"].sum())
     left_out = right / rows.height if rows.height else None
-    return left_out, right / n if n else None, (right + hoped) / n if n else None
+    return left_out, right / n if n else None, (right + by_chance) / n if n else None

@@ -1,20 +1,30 @@
-"""Options that several verbs share, and the settings file that can hold any of them."""
+"""Options that several commands share, the settings file that can hold any of them, and the short options of audits.
 
-from collections.abc import Iterable, Mapping
+Audits add short options to the commands that create audits; they are looked up when such a command is called.
+"""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_command
 
-from eyechart.errors import FileFormatError, SettingError
-from eyechart.registry import unknown_name
+from eyechart.audits import AUDITS
+from eyechart.base.errors import FileFormatError, SettingError
+from eyechart.base.registry import unknown_name
+from eyechart.data.furniture import Option, furniture_of
 
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the values of a YAML file the defaults of the verb, so that the command line wins."""
+    """Make the values of a YAML file the defaults of the command, so that the command line overrides them."""
     if path is None:
         return None
-    known = {_spoken_name(parameter): parameter for parameter in context.command.get_params(context)}
+    known = {_option_name(parameter): parameter for parameter in context.command.get_params(context)}
     defaults = {}
     for key, value in _read_yaml(path).items():
         if key not in known:
@@ -26,8 +36,8 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-def _spoken_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export the type
-    """Name a parameter as people type it: `batch-size`, `set`, `data`."""
+def _option_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export the type
+    """Return the name of a parameter as users type it: `batch-size`, `set`, `data`."""
     return str(max(parameter.opts, key=len)).lstrip("-")
 
 
@@ -40,34 +50,39 @@ def _read_yaml(path: Path) -> Mapping[Any, Any]:
         raise FileFormatError(f"settings in YAML at {path}", str(error), "check the file") from None
     if not isinstance(content, Mapping):
         found = f"a {type(content).__name__}"
-        raise FileFormatError(f"settings as `name: value` in {path}", found, "write one setting a line")
+        raise FileFormatError(f"settings as `name: value` in {path}", found, "write one setting per line")
     return content
 
 
-_CONFIG_HELP = "A YAML file of options; the command line wins."
-_SET_HELP = "A setting, as `score=exact` or `accuracy.score=exact`; again for more."
-_AUDIT_HELP = "An audit; again for more. Default: all that can run."
-_OWN_AUDIT_HELP = "An audit of your own that brings something along for this, as `file.py:Class`; again for more."
-_MODEL_HELP = "As `hf:org/name`, `openai:name`, `predictions:answers.json`, `python:file.py:function`; again for more."
-_URL_HELP = "Where models `openai:` are, as http://127.0.0.1:8000/v1."
-_DRAWS_HELP = "Ask each probe so often; wants a temperature."
-_CACHE_HELP = "The file that remembers answers, or `off`. Default: one for all runs."
-_HTTP_HELP = "Fetch pictures that the data name by http(s) addresses."
-_PRIVATE_HELP = "Fetch them also from hosts that are not public, such as this machine."
-_PARTIAL_HELP = "Judge even if under 99 % of the probes are answered."
-_LEARN_HELP = "A split to learn from, or `none`; again for more. Default: train."
-_JUDGE_HELP = "A split to judge, or `none` for all that is not learned from; again for more. Default: test, else val."
-_FAIL_HELP = "As `perception.image < 20`, in points; again for more. Exit code 2 where one is crossed."
-_ENGINE_HELP = "Where the work is done: `local`, `ray` (all cores), `ray:auto` or `ray:ADDRESS` (a Ray cluster)."
-_DATA_HELP = "A dataset made by `eyechart read`, or a table file."
+_CONFIG_HELP = "A YAML file of options; the command line overrides it."
+_SET_HELP = "A setting, such as `score=exact` or `accuracy.score=exact`; may be repeated."
+_AUDIT_HELP = "An audit; may be repeated. Default: all that can run."
+_OWN_AUDIT_HELP = "An audit of your own that has exports, as `file.py:Class`; may be repeated."
+_MODEL_HELP = (
+    "A model: `hf:org/name`, `openai:name`, `predictions:answers.json` or `python:file.py:function`; may be repeated."
+)
+_URL_HELP = "The server of `openai:` models, such as http://127.0.0.1:8000/v1."
+_DRAWS_HELP = "Ask each probe this many times; needs a temperature."
+_CACHE_HELP = "The file that caches responses, or `off`. Default: one file for all runs."
+_HTTP_HELP = "Fetch pictures that the data give as http(s) addresses."
+_PRIVATE_HELP = "Fetch them from hosts that are not public as well, such as this machine."
+_PARTIAL_HELP = "Judge even if fewer than 99 % of the probes are answered."
+_LEARN_HELP = "A split to learn from, or `none`; may be repeated. Default: train."
+_JUDGE_HELP = "A split to judge, or `none` for all that is not learned from; may be repeated. Default: test, else val."
+_FAIL_HELP = "A threshold in points, such as `perception.image < 20`; may be repeated. Exit code 2 if one is crossed."
+_ENGINE_HELP = "Where to compute: `local`, `ray` (all cores), `ray:auto` or `ray:ADDRESS` (a Ray cluster)."
+_BY_HELP = "Break results down by a column; may be repeated."
+_TEMPERATURE_HELP = "The sampling temperature; 0 takes the likeliest answer."
+_DRY_RUN_HELP = "Only count the model calls that would be made, and what they take."
+_DATA_HELP = "A dataset written by `eyechart read`, or a table file."
 
 Config = Annotated[Path | None, typer.Option("--config", help=_CONFIG_HELP, callback=_load_config, is_eager=True)]
 Engine = Annotated[str, typer.Option(help=_ENGINE_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.")]
-Limit = Annotated[int | None, typer.Option(help="Take only so many examples, chosen by the seed.", min=1)]
+Seed = Annotated[int, typer.Option(help="The seed of everything that is drawn at random.")]
+Limit = Annotated[int | None, typer.Option(help="Use only this many examples, chosen by the seed.", min=1)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
-By = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Break down by a column; again for more.")]
+By = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help=_BY_HELP)]
 Score = Annotated[str | None, typer.Option(help="How answers are scored; see `eyechart ls scores`.")]
 Learn = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_LEARN_HELP)]
 Judge = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_JUDGE_HELP)]
@@ -76,14 +91,14 @@ OwnAudits = Annotated[list[str] | None, typer.Option("-a", "--audit", metavar="A
 Models = Annotated[list[str], typer.Option("-m", "--model", metavar="MODEL", help=_MODEL_HELP)]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", metavar="URL", help=_URL_HELP)]
 Draws = Annotated[int | None, typer.Option(help=_DRAWS_HELP, min=1)]
-Temperature = Annotated[float | None, typer.Option(help="Sample answers; 0 takes the likeliest.", min=0)]
+Temperature = Annotated[float | None, typer.Option(help=_TEMPERATURE_HELP, min=0)]
 Cache = Annotated[str | None, typer.Option("--cache", metavar="FILE", help=_CACHE_HELP)]
 AllowHttp = Annotated[bool, typer.Option("--allow-http", help=_HTTP_HELP)]
 AllowPrivateHttp = Annotated[bool, typer.Option("--allow-private-http", help=_PRIVATE_HELP)]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the model calls to come and what they take.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN_HELP)]
 MaxCalls = Annotated[int | None, typer.Option(help="Refuse to make more model calls than this.", min=0)]
-BatchSize = Annotated[int, typer.Option(help="Probes handed to the model at once.", min=1)]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Ask anew what the model has answered already.")]
+BatchSize = Annotated[int, typer.Option(help="The number of probes passed to the model at once.", min=1)]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ask again what the model has answered already.")]
 FailOn = Annotated[list[str] | None, typer.Option(metavar="THRESHOLD", help=_FAIL_HELP)]
 AllowPartial = Annotated[bool, typer.Option("--allow-partial", help=_PARTIAL_HELP)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
@@ -91,11 +106,69 @@ DataPath = Annotated[Path, typer.Argument(metavar="DATA", help=_DATA_HELP, show_
 
 
 def pairs(words: Iterable[str]) -> dict[str, str]:
-    """Read words of the form name=value."""
-    found = {}
+    """Parse words of the form name=value."""
+    values = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise SettingError("NAME=VALUE", repr(word), "put an equals sign between the name and the value")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
+
+
+def command_line() -> str:
+    """Return the command that is running, so that a report can say how to repeat it."""
+    return shlex.join(["eyechart", *sys.argv[1:]])
+
+
+_SHORT_OPTIONS = "eyechart.shortcuts"  # in the context: setting -> text
+
+
+class AuditCommand(TyperCommand):
+    """A command that creates audits, with their short options before `--help`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer does not export the types
+        """List the options of the command and those of the audits."""
+        own = super().get_params(ctx)
+        return [*own[:-1], *_create_options(), *own[-1:]]
+
+
+def short_options(context: typer.Context) -> dict[str, str]:
+    """Return the short options as settings: `--precision 2` is `perception.precision=2`."""
+    settings: dict[str, str] = context.meta.get(_SHORT_OPTIONS, {})
+    return settings
+
+
+def _create_options() -> list[Any]:
+    """Let typer create the options, as it does for a function that takes all of them."""
+
+    def command(**_: object) -> None: ...
+
+    command.__signature__ = Signature(list(_parameters()))  # type: ignore[attr-defined]  # what typer reads
+    app = typer.Typer()
+    app.command()(command)
+    return list(get_command(app).params[: len(command.__signature__.parameters)])  # type: ignore[attr-defined]
+
+
+def _parameters() -> Iterator[Parameter]:
+    for audit in AUDITS.names():
+        for option in furniture_of(AUDITS.get(audit)).options:
+            declared = typer.Option(
+                option.flag,
+                help=option.help,
+                metavar=option.metavar,
+                expose_value=False,  # stored in the context, as no command knows their names
+                callback=_store_option(f"{audit}.{option.setting}", option),
+            )
+            kind = list[str] | None if option.several else str | None
+            name = option.flag.lstrip("-").replace("-", "_")
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, declared])
+
+
+def _store_option(setting: str, option: Option) -> Callable[[typer.Context, Any], Any]:
+    def store(context: typer.Context, value: Any) -> Any:  # noqa: ANN401 - text, or several
+        if value:
+            context.meta.setdefault(_SHORT_OPTIONS, {})[setting] = ",".join(value) if option.several else value
+        return value
+
+    return store

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from eyechart.errors import SettingError
-from eyechart.protocols import Step
+from eyechart.base.errors import SettingError
+from eyechart.data.protocols import Step
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Local:
 
 
 def open_local(rest: str) -> Local:
-    """Open `local`, which knows no settings."""
+    """Open `local`, which has no settings."""
     if rest:
         raise SettingError("nothing after 'local:'", repr(rest), "write --engine local")
     return Local()

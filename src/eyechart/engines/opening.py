@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
-from eyechart.protocols import Engine
-from eyechart.registry import Registry, unknown_name
+from eyechart.base.registry import Registry, unknown_name
+from eyechart.data.protocols import Engine
 
 ENGINES: Registry[Callable[[str], Engine]] = Registry(
     "engine", {"local": "eyechart.engines.local:open_local", "ray": "eyechart.engines.ray:open_ray"}
@@ -17,12 +17,12 @@ class Closing(Protocol):
     """An engine that holds processes until it is closed."""
 
     def close(self) -> None:
-        """Give them back."""
+        """End them."""
         ...
 
 
 def open_engine(spec: str) -> Engine:
-    """Open the engine a string names; what follows the first colon is for the engine."""
+    """Open the engine that a string names; the engine reads what follows the first colon."""
     name, _, rest = spec.partition(":")
     if name not in ENGINES.names():
         raise unknown_name("engine", name, ENGINES.names())
@@ -31,7 +31,7 @@ def open_engine(spec: str) -> Engine:
 
 @contextmanager
 def using(engine: str | Engine) -> Iterator[Engine]:
-    """Open an engine that is only named, and close it at the end; one that is handed over stays open."""
+    """Open an engine that is only named, and close it at the end; an engine that is passed stays open."""
     if not isinstance(engine, str):
         yield engine
         return

@@ -1,4 +1,4 @@
-"""Count what antecedents meet on held-out data, each image once; and list every meeting where that is wanted.
+"""Count the held-out images that meet antecedents, each image once, or list all examples that do.
 
 An antecedent may also name one item that must be lacking: the examples of a shorter antecedent that are not the
 longer one's. Of several examples of one image only the first counts, so examples must lie image by image.
@@ -7,32 +7,25 @@ Antecedents are walked in the order of their items, rare items first: what one h
 been found already.
 """
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
-from eyechart.kernels import kernel
-from eyechart.mining.transactions import Int32s, Int64s, Transactions
+from eyechart.base.kernels import kernel
+from eyechart.data.protocols import Engine
+from eyechart.engines.arrays import unlocked
+from eyechart.engines.local import Local
+from eyechart.mining.transactions import Int32s, Int64s, Transactions, Words
 
-Words = NDArray[np.uint64]
-
-BLOCK = 50_000  # antecedents a thread counts at a time
+BLOCK = 50_000  # antecedents that a thread or process counts at a time
 NONE = -1
 NOWHERE = 0  # the row of items that no example has
 FILLER = np.int32(2**31 - 1)  # in the place of an item, behind all others
-
-
-class Index(NamedTuple):
-    """Where each item occurs: its row has a list of examples, and a bit for each example; rare items come first."""
-
-    rows: Int32s  # of each item; the last row is in all examples
-    bounds: Int64s  # where the list of each row begins, and where it ends
-    examples: Int32s
-    bits: Words
-    images: Int32s
-    answers: Int32s
 
 
 class Queries(NamedTuple):
@@ -52,6 +45,26 @@ class Walk(NamedTuple):
     places: Int64s  # of the queries, before they were ordered
 
 
+class Index(NamedTuple):
+    """Where each item occurs: its row has a list of examples, and a bit for each example; rare items come first."""
+
+    rows: Int32s  # of each item; the last row is in all examples
+    bounds: Int64s  # where the list of each row begins, and where it ends
+    examples: Int32s
+    bits: Words
+    images: Int32s
+    answers: Int32s
+
+    def order(self, queries: Queries) -> Walk:
+        """Name items by their rows and sort the queries; an empty antecedent is met by every example."""
+        rows = np.append(self.rows, FILLER)  # the last entry is met by -1
+        items = np.sort(rows[queries.items], axis=1)
+        items[items[:, 0] == FILLER, 0] = len(self.bits) - 1
+        places = np.lexsort(items.T[::-1])
+        lacking = np.append(self.rows, NOWHERE)[queries.lacking]
+        return Walk(np.ascontiguousarray(items[places]), lacking[places], queries.answers[places], places)
+
+
 class Counts(NamedTuple):
     """Of each query: the images it meets, and those on which its answer is the reference."""
 
@@ -59,28 +72,24 @@ class Counts(NamedTuple):
     hits: Int64s
 
 
-class Pairs(NamedTuple):
-    """Every meeting of a query with an example, by query and example."""
+class QueryMatches(NamedTuple):
+    """Every pair of a query and an example that meets it, by query and example."""
 
     queries: Int32s
     examples: Int32s
 
 
-class Trail(NamedTuple):
-    """The examples that have the first d + 1 items of the query at hand, for each d."""
-
-    examples: Int32s
-    sizes: Int64s
+Counter = Callable[[Queries], Counts]
 
 
 def make_index(transactions: Transactions, images: Int32s, used: Int32s) -> Index:
     """Sort the occurrences of the items in use; `images` numbers the image of each example."""
-    wanted = np.unique(used[used >= 0])
-    often = np.bincount(transactions.items, minlength=transactions.n_items)[wanted]
+    items = np.unique(used[used >= 0])
+    often = np.bincount(transactions.items, minlength=transactions.n_items)[items]
     rows = np.full(transactions.n_items, NOWHERE, np.int32)
-    rows[wanted[np.argsort(often, kind="stable")]] = np.arange(1, len(wanted) + 1)
+    rows[items[np.argsort(often, kind="stable")]] = np.arange(1, len(items) + 1)
     starts = np.concatenate([[0, 0], np.cumsum(np.sort(often)), [often.sum() + transactions.n]]).astype(np.int64)
-    bits = np.zeros((len(wanted) + 2, (transactions.n + 63) // 64), np.uint64)
+    bits = np.zeros((len(items) + 2, (transactions.n + 63) // 64), np.uint64)
     bounds = np.stack([starts[:-1], starts[:-1]])
     index = Index(rows, bounds, np.empty(starts[-1], np.int32), bits, images, transactions.answers)
     lay_out(np.ascontiguousarray(transactions.starts), np.ascontiguousarray(transactions.items), index)
@@ -104,34 +113,26 @@ def lay_out(starts: Int64s, items: Int32s, index: Index) -> None:
 def count(queries: Queries, index: Index, threads: int = 1) -> Counts:
     """Count the images of each query, and those with its answer."""
     n = len(queries.answers)
-    found = Counts(np.zeros(n, np.int64), np.zeros(n, np.int64))
-    walk = order(queries, index)
+    counts = Counts(np.zeros(n, np.int64), np.zeros(n, np.int64))
+    walk = index.order(queries)
     with ThreadPoolExecutor(threads) as pool:
-        blocks = [pool.submit(count_block, walk, index, found, at, min(at + BLOCK, n)) for at in range(0, n, BLOCK)]
+        blocks = [
+            pool.submit(count_block, walk, index, counts, start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)
+        ]
         for block in blocks:
             block.result()
-    return found
+    return counts
 
 
-def list_pairs(queries: Queries, index: Index) -> Pairs:
+def list_pairs(queries: Queries, index: Index) -> QueryMatches:
     """List every example that each query meets."""
-    walk = order(queries, index)
+    walk = index.order(queries)
     sizes = np.zeros(len(queries.answers) + 1, np.int64)
     write_pairs(walk, index, sizes, np.empty(0, np.int32))
     ends = np.cumsum(sizes)
     examples = np.empty(ends[-1], np.int32)
     write_pairs(walk, index, ends, examples)
-    return Pairs(np.repeat(np.arange(len(queries.answers), dtype=np.int32), sizes[1:]), examples)
-
-
-def order(queries: Queries, index: Index) -> Walk:
-    """Name items by their rows and sort the queries; an empty antecedent is met by what is everywhere."""
-    rows = np.append(index.rows, FILLER)  # the last entry is met by -1
-    items = np.sort(rows[queries.items], axis=1)
-    items[items[:, 0] == FILLER, 0] = len(index.bits) - 1
-    places = np.lexsort(items.T[::-1])
-    lacking = np.append(index.rows, NOWHERE)[queries.lacking]
-    return Walk(np.ascontiguousarray(items[places]), lacking[places], queries.answers[places], places)
+    return QueryMatches(np.repeat(np.arange(len(queries.answers), dtype=np.int32), sizes[1:]), examples)
 
 
 @kernel
@@ -141,51 +142,47 @@ def holds(bits: Words, row: int, example: int) -> bool:
 
 
 @kernel
-def make_trail(walk: Walk, index: Index) -> Trail:
-    """Leave room for the longest lists."""
-    width = walk.items.shape[1]
-    return Trail(np.empty((width, len(index.answers)), np.int32), np.zeros(width, np.int64))
+def follow(walk: Walk, at: int, first: int, index: Index, held: Int32s) -> int:
+    """List the examples that have the first d + 1 items of a query, for each d, and return the last d.
 
-
-@kernel
-def follow(walk: Walk, at: int, first: int, index: Index, trail: Trail) -> int:
-    """Bring the trail to a query, from what it shares with the one before, and return its last depth."""
+    Row d of `held` receives their number and then them; it has them already where the query before began alike.
+    """
     depth, same = 0, at > first
     while depth < walk.items.shape[1] and walk.items[at, depth] != FILLER:
         row = walk.items[at, depth]
         same = same and walk.items[at - 1, depth] == row
         if not same:
-            narrow(row, depth, index, trail)
+            narrow(row, depth, index, held)
         depth += 1
     return depth - 1
 
 
 @kernel
-def narrow(row: int, depth: int, index: Index, trail: Trail) -> None:
+def narrow(row: int, depth: int, index: Index, held: Int32s) -> None:
     """Keep the examples of the depth before that have the item of a row; at depth 0 take all that have it."""
     size = 0
     if depth == 0:
         for at in range(index.bounds[0, row], index.bounds[1, row]):
-            trail.examples[0, size] = index.examples[at]
             size += 1
+            held[0, size] = index.examples[at]
     else:
-        for at in range(trail.sizes[depth - 1]):
-            example = trail.examples[depth - 1, at]
+        for at in range(1, held[depth - 1, 0] + 1):
+            example = held[depth - 1, at]
             if holds(index.bits, row, example):
-                trail.examples[depth, size] = example
                 size += 1
-    trail.sizes[depth] = size
+                held[depth, size] = example
+    held[depth, 0] = size
 
 
 @kernel
 def count_block(walk: Walk, index: Index, counts: Counts, first: int, last: int) -> None:
     """Count the queries from first to last; the first example of an image stands for it."""
-    trail = make_trail(walk, index)
+    held = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
     for at in range(first, last):
-        depth = follow(walk, at, first, index, trail)
+        depth = follow(walk, at, first, index, held)
         image, images, hits = NONE, 0, 0
-        for place in range(trail.sizes[depth]):
-            example = trail.examples[depth, place]
+        for place in range(1, held[depth, 0] + 1):
+            example = held[depth, place]
             if index.images[example] != image and not holds(index.bits, walk.lacking[at], example):
                 image = index.images[example]
                 images += 1
@@ -197,12 +194,12 @@ def count_block(walk: Walk, index: Index, counts: Counts, first: int, last: int)
 @kernel
 def write_pairs(walk: Walk, index: Index, ends: Int64s, examples: Int32s) -> None:
     """Write the examples of each query from its end on; without room for them, count them one place further."""
-    trail = make_trail(walk, index)
+    held = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
     for at in range(len(walk.answers)):
-        depth, query = follow(walk, at, 0, index, trail), walk.places[at]
+        depth, query = follow(walk, at, 0, index, held), walk.places[at]
         end = ends[query]
-        for place in range(trail.sizes[depth]):
-            example = trail.examples[depth, place]
+        for place in range(1, held[depth, 0] + 1):
+            example = held[depth, place]
             if holds(index.bits, walk.lacking[at], example):
                 continue
             if len(examples):
@@ -210,3 +207,49 @@ def write_pairs(walk: Walk, index: Index, ends: Int64s, examples: Int32s) -> Non
                 end += 1
             else:
                 ends[query + 1] += 1
+
+
+@dataclass
+class QueryCount:
+    """Count the antecedents of a batch, in any process; an engine sends the index to each process once."""
+
+    index: Index
+
+    @cached_property
+    def _index(self) -> Index:
+        return unlocked(self.index)
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Count the antecedents of a batch, which lie in the order in which they are walked."""
+        n = batch.height
+        items = np.array(batch.drop("place", "lacking", "answer").to_numpy(), np.int32, order="C")
+        lacking, answers = (batch[name].to_numpy(writable=True) for name in ("lacking", "answer"))
+        counts = Counts(np.zeros(n, np.int64), np.zeros(n, np.int64))
+        count_block(Walk(items, lacking, answers, np.arange(n)), self._index, counts, 0, n)
+        return batch.select("place").with_columns(pl.Series("images", counts.images), pl.Series("hits", counts.hits))
+
+
+def make_counter(index: Index, threads: int, engine: Engine | None) -> Counter:
+    """Count on one index, by threads of this process or by an engine, which is sent the index once."""
+    if engine is None or isinstance(engine, Local):
+        return lambda queries: count(queries, index, threads)
+    step, running = QueryCount(index), engine
+    return lambda queries: count_by_engine(index.order(queries), step, running)
+
+
+def count_by_engine(walk: Walk, step: QueryCount, engine: Engine) -> Counts:
+    """Count by blocks of antecedents; `step` may serve for several walks, and is sent to a process once."""
+    n = len(walk.places)
+    counts = Counts(np.zeros(n, np.int64), np.zeros(n, np.int64))
+    for table in engine.map(step, _blocks(walk)):
+        places = table["place"].to_numpy()
+        counts.images[places], counts.hits[places] = table["images"].to_numpy(), table["hits"].to_numpy()
+    return counts
+
+
+def _blocks(walk: Walk) -> Iterator[pl.DataFrame]:
+    for start in range(0, len(walk.places), BLOCK):
+        block = slice(start, start + BLOCK)
+        columns = {f"item{column}": items[block] for column, items in enumerate(walk.items.T)}
+        named = {"place": walk.places[block], "lacking": walk.lacking[block], "answer": walk.answers[block]}
+        yield pl.DataFrame(named | columns)

@@ -5,22 +5,18 @@ begins at a word of its own; the examples of all other answers follow together. 
 answer, count the antecedent with one item more, and the bits set in two rows at once count it with two.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eyechart.kernels import Integer, inner_kernel, kernel, popcount
-from eyechart.mining.extend import answer_run_end, exact_support
-from eyechart.mining.found import Found, Thresholds, add_rule, confident, reserve
-from eyechart.mining.levels import Int16s, Level
-from eyechart.mining.transactions import Int32s, Int64s
-
-Words = NDArray[np.uint64]
+from eyechart.base.kernels import Integer, inner_kernel, kernel, popcount
+from eyechart.mining.levels import Int16s, Level, answer_run_end, exact_support
+from eyechart.mining.rules import RuleBuffer, Thresholds, add_rule, confident, reserve
+from eyechart.mining.transactions import Int32s, Int64s, Words
 
 
-class Bits(NamedTuple):
-    """Words, which grow with the leaf."""
+class LeafBits(NamedTuple):
+    """Arrays of bits, which are enlarged as leaves need it."""
 
     columns: Words  # of each word of a row: that word of all rows
     rows: Words  # of each row that can be paired: all of its words
@@ -29,8 +25,8 @@ class Bits(NamedTuple):
     pairs: Int64s  # of two rows: the best count and its answer
 
 
-class Leaf(NamedTuple):
-    """What is known of the leaf at hand."""
+class LeafArrays(NamedTuple):
+    """The leaf at hand: the antecedent, its examples as bits, and a row for each item beside it."""
 
     bits: Int32s  # of each example: its bit
     first_words: Int32s  # of each answer that can reach the support; then where the words of the last one end
@@ -45,49 +41,56 @@ class Leaf(NamedTuple):
     picked: Int32s  # the rows picked for an answer
     counts: Int32s  # of each row: what it counts with the answer at hand
 
+    @classmethod
+    def empty(cls, n_items: int, n_examples: int, thresholds: Thresholds, prefix: Int16s) -> Self:
+        """Allocate arrays for the largest leaf."""
+        return cls(
+            bits=np.empty(n_examples, np.int32),
+            first_words=np.empty(n_examples + 1, np.int32),
+            answers=np.empty(n_examples, np.int32),
+            sizes=np.zeros(4, np.int64),
+            thresholds=thresholds,
+            prefix=prefix,
+            names=np.empty(n_items, np.uint16),
+            supports=np.empty(n_items, np.int32),
+            joints=np.empty(n_items, np.int32),
+            bests=np.empty(n_items, np.int32),
+            picked=np.empty(n_items, np.int32),
+            counts=np.empty(n_items, np.int32),
+        )
+
 
 @kernel
-def make_leaf(n_items: int, n_examples: int, thresholds: Thresholds, prefix: Int16s) -> Leaf:
-    """Leave room for the largest leaf."""
-    bits, answers = np.empty(n_examples, np.int32), np.empty(n_examples, np.int32)
-    first_words, sizes = np.empty(n_examples + 1, np.int32), np.zeros(4, np.int64)
-    names, supports = np.empty(n_items, np.uint16), np.empty(n_items, np.int32)
-    joints, bests = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
-    picked, counts = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
-    return Leaf(bits, first_words, answers, sizes, thresholds, prefix, names, supports, joints, bests, picked, counts)
-
-
-@kernel
-def make_bits() -> Bits:
-    """Begin with little room."""
+def make_bits() -> LeafBits:
+    """Allocate small arrays."""
     columns, rows = np.empty(64, np.uint64), np.empty(64, np.uint64)
-    return Bits(columns, rows, np.empty(64, np.uint64), np.empty(64, np.uint64), np.empty(64, np.int64))
+    return LeafBits(columns, rows, np.empty(64, np.uint64), np.empty(64, np.uint64), np.empty(64, np.int64))
 
 
 @kernel
-def more_rows(bits: Bits, n_rows: int, leaf: Leaf) -> Bits:
-    """Make sure that the rows of a leaf fit; what was there is forgotten."""
+def more_rows(bits: LeafBits, n_rows: int, leaf: LeafArrays) -> LeafBits:
+    """Enlarge the arrays where the rows of a leaf would not fit; their contents are lost."""
     n = n_rows * leaf.sizes[2]
     columns, rows, active = more_words(bits.columns, n), more_words(bits.rows, n), bits.active
-    return Bits(columns, rows, more_words(active, n_rows * leaf.sizes[1]), more_words(bits.picked, n), bits.pairs)
+    return LeafBits(columns, rows, more_words(active, n_rows * leaf.sizes[1]), more_words(bits.picked, n), bits.pairs)
 
 
 @kernel
-def more_pairs(bits: Bits, n_rows: int) -> Bits:
-    """Make sure that so many rows can be paired."""
+def more_pairs(bits: LeafBits, n_rows: int) -> LeafBits:
+    """Enlarge the counts of pairs where this many rows would not fit."""
     if len(bits.pairs) >= n_rows * n_rows:
         return bits
-    return Bits(bits.columns, bits.rows, bits.active, bits.picked, np.empty(2 * n_rows * n_rows, np.int64))
+    return LeafBits(bits.columns, bits.rows, bits.active, bits.picked, np.empty(2 * n_rows * n_rows, np.int64))
 
 
 @kernel
 def more_words(words: Words, needed: int) -> Words:
-    """Make sure that so many words are there; what they held is forgotten."""
+    """Return an array of at least this many words; its contents are lost where it is a new one."""
     return words if len(words) >= needed else np.empty(2 * needed, np.uint64)
 
 
 @kernel
-def lay_out_bits(level: Level, item: int, leaf: Leaf) -> None:
+def lay_out_bits(level: Level, item: int, leaf: LeafArrays) -> None:
     """Give every example that holds the item its bit."""
     begin, last = level.starts[item], level.starts[item + 1]
     first, n_answers, word = begin, 0, 0
@@ -129,7 +132,7 @@ def number_rest(bits: Int32s, n: int, bit: int) -> int:
 
 
 @kernel
-def fill_columns(level: Level, item: int, leaf: Leaf, columns: Words) -> None:
+def fill_columns(level: Level, item: int, leaf: LeafArrays, columns: Words) -> None:
     """Set the bits of every later item, whose row is its distance; an example writes to one column only."""
     n_rows = level.n_items[0] - item - 1
     for word in range(n_rows * leaf.sizes[2]):
@@ -161,7 +164,7 @@ def count_common(words: Words, left: int, right: int, n: int) -> int:
 
 
 @kernel
-def weigh_columns(n_rows: int, leaf: Leaf, bits: Bits) -> None:
+def weigh_columns(n_rows: int, leaf: LeafArrays, bits: LeafBits) -> None:
     """Count each row in all and with its best answer, and mark the answers that reach the support."""
     n_active = leaf.sizes[1]
     for row in range(n_rows):
@@ -180,7 +183,7 @@ def weigh_columns(n_rows: int, leaf: Leaf, bits: Bits) -> None:
 
 
 @inner_kernel
-def enter_count(row: int, answer: int, leaf: Leaf, active: Words) -> None:
+def enter_count(row: int, answer: int, leaf: LeafArrays, active: Words) -> None:
     """Enter what a row counts with one answer."""
     count = leaf.counts[row]
     leaf.supports[row] += count
@@ -191,12 +194,14 @@ def enter_count(row: int, answer: int, leaf: Leaf, active: Words) -> None:
 
 
 @kernel
-def choose_rows(level: Level, item: int, leaf: Leaf, bits: Bits, found: Found) -> tuple[Found, int]:
+def choose_rows(
+    level: Level, item: int, leaf: LeafArrays, bits: LeafBits, buffer: RuleBuffer
+) -> tuple[RuleBuffer, int]:
     """Write the rules one item longer; bring the rows that can be paired to the front, and return their number."""
     thresholds, prefix, depth = leaf.thresholds, leaf.prefix, leaf.sizes[3]
     everywhere = exact_support(level, item) if thresholds.prune else -1
     n_rows, n_kept = level.n_items[0] - item - 1, 0
-    found = reserve(found, n_rows)
+    buffer = reserve(buffer, n_rows)
     for row in range(n_rows):
         joint, support = leaf.joints[row], leaf.supports[row]
         if joint < thresholds.min_support or support == everywhere:
@@ -204,16 +209,16 @@ def choose_rows(level: Level, item: int, leaf: Leaf, bits: Bits, found: Found) -
         name = level.names[item + 1 + row]
         if confident(joint, support, thresholds):
             prefix[depth] = name
-            add_rule(found, prefix, depth + 1, leaf.answers[leaf.bests[row]], (joint, support))
+            add_rule(buffer, prefix, depth + 1, leaf.answers[leaf.bests[row]], (joint, support))
         if not (thresholds.prune and joint == support):
             leaf.names[n_kept] = name
             keep_row(row, n_rows, n_kept, leaf, bits)
             n_kept += 1
-    return found, n_kept
+    return buffer, n_kept
 
 
 @inner_kernel
-def keep_row(row: int, n_rows: int, slot: int, leaf: Leaf, bits: Bits) -> None:
+def keep_row(row: int, n_rows: int, slot: int, leaf: LeafArrays, bits: LeafBits) -> None:
     """Bring a row to an earlier slot, its words beside one another."""
     n_active, width = leaf.sizes[1], leaf.sizes[2]
     leaf.supports[slot], leaf.joints[slot], leaf.bests[slot] = leaf.supports[row], leaf.joints[row], leaf.bests[row]
@@ -224,14 +229,14 @@ def keep_row(row: int, n_rows: int, slot: int, leaf: Leaf, bits: Bits) -> None:
 
 
 @inner_kernel
-def dominates(row: int, joint: Integer, support: int, best: Integer, leaf: Leaf) -> bool:
+def dominates(row: int, joint: Integer, support: int, best: Integer, leaf: LeafArrays) -> bool:
     """Say whether the rule with only this row gives the same answer as surely."""
     sure = np.int64(leaf.joints[row]) * support >= np.int64(joint) * leaf.supports[row]
     return bool(leaf.bests[row] == best and sure)
 
 
 @inner_kernel
-def pick_active(answer: int, n_rows: int, leaf: Leaf, bits: Bits) -> int:
+def pick_active(answer: int, n_rows: int, leaf: LeafArrays, bits: LeafBits) -> int:
     """List the rows that an answer is active in with their words for it, and return how many they are."""
     n_active, width, first = leaf.sizes[1], leaf.sizes[2], leaf.first_words[answer]
     n_words, n = leaf.first_words[answer + 1] - first, 0
@@ -246,7 +251,7 @@ def pick_active(answer: int, n_rows: int, leaf: Leaf, bits: Bits) -> int:
 
 
 @kernel
-def count_pairs(n_rows: int, leaf: Leaf, bits: Bits) -> None:
+def count_pairs(n_rows: int, leaf: LeafArrays, bits: LeafBits) -> None:
     """Count every two rows together, answer by answer, and keep the best: its count above, its answer below 2**32."""
     for pair in range(n_rows * n_rows):
         bits.pairs[pair] = 0
@@ -263,12 +268,12 @@ def count_pairs(n_rows: int, leaf: Leaf, bits: Bits) -> None:
 
 
 @kernel
-def pair_rows(n_rows: int, leaf: Leaf, bits: Bits, found: Found) -> Found:
+def pair_rows(n_rows: int, leaf: LeafArrays, bits: LeafBits, buffer: RuleBuffer) -> RuleBuffer:
     """Write the rules two items longer, without those that the rule of one of their rows is known to drop."""
     thresholds, prefix, depth = leaf.thresholds, leaf.prefix, leaf.sizes[3]
     width = leaf.sizes[2]
     for left in range(n_rows):
-        found = reserve(found, n_rows)
+        buffer = reserve(buffer, n_rows)
         prefix[depth] = leaf.names[left]
         for right in range(left + 1, n_rows):
             pair = bits.pairs[left * n_rows + right]
@@ -283,5 +288,5 @@ def pair_rows(n_rows: int, leaf: Leaf, bits: Bits, found: Found) -> Found:
             ):
                 continue
             prefix[depth + 1] = leaf.names[right]
-            add_rule(found, prefix, depth + 2, leaf.answers[best], (joint, support))
-    return found
+            add_rule(buffer, prefix, depth + 2, leaf.answers[best], (joint, support))
+    return buffer

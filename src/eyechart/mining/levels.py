@@ -5,13 +5,13 @@ first. So the examples of any antecedent are runs of equal answers, one pass ove
 of the longest runs is the best answer.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.errors import DataError
-from eyechart.kernels import inner_kernel, kernel
+from eyechart.base.errors import DataError
+from eyechart.base.kernels import inner_kernel, kernel
 from eyechart.mining.settings import MiningSettings
 from eyechart.mining.transactions import Int32s, Int64s, Transactions
 
@@ -41,55 +41,50 @@ class Level(NamedTuple):
     bests: Int32s  # the best answer
     n_items: Int64s  # one number
 
-
-class Encoded(NamedTuple):
-    """The first level, and the caller's numbers for its items and answers."""
-
-    level: Level
-    items: Int32s
-    answers: Int32s
-
-
-def make_level(n_items: int, n_examples: int, n_places: int) -> Level:
-    """Leave room for so many items, examples and occurrences; memory is only taken when written."""
-    return Level(
-        items=np.empty(n_places, np.uint16),
-        row_ends=np.empty(n_examples, np.int32),
-        row_tags=np.empty(n_examples, np.int32),
-        starts=np.zeros(n_items + 1, np.int32),
-        places=np.empty(n_places, np.int32),
-        tails=np.empty(n_places, np.uint16),
-        tags=np.empty(n_places, np.int32),
-        names=np.empty(n_items, np.uint16),
-        supports=np.empty(n_items, np.int32),
-        joints=np.empty(n_items, np.int32),
-        bests=np.empty(n_items, np.int32),
-        n_items=np.full(1, n_items, np.int64),
-    )
+    @classmethod
+    def empty(cls, n_items: int, n_examples: int, n_places: int) -> Self:
+        """Allocate a level for this many items, examples and occurrences; memory is only taken when written."""
+        return cls(
+            items=np.empty(n_places, np.uint16),
+            row_ends=np.empty(n_examples, np.int32),
+            row_tags=np.empty(n_examples, np.int32),
+            starts=np.zeros(n_items + 1, np.int32),
+            places=np.empty(n_places, np.int32),
+            tails=np.empty(n_places, np.uint16),
+            tags=np.empty(n_places, np.int32),
+            names=np.empty(n_items, np.uint16),
+            supports=np.empty(n_items, np.int32),
+            joints=np.empty(n_items, np.int32),
+            bests=np.empty(n_items, np.int32),
+            n_items=np.full(1, n_items, np.int64),
+        )
 
 
-def encode(transactions: Transactions, settings: MiningSettings) -> Encoded:
-    """Keep the items that reach the support with some answer, rare ones first."""
+def encode(transactions: Transactions, settings: MiningSettings) -> tuple[Level, Int32s, Int32s]:
+    """Build the first level of the items that reach the support with some answer, rare ones first.
+
+    Also return the caller's numbers of its items and answers.
+    """
     preferred = _preferred_answers(transactions, settings)
     rank = np.empty(transactions.n_answers, np.int32)
     rank[preferred] = np.arange(transactions.n_answers, dtype=np.int32)
     answers = rank[transactions.answers]
     order = np.argsort(answers, kind="stable").astype(np.int32)
     answers = answers[order]
-    counts = count_items(*layout(transactions), order, answers, transactions.n_items)
-    kept = _viable_items(counts, settings.min_support)
-    level = lay_out_level(transactions, kept, counts.supports[kept], order, answers)
-    level.joints[:], level.bests[:] = counts.joints[kept], counts.bests[kept]
+    supports, joints, bests, repeats = count_items(*layout(transactions), order, answers, transactions.n_items)
+    kept = _viable_items(supports, joints, settings.min_support)
+    level = lay_out_level(transactions, kept, supports[kept], order, answers)
+    level.joints[:], level.bests[:] = joints[kept], bests[kept]
     if settings.compat == "release":
-        level.supports[:] = counts.repeats[kept]
-    return Encoded(level, kept.astype(np.int32), preferred.astype(np.int32))
+        level.supports[:] = repeats[kept]
+    return level, kept.astype(np.int32), preferred.astype(np.int32)
 
 
 def lay_out_level(transactions: Transactions, kept: Int64s, supports: Int32s, order: Int32s, tags: Int32s) -> Level:
     """Lay out the examples in the given order with the items that are kept, numbered in their order."""
     number = np.full(transactions.n_items, NO_ITEM, np.uint16)
     number[kept] = np.arange(len(kept), dtype=np.uint16)
-    level = make_level(len(kept), transactions.n, int(supports.sum()))
+    level = Level.empty(len(kept), transactions.n, int(supports.sum()))
     level.row_tags[:] = tags
     level.names[:] = number[kept]
     level.supports[:] = supports
@@ -111,26 +106,19 @@ def _preferred_answers(transactions: Transactions, settings: MiningSettings) -> 
     return np.argsort(counts if settings.compat == "release" else -counts, kind="stable")
 
 
-class ItemCounts(NamedTuple):
-    """What each item counts alone."""
-
-    supports: Int32s
-    joints: Int32s
-    bests: Int32s
-    repeats: Int32s  # occurrences, a repeated item counted each time
-
-
-def _viable_items(counts: ItemCounts, min_support: int) -> Int64s:
-    kept = np.flatnonzero(counts.joints >= min_support)
+def _viable_items(supports: Int32s, joints: Int32s, min_support: int) -> Int64s:
+    kept = np.flatnonzero(joints >= min_support)
     if len(kept) >= NO_ITEM:
         found = f"{len(kept):,} that reach min_support {min_support} with some answer"
         raise DataError(f"fewer than {NO_ITEM:,} items", found, "raise min_support or drop rare items")
-    return kept[np.argsort(counts.supports[kept], kind="stable")]
+    return kept[np.argsort(supports[kept], kind="stable")]
 
 
 @kernel
-def count_items(starts: Int64s, items: Int32s, order: Int32s, answers: Int32s, n_items: int) -> ItemCounts:
-    """Count every item once per example, in all and with its best answer."""
+def count_items(
+    starts: Int64s, items: Int32s, order: Int32s, answers: Int32s, n_items: int
+) -> tuple[Int32s, Int32s, Int32s, Int32s]:
+    """Count the examples that hold each item: all, those with its best answer, that answer; and all occurrences."""
     supports, joints = np.zeros(n_items, np.int32), np.zeros(n_items, np.int32)
     bests, repeats = np.zeros(n_items, np.int32), np.zeros(n_items, np.int32)
     run, run_answer = np.zeros(n_items, np.int32), np.full(n_items, -1, np.int32)
@@ -151,7 +139,7 @@ def count_items(starts: Int64s, items: Int32s, order: Int32s, answers: Int32s, n
             if run[item] > joints[item]:
                 joints[item] = run[item]
                 bests[item] = answer
-    return ItemCounts(supports, joints, bests, repeats)
+    return supports, joints, bests, repeats
 
 
 @kernel
@@ -202,3 +190,24 @@ def index(level: Level) -> None:
             level.tags[at] = level.row_tags[row]
             place += 1
         row += 1
+
+
+@inner_kernel
+def answer_run_end(level: Level, first: int, last: int) -> int:
+    """Find where the run of equal answers ends that begins with the first of these occurrences."""
+    answer = level.tags[first]
+    end = first + 1
+    while end < last and level.tags[end] == answer:
+        end += 1
+    return end
+
+
+@inner_kernel
+def exact_support(level: Level, item: int) -> int:
+    """Count the examples that hold the item, or return -1 where repeats inflate its support (release).
+
+    An item found in every example of an antecedent changes no count, so the superset filter drops every rule that holds
+    both; but only where the support of the antecedent is the count of its examples.
+    """
+    count = level.starts[item + 1] - level.starts[item]
+    return count if level.supports[item] == count else -1

@@ -1,20 +1,80 @@
-"""Find the examples that rules speak about."""
+"""Match rules with examples: rules are sorted by their rarest item, and examples listed by item."""
 
+from dataclasses import dataclass
+from functools import cached_property
+from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
+from eyechart.base.errors import DataError
+from eyechart.base.kernels import Announce, announced, kernel
+from eyechart.data.protocols import Engine
+from eyechart.engines.arrays import pack, unlocked, unpack
 from eyechart.engines.local import Local
-from eyechart.errors import DataError
-from eyechart.kernels import Announce, announced
-from eyechart.mining.levels import Level
-from eyechart.mining.meet import NO_RULE, Examples, Ledger, match_roots
-from eyechart.mining.parted import Match, enter, root_batches
-from eyechart.mining.plan import Plan, level_of, make_plan
-from eyechart.mining.rules import Rules
-from eyechart.mining.threads import Shelf, batches_of, run
-from eyechart.mining.transactions import Accepted, Int32s, Transactions
-from eyechart.protocols import Engine
+from eyechart.mining.batches import ROOT, batches_of, root_batches, run_in_threads
+from eyechart.mining.levels import NO_ITEM, Int16s, Level, lay_out_level, layout
+from eyechart.mining.meet import NO_RULE, ExampleIndex, Ledger, MatchPlan, match_roots
+from eyechart.mining.rules import Bytes, Rules, item_keys, order_by
+from eyechart.mining.transactions import Accepted, Int32s, Int64s, Transactions
+
+
+def make_plan(rules: Rules, transactions: Transactions) -> MatchPlan:
+    """Give the items of the rules numbers by their frequency in these examples, and sort the rules by them."""
+    n_items = max(transactions.n_items, int(rules.items.max(initial=-1)) + 1)
+    used = np.zeros(n_items, np.bool_)
+    used[rules.items[rules.items >= 0]] = True
+    supports = np.bincount(transactions.items, minlength=n_items)
+    kept = np.flatnonzero(used & (supports > 0))
+    if len(kept) >= NO_ITEM:
+        raise DataError(f"rules of fewer than {NO_ITEM:,} items", f"{len(kept):,}", "match part of the rules at a time")
+    kept = kept[np.argsort(supports[kept], kind="stable")]
+    numbers = np.full(n_items, NO_ITEM, np.uint16)
+    numbers[kept] = np.arange(len(kept), dtype=np.uint16)
+    items = np.full(rules.items.shape, NO_ITEM, np.uint16)
+    number_rules(rules.items, rules.lengths, numbers, items)
+    order = order_by(item_keys(items), np.arange(rules.n, dtype=np.int32))
+    starts = np.searchsorted(items[order, 0], np.arange(len(kept) + 1))
+    order = order[: starts[-1]]
+    return MatchPlan(items[order], order, rules.answers[order], starts, kept)
+
+
+@kernel
+def number_rules(items: Int32s, lengths: Bytes, numbers: Int16s, numbered: Int16s) -> None:
+    """Write the new numbers of every rule's items, rising; leave the row empty where an item has none."""
+    for row in range(len(items)):
+        length = lengths[row]
+        known = True
+        for column in range(length):
+            known = known and numbers[items[row, column]] != NO_ITEM
+        if not known:
+            continue
+        for column in range(length):
+            number = numbers[items[row, column]]
+            at = column
+            while at > 0 and numbered[row, at - 1] > number:
+                numbered[row, at] = numbered[row, at - 1]
+                at -= 1
+            numbered[row, at] = number
+
+
+def level_of(transactions: Transactions, plan: MatchPlan) -> Level:
+    """Lay out the examples with the items that rules use."""
+    examples = np.arange(transactions.n, dtype=np.int32)
+    supports = count_examples(*layout(transactions), transactions.n_items)[plan.kept]
+    return lay_out_level(transactions, plan.kept, supports, examples, examples)
+
+
+@kernel
+def count_examples(starts: Int64s, items: Int32s, n_items: int) -> Int32s:
+    """Count the examples that hold each item."""
+    counts, last = np.zeros(n_items, np.int32), np.full(n_items, -1, np.int64)
+    for example in range(len(starts) - 1):
+        for place in range(starts[example], starts[example + 1]):
+            counts[items[place]] += last[items[place]] != example
+            last[items[place]] = example
+    return counts
 
 
 class Matches(NamedTuple):
@@ -43,15 +103,17 @@ def match(
 ) -> Matches:
     """Match every rule with every example; without accepted answers an example accepts its own.
 
-    engine: where that is done; none, and the local one, are threads here.
+    engine: does the work; without one, or with the local one, threads of this process do.
     """
     accepted = _accepted(accepted, transactions)
     with announced(announce):
         plan = make_plan(rules, transactions)
-        examples = _examples(plan, transactions, accepted)
+        starts = np.require(accepted.starts, np.int64, ["C", "W"])
+        answers = np.require(accepted.answers, np.int32, ["C", "W"])
+        examples = ExampleIndex(level_of(transactions, plan), starts, answers)
         if engine is None or isinstance(engine, Local):
-            return _match(plan, examples, rules, threads)
-        return _match_parted(plan, examples, rules, engine)
+            return _match_in_threads(plan, examples, rules, threads)
+        return _match_by_engine(plan, examples, rules, engine)
 
 
 def _accepted(accepted: Accepted | None, transactions: Transactions) -> Accepted:
@@ -65,57 +127,75 @@ def _accepted(accepted: Accepted | None, transactions: Transactions) -> Accepted
     return accepted
 
 
-def _match(plan: Plan, examples: Examples, rules: Rules, threads: int) -> Matches:
+def _match_in_threads(plan: MatchPlan, examples: ExampleIndex, rules: Rules, threads: int) -> Matches:
     supports, correct = np.zeros(rules.n, np.int32), np.zeros(rules.n, np.int32)
-    ledgers = [_open_ledger(examples, rules)._replace(supports=supports, correct=correct) for _ in range(threads)]
-    shelf = Shelf(ledgers)
+    ledgers = [examples.open_ledger(rules)._replace(supports=supports, correct=correct) for _ in range(threads)]
+    free: SimpleQueue[Ledger] = SimpleQueue()  # those that no thread uses
+    for ledger in ledgers:
+        free.put(ledger)
 
     def task(roots: Int32s) -> None:
-        with shelf.borrow() as ledger:
+        ledger = free.get()
+        try:
             match_roots(roots, plan, examples, ledger)
+        finally:
+            free.put(ledger)
 
-    for _ in run(task, batches_of(_heaviest_roots(plan, examples.level)), threads):
+    for _ in run_in_threads(task, batches_of(plan.heaviest_roots(examples.level)), threads):
         pass
     counts = np.add.reduce([ledger.counts for ledger in ledgers])
     best = _earliest([ledger.best for ledger in ledgers])
     return Matches(supports, correct, counts, best, _earliest([ledger.best_correct for ledger in ledgers]))
 
 
-def _match_parted(plan: Plan, examples: Examples, rules: Rules, engine: Engine) -> Matches:
-    whole, empty = _open_ledger(examples, rules), _open_ledger(examples, rules)
-    for table in engine.map(Match(plan, examples, empty), root_batches(_heaviest_roots(plan, examples.level))):
-        enter(table, whole)
+@dataclass
+class RootMatch:
+    """Match the rules whose rarest item is one of the roots of a batch, in any process."""
+
+    plan: MatchPlan
+    examples: ExampleIndex
+    empty: Ledger  # of a process that has matched nothing
+
+    @cached_property
+    def _tables(self) -> tuple[MatchPlan, ExampleIndex, Ledger]:
+        own = Ledger(*(np.array(column) for column in self.empty))
+        return unlocked(self.plan), unlocked(self.examples), own
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Match the roots of a batch."""
+        plan, examples, ledger = self._tables
+        roots = batch[ROOT].to_numpy(writable=True)
+        match_roots(roots, plan, examples, ledger)
+        rules = np.concatenate([plan.rules[plan.starts[root] : plan.starts[root + 1]] for root in roots])
+        met = np.flatnonzero(ledger.counts).astype(np.int32)
+        matched = pack(
+            rules=rules,
+            supports=ledger.supports[rules],
+            correct=ledger.correct[rules],
+            examples=met,
+            counts=ledger.counts[met],
+            best=ledger.best[met],
+            best_correct=ledger.best_correct[met],
+        )
+        ledger.counts[met], ledger.best[met], ledger.best_correct[met] = 0, NO_RULE, NO_RULE
+        return matched
+
+
+def add_matches(table: pl.DataFrame, ledger: Ledger) -> None:
+    """Add the matches of a batch to the ledger of all."""
+    rules, met = unpack(table, "rules"), unpack(table, "examples")
+    ledger.supports[rules], ledger.correct[rules] = unpack(table, "supports"), unpack(table, "correct")
+    ledger.counts[met] += unpack(table, "counts")
+    ledger.best[met] = np.minimum(ledger.best[met], unpack(table, "best"))
+    ledger.best_correct[met] = np.minimum(ledger.best_correct[met], unpack(table, "best_correct"))
+
+
+def _match_by_engine(plan: MatchPlan, examples: ExampleIndex, rules: Rules, engine: Engine) -> Matches:
+    whole, empty = examples.open_ledger(rules), examples.open_ledger(rules)
+    for table in engine.map(RootMatch(plan, examples, empty), root_batches(plan.heaviest_roots(examples.level))):
+        add_matches(table, whole)
     best, best_correct = _earliest([whole.best]), _earliest([whole.best_correct])
     return Matches(whole.supports, whole.correct, whole.counts, best, best_correct)
-
-
-def _examples(plan: Plan, transactions: Transactions, accepted: Accepted) -> Examples:
-    starts = np.require(accepted.starts, np.int64, ["C", "W"])
-    return Examples(level_of(transactions, plan), starts, np.require(accepted.answers, np.int32, ["C", "W"]))
-
-
-def _open_ledger(examples: Examples, rules: Rules) -> Ledger:
-    """Begin without a meeting."""
-    n, most = len(examples.accepted_starts) - 1, int(examples.level.supports.max(initial=0))
-    return Ledger(
-        item_slots=np.zeros(examples.level.n_items[0], np.int32),
-        answer_slots=np.zeros(rules.answers.max(initial=-1) + 1, np.int32),
-        root_counts=np.empty(most, np.int32),
-        root_best=np.empty(most, np.int32),
-        root_best_correct=np.empty(most, np.int32),
-        supports=np.zeros(rules.n, np.int32),
-        correct=np.zeros(rules.n, np.int32),
-        counts=np.zeros(n, np.int32),
-        best=np.full(n, NO_RULE, np.int32),
-        best_correct=np.full(n, NO_RULE, np.int32),
-    )
-
-
-def _heaviest_roots(plan: Plan, level: Level) -> Int32s:
-    """List the items that are the rarest of some rule and held by some example, those with most words to read first."""
-    work = np.diff(plan.starts) * ((level.supports + 63) // 64)
-    order = np.argsort(-work, kind="stable").astype(np.int32)
-    return order[: np.count_nonzero(work)]
 
 
 def _earliest(columns: list[Int32s]) -> Int32s:

@@ -1,24 +1,36 @@
-"""Match the rules of one rarest item at once, by sets of bits over the examples that hold it."""
+"""The kernels that match all rules of one rarest item (root), by sets of bits over the examples that have it."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from eyechart.kernels import inner_kernel, kernel, popcount
-from eyechart.mining.leaf import Words, more_words
-from eyechart.mining.levels import NO_ITEM, Level
-from eyechart.mining.plan import Plan
-from eyechart.mining.transactions import Int32s, Int64s
+from eyechart.base.kernels import inner_kernel, kernel, popcount
+from eyechart.mining.leaf import more_words
+from eyechart.mining.levels import NO_ITEM, Int16s, Level
+from eyechart.mining.rules import Rules
+from eyechart.mining.transactions import Int32s, Int64s, Words
 
 NO_RULE = 2**31 - 1
 
 
-class Examples(NamedTuple):
-    """The examples by item, with their numbers for tags, and the answers each accepts."""
+class MatchPlan(NamedTuple):
+    """The rules sorted by their items, rare ones first, and the rarest item's share of them.
 
-    level: Level
-    accepted_starts: Int64s
-    accepted: Int32s
+    Rule `rules[r]` has the items `items[r]`, rising by frequency; those whose rarest item is i are from `starts[i]`
+    to `starts[i + 1]`. Rules with an item that no example has are left out.
+    """
+
+    items: Int16s
+    rules: Int32s
+    answers: Int32s
+    starts: Int64s
+    kept: Int64s  # the caller's numbers of the items
+
+    def heaviest_roots(self, level: Level) -> Int32s:
+        """List the rarest items of rules that some example has, those with most words to read first."""
+        work = np.diff(self.starts) * ((level.supports + 63) // 64)
+        order = np.argsort(-work, kind="stable").astype(np.int32)
+        return order[: np.count_nonzero(work)]
 
 
 class Ledger(NamedTuple):
@@ -36,7 +48,31 @@ class Ledger(NamedTuple):
     best_correct: Int32s
 
 
-class Bits(NamedTuple):
+class ExampleIndex(NamedTuple):
+    """The examples by item, with their numbers for tags, and the answers that each accepts."""
+
+    level: Level
+    accepted_starts: Int64s
+    accepted: Int32s
+
+    def open_ledger(self, rules: Rules) -> Ledger:
+        """Allocate a ledger for these rules and examples, without any match."""
+        n, most = len(self.accepted_starts) - 1, int(self.level.supports.max(initial=0))
+        return Ledger(
+            item_slots=np.zeros(self.level.n_items[0], np.int32),
+            answer_slots=np.zeros(rules.answers.max(initial=-1) + 1, np.int32),
+            root_counts=np.empty(most, np.int32),
+            root_best=np.empty(most, np.int32),
+            root_best_correct=np.empty(most, np.int32),
+            supports=np.zeros(rules.n, np.int32),
+            correct=np.zeros(rules.n, np.int32),
+            counts=np.zeros(n, np.int32),
+            best=np.full(n, NO_RULE, np.int32),
+            best_correct=np.full(n, NO_RULE, np.int32),
+        )
+
+
+class RootBits(NamedTuple):
     """Rows of bits over the examples that hold the root."""
 
     width: int  # words of a row
@@ -46,7 +82,7 @@ class Bits(NamedTuple):
 
 
 @kernel
-def match_roots(roots: Int32s, plan: Plan, examples: Examples, ledger: Ledger) -> None:
+def match_roots(roots: Int32s, plan: MatchPlan, examples: ExampleIndex, ledger: Ledger) -> None:
     """Match all rules whose rarest item is one of the roots."""
     rows, answers = np.empty(64, np.uint64), np.empty(64, np.uint64)
     level = examples.level
@@ -55,7 +91,7 @@ def match_roots(roots: Int32s, plan: Plan, examples: Examples, ledger: Ledger) -
         n_rows, n_answers = claim_rows(plan, root, ledger), claim_answers(plan, root, ledger)
         rows = cleared(rows, (n_rows + plan.items.shape[1]) * width)
         answers = cleared(answers, n_answers * width)
-        bits = Bits(width, rows, n_rows * width, answers)
+        bits = RootBits(width, rows, n_rows * width, answers)
         fill_rows(level, root, bits, ledger)
         fill_answers(examples, root, bits, ledger)
         match_rules(root, plan, level, bits, ledger)
@@ -65,7 +101,7 @@ def match_roots(roots: Int32s, plan: Plan, examples: Examples, ledger: Ledger) -
 
 @kernel
 def cleared(words: Words, needed: int) -> Words:
-    """Make sure that so many words are there, without any bit."""
+    """Return an array of at least this many words, all zero."""
     words = more_words(words, needed)
     for word in range(needed):
         words[word] = 0
@@ -73,7 +109,7 @@ def cleared(words: Words, needed: int) -> Words:
 
 
 @kernel
-def claim_rows(plan: Plan, root: int, ledger: Ledger) -> int:
+def claim_rows(plan: MatchPlan, root: int, ledger: Ledger) -> int:
     """Give a row to every item of the root's rules but the root."""
     n = 0
     for rule in range(plan.starts[root], plan.starts[root + 1]):
@@ -86,7 +122,7 @@ def claim_rows(plan: Plan, root: int, ledger: Ledger) -> int:
 
 
 @kernel
-def claim_answers(plan: Plan, root: int, ledger: Ledger) -> int:
+def claim_answers(plan: MatchPlan, root: int, ledger: Ledger) -> int:
     """Give a row to every answer of the root's rules."""
     n = 0
     for rule in range(plan.starts[root], plan.starts[root + 1]):
@@ -98,8 +134,8 @@ def claim_answers(plan: Plan, root: int, ledger: Ledger) -> int:
 
 
 @kernel
-def release_rows(plan: Plan, root: int, ledger: Ledger) -> None:
-    """Take back all rows."""
+def release_rows(plan: MatchPlan, root: int, ledger: Ledger) -> None:
+    """Release all rows."""
     for rule in range(plan.starts[root], plan.starts[root + 1]):
         ledger.answer_slots[plan.answers[rule]] = 0
         for column in range(1, plan.items.shape[1]):
@@ -109,7 +145,7 @@ def release_rows(plan: Plan, root: int, ledger: Ledger) -> None:
 
 
 @kernel
-def fill_rows(level: Level, root: int, bits: Bits, ledger: Ledger) -> None:
+def fill_rows(level: Level, root: int, bits: RootBits, ledger: Ledger) -> None:
     """Set the bit of every example in the rows of its items."""
     begin = level.starts[root]
     for at in range(begin, level.starts[root + 1]):
@@ -126,7 +162,7 @@ def fill_rows(level: Level, root: int, bits: Bits, ledger: Ledger) -> None:
 
 
 @kernel
-def fill_answers(examples: Examples, root: int, bits: Bits, ledger: Ledger) -> None:
+def fill_answers(examples: ExampleIndex, root: int, bits: RootBits, ledger: Ledger) -> None:
     """Set the bit of every example in the rows of the answers it accepts."""
     level = examples.level
     begin = level.starts[root]
@@ -141,7 +177,7 @@ def fill_answers(examples: Examples, root: int, bits: Bits, ledger: Ledger) -> N
 
 
 @kernel
-def match_rules(root: int, plan: Plan, level: Level, bits: Bits, ledger: Ledger) -> None:
+def match_rules(root: int, plan: MatchPlan, level: Level, bits: RootBits, ledger: Ledger) -> None:
     """Meet each rule of the root with the examples in all of its rows; what rules share at their front is kept."""
     fill_first(bits, level.supports[root])
     for rule in range(plan.starts[root], plan.starts[root + 1]):
@@ -152,7 +188,7 @@ def match_rules(root: int, plan: Plan, level: Level, bits: Bits, ledger: Ledger)
 
 
 @kernel
-def fill_first(bits: Bits, n: int) -> None:
+def fill_first(bits: RootBits, n: int) -> None:
     """Let the root alone leave all of its n examples."""
     for word in range(bits.width):
         bits.rows[bits.shared + word] = ~np.uint64(0)
@@ -161,7 +197,7 @@ def fill_first(bits: Bits, n: int) -> None:
 
 
 @inner_kernel
-def shared_length(plan: Plan, rule: int) -> int:
+def shared_length(plan: MatchPlan, rule: int) -> int:
     """Count the items that a rule has in common with the one before it, from the front."""
     same = 1
     while same < plan.items.shape[1] and plan.items[rule, same] == plan.items[rule - 1, same]:
@@ -170,7 +206,7 @@ def shared_length(plan: Plan, rule: int) -> int:
 
 
 @inner_kernel
-def narrow(plan: Plan, rule: int, same: int, bits: Bits, ledger: Ledger) -> int:
+def narrow(plan: MatchPlan, rule: int, same: int, bits: RootBits, ledger: Ledger) -> int:
     """Leave the examples that hold more and more items of a rule, and return where the last row begins."""
     row, length = bits.shared, 1
     while length < plan.items.shape[1] and plan.items[rule, length] != NO_ITEM:
@@ -190,7 +226,7 @@ def lowest_bit(word: np.uint64) -> int:
 
 
 @inner_kernel
-def meet(rule: int, row: int, answer_row: int, bits: Bits, ledger: Ledger) -> None:
+def meet(rule: int, row: int, answer_row: int, bits: RootBits, ledger: Ledger) -> None:
     """Enter the examples in a row of bits that meet a rule, and those of them that accept its answer."""
     support, correct = 0, 0
     for word in range(bits.width):

@@ -10,28 +10,41 @@ of by quotients rounded to six digits, and ties that the code left to chance go 
 antecedent is no rule here (the code gave it a confidence left over from another); see `prior`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from queue import SimpleQueue
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.errors import SettingError
-from eyechart.kernels import Announce, announced
-from eyechart.mining.found import Found, Thresholds, join_found
-from eyechart.mining.levels import NO_ITEM, Encoded, Level, encode
-from eyechart.mining.roots import Roots
-from eyechart.mining.rules import Rules, in_order
+from eyechart.base.errors import SettingError
+from eyechart.base.kernels import Announce, announced, kernel
+from eyechart.data.protocols import Engine
+from eyechart.engines.arrays import pack, unlocked, unpack
+from eyechart.engines.local import Local
+from eyechart.mining.batches import ROOT, batches_of, root_batches, run_in_threads
+from eyechart.mining.levels import NO_ITEM, Level, encode
+from eyechart.mining.rules import (
+    RuleBuffer,
+    Rules,
+    Thresholds,
+    join_buffers,
+    make_buffer,
+    rows_in_use,
+    sort_rules,
+)
+from eyechart.mining.search import SearchMemory, search_roots
 from eyechart.mining.settings import MiningSettings
-from eyechart.mining.superset import Flags, Nesting, make_table, mark_dominated
-from eyechart.mining.threads import run
+from eyechart.mining.superset import undominated
 from eyechart.mining.transactions import Int32s, Int64s, Transactions
-from eyechart.protocols import Engine
 
 Progress = Callable[[float], None]
 
-SAMPLE = 32  # one root in so many is searched first, to foretell the rest
-ENOUGH = 16  # roots of a sample that can foretell anything
-ABSURD = 4  # so many times max_rules foretold: not even begun
+SAMPLE = 32  # one root in so many is searched first, to estimate the number of rules
+ENOUGH = 16  # roots of a sample that is large enough for an estimate
+ABSURD = 4  # times max_rules: a search that is expected to find so many is not begun
 DEFAULTS = MiningSettings()
 
 
@@ -50,29 +63,29 @@ def mine(
 ) -> Rules:
     """List the rules of the examples in their order.
 
-    progress: told the share of the work that is done, from 0 to 1.
-    announce: told in a sentence when kernels are compiled, and how many rules and how much memory to expect.
-    engine: where the search is done; none, and the local one, are threads here.
+    progress: called with the share of the work that is done, from 0 to 1.
+    announce: called with a sentence when kernels are compiled, and how many rules and how much memory to expect.
+    engine: runs the search; without one, or with the local one, threads of this process do.
     """
     with announced(announce), np.errstate(over="ignore"):
-        encoded = encode(transactions, settings)
-        found = _search(encoded, settings, progress or _ignore, announce or _ignore, engine)
-        return in_order(found, undominated(found, settings), encoded)
+        level, items, answers = encode(transactions, settings)
+        buffer = _search(level, settings, progress or _ignore, announce or _ignore, engine)
+        return sort_rules(buffer, undominated(buffer, settings), items, answers)
 
 
 def _ignore(_: object) -> None:
-    """Tell nobody."""
+    """Do nothing with a message or a share."""
 
 
 def _search(
-    encoded: Encoded, settings: MiningSettings, progress: Progress, announce: Announce, engine: Engine | None
-) -> Found:
-    """Find all rules but for the superset filter, first those of a sample of the roots."""
-    thresholds = _thresholds(settings)
-    singles = _single_rules(encoded.level, thresholds)
+    level: Level, settings: MiningSettings, progress: Progress, announce: Announce, engine: Engine | None
+) -> RuleBuffer:
+    """Search for all rules, before the superset filter; a sample of the roots comes first, to estimate their number."""
+    thresholds = Thresholds.from_settings(settings)
+    singles = _single_rules(level, thresholds)
     if settings.max_items == 1:
         return singles
-    roots = Roots(encoded.level, thresholds, settings, engine)
+    roots = Roots(level, thresholds, settings, engine)
     sampled = np.arange(len(roots.heaviest)) % SAMPLE == SAMPLE // 2
     sample, rest = roots.heaviest[sampled], roots.heaviest[~sampled]
     for part in (sample, rest):
@@ -81,31 +94,20 @@ def _search(
                 raise _too_many(settings, "more")
             progress(share)
         if part is sample and len(sample) >= ENOUGH:
-            _foretell(roots.n_rules * SAMPLE, settings, announce)
-    return join_found([singles, *roots.found()])
+            _announce_size(roots.n_rules * SAMPLE, settings, announce)
+    return join_buffers([singles, *roots.buffers()])
 
 
-def _thresholds(settings: MiningSettings) -> Thresholds:
-    return Thresholds(
-        max_items=settings.max_items,
-        min_support=settings.min_support,
-        numerator=settings.min_confidence.numerator,
-        denominator=settings.min_confidence.denominator,
-        # A dropped rule still drops shorter ones in the paper's filter, so that all must be seen.
-        prune=settings.superset in {"immediate", "any-subset"},
-    )
-
-
-def _single_rules(level: Level, thresholds: Thresholds) -> Found:
+def _single_rules(level: Level, thresholds: Thresholds) -> RuleBuffer:
     joints, supports = level.joints.astype(np.int64), level.supports.astype(np.int64)
     kept = np.flatnonzero(joints * thresholds.denominator >= supports * thresholds.numerator)
     items = np.full((len(kept), thresholds.max_items), NO_ITEM, np.uint16)
     items[:, 0] = kept
-    return Found(items, level.bests[kept], level.joints[kept], level.supports[kept], np.array([len(kept)]))
+    return RuleBuffer(items, level.bests[kept], level.joints[kept], level.supports[kept], np.array([len(kept)]))
 
 
-def _foretell(rules: int, settings: MiningSettings, announce: Announce) -> None:
-    """Say what to expect, and refuse what is absurd."""
+def _announce_size(rules: int, settings: MiningSettings, announce: Announce) -> None:
+    """Announce the expected number of rules, and refuse an absurd one."""
     if rules > ABSURD * settings.max_rules:
         raise _too_many(settings, f"about {rules:,}, by one first item in {SAMPLE}")
     gigabytes = rules * bytes_per_rule(settings) / 1e9
@@ -113,9 +115,9 @@ def _foretell(rules: int, settings: MiningSettings, announce: Announce) -> None:
 
 
 def bytes_per_rule(settings: MiningSettings) -> int:
-    """Bound the memory a rule takes: as found, with its keys while sorted, and as returned."""
-    found, sorting, returned = 2 * settings.max_items + 12, 28, 4 * settings.max_items + 13
-    return found + max(sorting, 4 + returned)
+    """Compute an upper bound of the memory a rule takes: as found, with its keys while sorted, and as returned."""
+    buffered, sorting, returned = 2 * settings.max_items + 12, 28, 4 * settings.max_items + 13
+    return buffered + max(sorting, 4 + returned)
 
 
 def _too_many(settings: MiningSettings, found: str) -> SettingError:
@@ -127,27 +129,124 @@ def _too_many(settings: MiningSettings, found: str) -> SettingError:
     )
 
 
-def undominated(found: Found, settings: MiningSettings) -> Int32s:
-    """List the rules that the superset filter leaves."""
-    dropped: Flags = np.zeros(len(found.answers), np.bool_)
-    if settings.superset != "none" and settings.max_items > 1:
-        table = make_table(found.items, settings.max_items - 1)
-        nesting = _nesting(settings)
+@dataclass
+class RootSearch:
+    """Search the roots of a batch, in any process; stop soon after `limit` rules."""
 
-        def mark(part: NDArray[np.int64]) -> None:
-            mark_dominated(found, table, part, nesting, dropped)
+    level: Level
+    thresholds: Thresholds
+    most_places: int
+    limit: int
 
-        edges = np.linspace(0, len(dropped), 8 * settings.threads + 1).astype(np.int64)
-        for _ in run(mark, np.stack([edges[:-1], edges[1:]], axis=1), settings.threads):
-            pass
-    return np.flatnonzero(~dropped).astype(np.int32)
+    @cached_property
+    def _memory(self) -> SearchMemory:
+        return SearchMemory.empty(unlocked(self.level), self.thresholds, self.most_places)
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Search the roots of a batch."""
+        roots = batch[ROOT].to_numpy(writable=True)
+        with np.errstate(over="ignore"):
+            empty = make_buffer(1024, self.thresholds.max_items)
+            buffer = rows_in_use(search_roots(roots, self._memory, empty, self.limit))
+        items, answers, joints, supports, _ = buffer
+        return pack(roots=roots, items=items.ravel(), answers=answers, joints=joints, supports=supports)
 
 
-def _nesting(settings: MiningSettings) -> Nesting:
-    compared = settings.max_items > 2 and settings.superset != "paper"
-    return Nesting(
-        immediate=settings.superset == "immediate",
-        two_sided=settings.superset == "paper",
-        known_length=settings.max_items if compared else -1,
-        known_subset=(1 << max(settings.max_items - 2, 0)) - 1,
-    )
+class Roots:
+    """All roots (first items of antecedents), and the rules that have been found of them so far."""
+
+    def __init__(
+        self, level: Level, thresholds: Thresholds, settings: MiningSettings, engine: Engine | None = None
+    ) -> None:
+        self._work, places = root_sizes(level)
+        most_places = int(places.max(initial=0))
+        self._search: _ThreadSearch | _EngineSearch
+        if engine is None or isinstance(engine, Local):
+            memories = [SearchMemory.empty(level, thresholds, most_places) for _ in range(settings.threads)]
+            self._search = _ThreadSearch(memories, settings)
+        else:
+            self._search = _EngineSearch(RootSearch(level, thresholds, most_places, settings.max_rules), engine)
+        self.heaviest: Int32s = np.argsort(-self._work, kind="stable").astype(np.int32)
+        self.n_rules = 0
+        self._done = 0.0
+
+    def search(self, roots: Int32s) -> Iterator[float]:
+        """Search for the rules of these roots; yield again and again the share of all work that is done."""
+        for searched, n_rules in self._search.run(roots, self):
+            self.n_rules += n_rules
+            self._done += float(self._work[searched].sum())
+            yield self._done / max(float(self._work.sum()), 1.0)
+
+    def buffers(self) -> list[RuleBuffer]:
+        """Return the rules, in parts."""
+        return self._search.buffers()
+
+
+class _ThreadSearch:
+    """Search in threads of this process, each of which has memory and a buffer of its own."""
+
+    def __init__(self, memories: list[SearchMemory], settings: MiningSettings) -> None:
+        self._settings = settings
+        self._memories = memories
+        self._buffers = [make_buffer(1024, settings.max_items) for _ in memories]
+        self._free: SimpleQueue[int] = SimpleQueue()  # numbers of the memories that no thread uses
+        for number in range(len(memories)):
+            self._free.put(number)
+
+    def run(self, roots: Int32s, whole: Roots) -> Iterator[tuple[Int32s, int]]:
+        """Search batches of roots, and yield each with its number of rules; all rules so far count for the limit."""
+
+        def search_batch(batch: Int32s) -> tuple[Int32s, int]:
+            number = self._free.get()
+            try:
+                before = int(self._buffers[number].size[0])
+                limit = before + self._settings.max_rules - whole.n_rules
+                self._buffers[number] = search_roots(batch, self._memories[number], self._buffers[number], limit)
+                return batch, int(self._buffers[number].size[0]) - before
+            finally:
+                self._free.put(number)
+
+        return run_in_threads(search_batch, batches_of(roots), self._settings.threads)
+
+    def buffers(self) -> list[RuleBuffer]:
+        """Return the rules of each thread."""
+        return [rows_in_use(buffer) for buffer in self._buffers]
+
+
+class _EngineSearch:
+    """Search by an engine."""
+
+    def __init__(self, step: RootSearch, engine: Engine) -> None:
+        self._step = step
+        self._engine = engine
+        self._buffers: list[RuleBuffer] = []
+
+    def run(self, roots: Int32s, _: Roots) -> Iterator[tuple[Int32s, int]]:
+        """Search batches of roots, and yield each with its number of rules."""
+        for table in self._engine.map(self._step, root_batches(roots)):
+            self._buffers.append(read_buffer(table, self._step.thresholds.max_items))
+            yield unpack(table, "roots"), len(self._buffers[-1].answers)
+
+    def buffers(self) -> list[RuleBuffer]:
+        """Return the rules of each batch."""
+        return self._buffers
+
+
+@kernel
+def root_sizes(level: Level) -> tuple[NDArray[np.float64], Int64s]:
+    """Estimate the work of each root by the cubed numbers of items beside it; also return the sums of these numbers."""
+    n_items = level.n_items[0]
+    work, places = np.zeros(n_items), np.zeros(n_items, np.int64)
+    for item in range(n_items):
+        for at in range(level.starts[item], level.starts[item + 1]):
+            tail = np.int64(level.tails[at])
+            places[item] += tail
+            work[item] += tail * tail * tail
+    return work, places
+
+
+def read_buffer(table: pl.DataFrame, width: int) -> RuleBuffer:
+    """Read the rules of a batch."""
+    answers = unpack(table, "answers")
+    items = unpack(table, "items").reshape(len(answers), width)
+    return RuleBuffer(items, answers, unpack(table, "joints"), unpack(table, "supports"), np.array([len(answers)]))

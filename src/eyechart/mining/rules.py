@@ -1,22 +1,116 @@
-"""The mined rules in their order: most confident first."""
+"""Rules as arrays: those that a search has found so far, and all of them in their order, most confident first."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.kernels import kernel
-from eyechart.mining.found import Found
-from eyechart.mining.leaf import Words
-from eyechart.mining.levels import NO_ITEM, Encoded, Int16s
-from eyechart.mining.transactions import Int32s
+from eyechart.base.kernels import Integer, inner_kernel, kernel
+from eyechart.mining.levels import NO_ITEM, Int16s
+from eyechart.mining.settings import MiningSettings
+from eyechart.mining.transactions import Int32s, Int64s, Words
 
 Bytes = NDArray[np.int8]
 Key = Callable[[Int32s], Words]  # made for the rows in their present order, so that only one is in memory
 
 RADIX, DIGIT = 2048, np.uint64(2047)
+
+
+class RuleBuffer(NamedTuple):
+    """The rules found so far, in arrays that grow: one row a rule, its items rising and filled up with NO_ITEM."""
+
+    items: Int16s
+    answers: Int32s
+    joints: Int32s
+    supports: Int32s
+    size: Int64s  # one number: the rows in use
+
+
+class Thresholds(NamedTuple):
+    """The settings that kernels read."""
+
+    max_items: int
+    min_support: int
+    numerator: int
+    denominator: int
+    prune: bool  # leave out antecedents that the superset filter is known to drop
+
+    @classmethod
+    def from_settings(cls, settings: MiningSettings) -> Self:
+        """Write the settings in whole numbers."""
+        return cls(
+            max_items=settings.max_items,
+            min_support=settings.min_support,
+            numerator=settings.min_confidence.numerator,
+            denominator=settings.min_confidence.denominator,
+            # A dropped rule still drops shorter ones in the paper's filter, so that all must be seen.
+            prune=settings.superset in {"immediate", "any-subset"},
+        )
+
+
+@kernel
+def make_buffer(rows: int, width: int) -> RuleBuffer:
+    """Allocate a buffer for this many rules."""
+    items = np.empty((rows, width), np.uint16)
+    answers, joints, supports = np.empty(rows, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)
+    return RuleBuffer(items, answers, joints, supports, np.zeros(1, np.int64))
+
+
+@inner_kernel
+def reserve(buffer: RuleBuffer, more: int) -> RuleBuffer:
+    """Enlarge the buffer where this many more rules would not fit."""
+    return buffer if buffer.size[0] + more <= len(buffer.answers) else enlarge(buffer, more)
+
+
+@kernel
+def enlarge(buffer: RuleBuffer, more: int) -> RuleBuffer:
+    """Copy the rules into a buffer of at least twice the size."""
+    size = buffer.size[0]
+    larger = make_buffer(2 * (size + more), buffer.items.shape[1])
+    larger.size[0] = size
+    for row in range(size):
+        for column in range(buffer.items.shape[1]):
+            larger.items[row, column] = buffer.items[row, column]
+        larger.answers[row] = buffer.answers[row]
+        larger.joints[row] = buffer.joints[row]
+        larger.supports[row] = buffer.supports[row]
+    return larger
+
+
+@inner_kernel
+def confident(joint: Integer, support: Integer, thresholds: Thresholds) -> bool:
+    """Compare joint / support with the threshold in whole numbers."""
+    return bool(np.int64(joint) * thresholds.denominator >= np.int64(support) * thresholds.numerator)
+
+
+@inner_kernel
+def add_rule(buffer: RuleBuffer, prefix: Int16s, length: int, answer: Integer, counts: tuple[Integer, Integer]) -> None:
+    """Write a rule, for which there must be room, with its joint count and its support."""
+    row = buffer.size[0]
+    for column in range(length):
+        buffer.items[row, column] = prefix[column]
+    for column in range(length, buffer.items.shape[1]):
+        buffer.items[row, column] = NO_ITEM
+    buffer.answers[row] = answer
+    buffer.joints[row], buffer.supports[row] = counts
+    buffer.size[0] = row + 1
+
+
+def rows_in_use(buffer: RuleBuffer) -> RuleBuffer:
+    """Return a view of the rows that hold rules."""
+    n = int(buffer.size[0])
+    return RuleBuffer(buffer.items[:n], buffer.answers[:n], buffer.joints[:n], buffer.supports[:n], buffer.size)
+
+
+def join_buffers(parts: list[RuleBuffer]) -> RuleBuffer:
+    """Concatenate buffers."""
+    items = np.concatenate([part.items for part in parts])
+    answers = np.concatenate([part.answers for part in parts])
+    joints = np.concatenate([part.joints for part in parts])
+    supports = np.concatenate([part.supports for part in parts])
+    return RuleBuffer(items, answers, joints, supports, np.array([len(answers)]))
 
 
 class Rules(NamedTuple):
@@ -84,35 +178,35 @@ def _pack(items: Int16s, rows: Int32s) -> Words:
     return key
 
 
-def in_order(found: Found, kept: Int32s, encoded: Encoded) -> Rules:
-    """Put the kept rules in their order, under the caller's numbers."""
-    sorted_items = np.sort(encoded.items)
-    rename(found.items, np.searchsorted(sorted_items, encoded.items).astype(np.uint16))
-    lengths = (found.items != NO_ITEM).sum(axis=1, dtype=np.int8)
+def sort_rules(buffer: RuleBuffer, kept: Int32s, items: Int32s, answers: Int32s) -> Rules:
+    """Sort the kept rules, and give them the caller's numbers of items and answers."""
+    sorted_items = np.sort(items)
+    rename(buffer.items, np.searchsorted(sorted_items, items).astype(np.uint16))
+    lengths = (buffer.items != NO_ITEM).sum(axis=1, dtype=np.int8)
     keys: list[Key] = [
-        *item_keys(found.items),
-        partial(_falling_support, found, lengths),
-        partial(_falling_confidence, found),
+        *item_keys(buffer.items),
+        partial(_falling_support, buffer, lengths),
+        partial(_falling_confidence, buffer),
     ]
     order = order_by(keys, kept)
     names = np.full(NO_ITEM + 1, -1, np.int32)
     names[: len(sorted_items)] = sorted_items
     return Rules(
-        items=names[found.items.take(order, axis=0)],
+        items=names[buffer.items.take(order, axis=0)],
         lengths=lengths[order],
-        answers=encoded.answers[found.answers[order]],
-        joints=found.joints[order],
-        supports=found.supports[order],
+        answers=answers[buffer.answers[order]],
+        joints=buffer.joints[order],
+        supports=buffer.supports[order],
     )
 
 
-def _falling_support(found: Found, lengths: Bytes, rows: Int32s) -> Words:
-    return ((2**31 - found.supports[rows].astype(np.int64)) * 8 + lengths[rows]).view(np.uint64)
+def _falling_support(buffer: RuleBuffer, lengths: Bytes, rows: Int32s) -> Words:
+    return ((2**31 - buffer.supports[rows].astype(np.int64)) * 8 + lengths[rows]).view(np.uint64)
 
 
-def _falling_confidence(found: Found, rows: Int32s) -> Words:
+def _falling_confidence(buffer: RuleBuffer, rows: Int32s) -> Words:
     """Invert the bits of the confidences: IEEE 754 orders positive floats like their bits."""
-    return ~(found.joints[rows] / found.supports[rows]).view(np.uint64)
+    return ~(buffer.joints[rows] / buffer.supports[rows]).view(np.uint64)
 
 
 @kernel

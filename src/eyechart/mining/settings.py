@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
-from eyechart.errors import SettingError
+from eyechart.base.errors import SettingError
 
 Superset = Literal["immediate", "any-subset", "paper", "none"]
 Compat = Literal["paper", "release"]

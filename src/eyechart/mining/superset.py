@@ -1,15 +1,16 @@
 """Drop rules beside a nested rule with the same answer."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.kernels import Integer, inner_kernel, kernel, popcount
-from eyechart.mining.found import Found
-from eyechart.mining.leaf import Words
+from eyechart.base.kernels import Integer, inner_kernel, kernel, popcount
+from eyechart.mining.batches import run_in_threads
 from eyechart.mining.levels import NO_ITEM, Int16s
-from eyechart.mining.transactions import Int64s
+from eyechart.mining.rules import RuleBuffer
+from eyechart.mining.settings import MiningSettings
+from eyechart.mining.transactions import Int32s, Int64s, Words
 
 Flags = NDArray[np.bool_]
 
@@ -23,6 +24,17 @@ class Nesting(NamedTuple):
     two_sided: bool  # the shorter rule may be dropped
     known_length: int  # the search has compared rules of this length...
     known_subset: int  # ... with those that keep all of these of their items, as bits
+
+    @classmethod
+    def from_settings(cls, settings: MiningSettings) -> Self:
+        """Say what the setting `superset` compares, and what of it the search has compared already."""
+        compared = settings.max_items > 2 and settings.superset != "paper"
+        return cls(
+            immediate=settings.superset == "immediate",
+            two_sided=settings.superset == "paper",
+            known_length=settings.max_items if compared else -1,
+            known_subset=(1 << max(settings.max_items - 2, 0)) - 1,
+        )
 
 
 @inner_kernel
@@ -97,19 +109,19 @@ def find_subset(items: Int16s, row: int, subset: int, table: Words) -> np.int64:
 
 
 @kernel
-def mark_dominated(found: Found, table: Words, part: Int64s, nesting: Nesting, dropped: Flags) -> None:
+def mark_dominated(buffer: RuleBuffer, table: Words, part: Int64s, nesting: Nesting, dropped: Flags) -> None:
     """Mark, among the rules of a part, those that a shorter one drops, and where two-sided the reverse."""
     for row in range(part[0], part[1]):
-        length = length_of(found.items, row)
+        length = length_of(buffer.items, row)
         for subset in range(1, (1 << length) - 1):
             if nesting.immediate and popcount(np.uint64(subset)) != length - 1:
                 continue
             if length == nesting.known_length and subset & nesting.known_subset == nesting.known_subset:
                 continue
-            other = find_subset(found.items, row, subset, table)
-            if other < 0 or found.answers[other] != found.answers[row]:
+            other = find_subset(buffer.items, row, subset, table)
+            if other < 0 or buffer.answers[other] != buffer.answers[row]:
                 continue
-            if at_least_as_sure(found, other, row):
+            if at_least_as_sure(buffer, other, row):
                 dropped[row] = True
                 if not nesting.two_sided:
                     break
@@ -118,7 +130,23 @@ def mark_dominated(found: Found, table: Words, part: Int64s, nesting: Nesting, d
 
 
 @inner_kernel
-def at_least_as_sure(found: Found, one: Integer, other: int) -> bool:
+def at_least_as_sure(buffer: RuleBuffer, one: Integer, other: int) -> bool:
     """Compare two confidences in whole numbers."""
-    left = np.int64(found.joints[one]) * found.supports[other]
-    return bool(left >= np.int64(found.joints[other]) * found.supports[one])
+    left = np.int64(buffer.joints[one]) * buffer.supports[other]
+    return bool(left >= np.int64(buffer.joints[other]) * buffer.supports[one])
+
+
+def undominated(buffer: RuleBuffer, settings: MiningSettings) -> Int32s:
+    """Find the rules that the superset filter keeps."""
+    dropped: Flags = np.zeros(len(buffer.answers), np.bool_)
+    if settings.superset != "none" and settings.max_items > 1:
+        table = make_table(buffer.items, settings.max_items - 1)
+        nesting = Nesting.from_settings(settings)
+
+        def mark(part: NDArray[np.int64]) -> None:
+            mark_dominated(buffer, table, part, nesting, dropped)
+
+        edges = np.linspace(0, len(dropped), 8 * settings.threads + 1).astype(np.int64)
+        for _ in run_in_threads(mark, np.stack([edges[:-1], edges[1:]], axis=1), settings.threads):
+            pass
+    return np.flatnonzero(~dropped).astype(np.int32)

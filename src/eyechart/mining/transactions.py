@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.errors import DataError
+from eyechart.base.errors import DataError
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+Words = NDArray[np.uint64]  # of bits
 
 MOST_OCCURRENCES = 2**31 - 1
 # Different fractions of counts below 2**26 have different float64 quotients, so confidences can be sorted as floats.

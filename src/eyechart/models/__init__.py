@@ -1,12 +1,12 @@
-"""Anything that answers probes, named by a model string: a kind, a colon, and what that kind needs to know."""
+"""Models: anything that answers probes, named by a string of a kind, a colon and what that kind needs to know."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from eyechart.errors import ModelError, SettingError
-from eyechart.protocols import Model
-from eyechart.registry import Registry, unknown_name
+from eyechart.base.errors import ModelError, SettingError
+from eyechart.base.registry import Registry, unknown_name
+from eyechart.data.protocols import Model
 
 MODELS: Registry[Callable[[str], Model]] = Registry(
     "model",
@@ -16,19 +16,19 @@ MODELS: Registry[Callable[[str], Model]] = Registry(
         "predictions": "eyechart.models.file:open_predictions",
         "python": "eyechart.models.function:open_function",
         "world": "eyechart.world:load_answerer",
-        "zoo": "eyechart.zoo.model:open_zoo",
+        "zoo": "eyechart.zoo:open_zoo",
     },
 )
 
 
-_ASKED = ("draws", "temperature", "cache", "fresh")
-TAKES = {"hf": _ASKED, "openai": ("base_url", *_ASKED)}  # settings that may be given for several models at once
+_SHARED = ("draws", "temperature", "cache", "fresh")
+TAKES = {"hf": _SHARED, "openai": ("base_url", *_SHARED)}  # settings that may be given for several models at once
 
 
 def load_all(specs: Sequence[str], settings: Mapping[str, object], *, fresh: bool = False) -> list[Model]:
-    """Open models, each with the settings that its kind takes; one that none of them takes is an error.
+    """Open models, each with the settings that its kind takes; a setting that none of them takes is an error.
 
-    `fresh` leaves what caches hold by now unseen; it concerns only models that have one.
+    `fresh` ignores the responses that caches hold by now; it concerns only models that have a cache.
     """
     kinds = {spec: spec.partition(":")[0] for spec in specs}
     for name in settings:
@@ -42,7 +42,7 @@ def load_all(specs: Sequence[str], settings: Mapping[str, object], *, fresh: boo
     }
     models = [load(spec + "".join(chosen[spec])) for spec in specs]
     for name, n in Counter(model.name for model in models).items():
-        if n > 1:  # one would take the place of the other
+        if n > 1:  # one would overwrite the answers of the other
             advice = "give a file another with `,name=...`, or rename the folder or function"
             raise SettingError("models with names of their own", f"{n} called {name!r}", advice)
     return models
@@ -51,8 +51,8 @@ def load_all(specs: Sequence[str], settings: Mapping[str, object], *, fresh: boo
 def load(spec: str) -> Model:
     """Open the model a string names: `hf:org/name`, `openai:name,base_url=URL`, `predictions:it.json`, `world:seer`.
 
-    Settings follow after commas; `eyechart ls models` lists the kinds. The path of an existing file is taken for a
-    predictions file.
+    Settings follow after commas; `eyechart ls models` lists the kinds. The path of an existing file is read as
+    predictions.
     """
     kind, colon, rest = spec.partition(":")
     if not colon and Path(spec).is_file():

@@ -1,4 +1,4 @@
-"""Ask a model every probe once, batch by batch, and lose at most one batch when anything breaks."""
+"""Asking: put every probe to a model once, batch by batch, losing at most one batch when anything breaks."""
 
 import io
 import logging
@@ -11,30 +11,31 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.dataset import Dataset, Images
-from eyechart.errors import EyechartError, ModelError
-from eyechart.predictions import tidy
-from eyechart.probes import Filler
-from eyechart.progress import Advance
-from eyechart.protocols import Engine, Foreseeing, Model, Stocked, Where
-from eyechart.tables import ANSWERS, empty
+from eyechart.base.errors import EyechartError, ModelError
+from eyechart.base.progress import Advance
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import tidy
+from eyechart.data.probes import Filler
+from eyechart.data.protocols import Engine, EstimatingModel, Model, PrerecordedModel, WorkerKind
+from eyechart.data.tables import ANSWERS, empty
+from eyechart.models.cache import CALLS
 
-_CALLS = {"key": pl.String, "known": pl.Boolean, "pictures": pl.Int64, "tokens": pl.Int64, "condition": pl.String}
 _LOST = "the batch was lost: "  # in `raw`, before the reason
-_PATIENCE = 3  # batches lost from the first on, after which the model itself is to blame
+_MAX_LOST = 3  # batches lost from the first on, after which the model itself is to blame
 _log = logging.getLogger("eyechart.models")
 _SCHEMA = {name: column.dtype for name, column in ANSWERS.columns.items()}
 
 
-def unanswered(probes: pl.DataFrame, answers: pl.DataFrame, draws: int = 1) -> pl.DataFrame:
-    """Select the probes with answers still to come; a failure and an answer to other content do not count."""
+def select_unanswered(probes: pl.DataFrame, answers: pl.DataFrame, draws: int = 1) -> pl.DataFrame:
+    """Select the probes that lack answers; failures, and answers to other content, do not count."""
     obtained = answers.filter(pl.col("status") != "failed").group_by("id", "probe").len()
     return probes.join(obtained.filter(pl.col("len") >= draws), on=["id", "probe"], how="anti")
 
 
 @contextmanager
-def asking_alone(lock: Path, model: str) -> Iterator[None]:
-    """Refuse to ask a model that another process is asking in the same run; a killed process holds nothing."""
+def lock_model(lock: Path, model: str) -> Iterator[None]:
+    """Hold the lock on asking a model in a run, or fail if another process holds it; a kill releases it."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -51,41 +52,41 @@ def asking_alone(lock: Path, model: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Answering:
-    """Ask a model a batch of filled probes; a batch that breaks it becomes failures, and the others are asked."""
+class AnswerStep:
+    """Ask a model a batch of filled probes; a batch that raises an error becomes failures, and the rest go on."""
 
     model: Model
     images: Images
 
     @property
-    def place(self) -> Where:
-        """Run where the model wants to; one that does not say runs anywhere, and files of answers are read here."""
-        place: Where = getattr(self.model, "place", "here" if isinstance(self.model, Stocked) else "slot")
+    def place(self) -> WorkerKind:
+        """Run where the model asks to; by default anywhere, but files of answers are read in this process."""
+        place: WorkerKind = getattr(self.model, "place", "here" if isinstance(self.model, PrerecordedModel) else "slot")
         return place
 
     def __call__(self, shown: pl.DataFrame) -> pl.DataFrame:
-        """Answer tidily; what a user must put right, and an interruption, stop everything."""
+        """Return a valid table of answers; an error that the user must fix, or an interruption, stops everything."""
         try:
             return tidy(self.model.answer(shown, self.images), shown, self.model.name)
         except (EyechartError, InterruptedError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever somebody's model raises
-            return self.lost(shown, _say(error))
+            return self.lost(shown, _describe_error(error))
 
     def lost(self, batch: pl.DataFrame, reason: str) -> pl.DataFrame:
-        """Call every probe of a batch failed, with the reason where the raw answer would be."""
+        """Mark every probe of a batch as failed, with the reason in place of the raw answer."""
         raw, answer = pl.lit(_LOST + reason).alias("raw"), pl.lit(None, pl.String).alias("answer")
         return tidy(batch.select("id", answer, raw), batch, self.model.name)
 
 
-def _say(error: Exception) -> str:
-    """Name an error and the line that raised it."""
+def _describe_error(error: Exception) -> str:
+    """Return an error with the line that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
-def ask(step: Answering, probes: pl.DataFrame, data: Dataset, engine: Engine, batch: int) -> Iterator[pl.DataFrame]:
-    """Yield the tidy answers to each batch of probes; give up where every batch is lost from the first on."""
+def ask(step: AnswerStep, probes: pl.DataFrame, data: Dataset, engine: Engine, batch: int) -> Iterator[pl.DataFrame]:
+    """Yield the answers to each batch of probes; stop if every batch is lost from the first on."""
     n, lost, reason = 0, 0, ""
     for answers in engine.map(step, _batches(probes, data, batch)):
         yield answers
@@ -100,27 +101,29 @@ def ask(step: Answering, probes: pl.DataFrame, data: Dataset, engine: Engine, ba
                 answers["id"][-1],
                 reason,
             )
-        if lost == n == _PATIENCE:
+        if lost == n == _MAX_LOST:
             break
     if n and lost == n:
-        advice = "mend the model; if only some probes break it, a smaller --batch-size loses fewer of them"
-        raise ModelError(f"answers of {step.model.name}", f"{n} batches that all broke it, last by {reason}", advice)
+        advice = "fix the model; if only some probes break it, a smaller --batch-size loses fewer of them"
+        raise ModelError(
+            f"answers of {step.model.name}", f"{n} batches that all broke it, the last by {reason}", advice
+        )
 
 
 def _batches(probes: pl.DataFrame, data: Dataset, batch: int) -> Iterator[pl.DataFrame]:
-    block = batch * max(1, 16_384 // batch)  # filled at once: small batches would cost more than their content
+    block = batch * max(1, 16_384 // batch)  # probes filled together: small batches have too much overhead
     filler = Filler(probes, data)
-    for at in range(0, probes.height, block):
-        yield from filler.fill(at, block).iter_slices(batch)
+    for start in range(0, probes.height, block):
+        yield from filler.fill(start, block).iter_slices(batch)
 
 
-def foresee(
-    model: Foreseeing, todo: Iterable[tuple[str, pl.DataFrame]], data: Dataset, batch: int, advance: Advance
+def estimate_calls(
+    model: EstimatingModel, todo: Iterable[tuple[str, pl.DataFrame]], data: Dataset, batch: int, advance: Advance
 ) -> pl.DataFrame:
-    """Look at everything a model would be shown, without asking, and count by condition what it would take.
+    """Build everything a model would be shown, without asking, and count by condition what that would take.
 
-    `answers` are wanted, `calls` have to be made for them (the same content once, what the cache knows not at all), and
-    `images` and `tokens` (an estimate) are sent with those calls.
+    `answers` counts the answers that are needed, `calls` the calls they take (the same content once, what is cached not
+    at all), `images` and `tokens` (an estimate) what is sent with those calls.
     """
     parts = []
     for condition, probes in todo:
@@ -128,25 +131,25 @@ def foresee(
             calls = model.foresee(shown, data.images)
             parts.append(calls.with_columns(condition=pl.lit(condition)))
             advance(calls.height)
-    return _count_calls(pl.concat([pl.DataFrame(schema=_CALLS), *parts]))
+    return _count_calls(pl.concat([pl.DataFrame(schema={**CALLS, "condition": pl.String}), *parts]))
 
 
 def _count_calls(calls: pl.DataFrame) -> pl.DataFrame:
     new = calls.filter(~pl.col("known")).unique("key", keep="first", maintain_order=True)
     cost = new.group_by("condition").agg(calls=pl.len(), images=pl.col("pictures").sum(), tokens=pl.col("tokens").sum())
-    wanted = calls.group_by("condition").agg(answers=pl.len()).sort("condition")
-    found = wanted.join(cost, on="condition", how="left", validate="1:1", maintain_order="left")
-    return found.select("condition", pl.col("answers", "calls", "images", "tokens").fill_null(0).cast(pl.Int64))
+    needed = calls.group_by("condition").agg(answers=pl.len()).sort("condition")
+    counted = needed.join(cost, on="condition", how="left", validate="1:1", maintain_order="left")
+    return counted.select("condition", pl.col("answers", "calls", "images", "tokens").fill_null(0).cast(pl.Int64))
 
 
 class AnswerLog:
-    """An append-only file of answers, a JSON object a line, that survives a crash at any moment."""
+    """An append-only file of answers, one JSON object per line, that survives a crash at any moment."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> pl.DataFrame:
-        """Read what was logged, cutting off a last line that was only half written."""
+        """Read the logged answers, and cut off a last line that is incomplete."""
         if not self.path.is_file():
             return empty(ANSWERS)
         content = self.path.read_bytes()
@@ -168,5 +171,5 @@ class AnswerLog:
             os.fsync(log.fileno())
 
     def remove(self) -> None:
-        """Delete the log once its content stands elsewhere."""
+        """Delete the log once its content is saved elsewhere."""
         self.path.unlink(missing_ok=True)

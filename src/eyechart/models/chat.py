@@ -1,4 +1,4 @@
-"""Let a language model write answers, or score what it may say, with pictures where it has eyes.
+"""Chat models: let a language model write answers, or score possible ones, with pictures if it takes any.
 
 A score is the log-probability of an option's tokens after the prompt (0 at best), their sum or their mean; all options
 of a question are scored from the same token on. Prompts are padded on the left, so answers begin where prompts end.
@@ -11,9 +11,9 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from eyechart.errors import ModelError
-from eyechart.models.shown import Shown
-from eyechart.models.weights import Opened
+from eyechart.base.errors import ModelError
+from eyechart.language.prompts import PromptBatch
+from eyechart.models.weights import LoadedModel
 
 if TYPE_CHECKING:
     import torch
@@ -22,106 +22,105 @@ Scores = list[tuple[str, float]]
 Inputs = dict[str, Any]
 
 
-class Decoding(NamedTuple):
-    """How answers are written and options scored."""
-
-    max_new_tokens: int
-    temperature: float
-    normalise: Literal["mean", "sum"]
-
-
 class _Row(NamedTuple):
-    """A text to feed, and the tokens to score: at its end where it is written out, else as what may come next."""
+    """A text to feed, and the tokens to score: at its end if it includes them, else as what may come next."""
 
-    place: int
+    prompt: int
     text: str
     tails: list[list[int]]
-    written: bool
+    included: bool
 
 
 @dataclass(frozen=True)
 class Chat:
-    """An opened model to talk to."""
+    """A loaded model, how it writes answers and how options are scored."""
 
-    opened: Opened
-    decoding: Decoding
+    loaded: LoadedModel
+    max_new_tokens: int
+    temperature: float
+    normalise: Literal["mean", "sum"]
 
-    def render(self, shown: Shown) -> list[str]:
+    def render(self, batch: PromptBatch) -> list[str]:
         """Write each prompt as a conversation in the model's own form; a text model without one gets it bare."""
-        token = getattr(self.opened.processor, "image_token", None)
+        token = getattr(self.loaded.processor, "image_token", None)
         # A mark like <image> inside a question would be taken for one more picture.
         prompts = [
-            prompt.replace(token, "").strip() if token and token in prompt else prompt for prompt in shown.prompts
+            prompt.replace(token, "").strip() if token and token in prompt else prompt for prompt in batch.prompts
         ]
-        if self.opened.processor.chat_template is None:
-            if self.opened.sighted:
+        if self.loaded.processor.chat_template is None:
+            if self.loaded.takes_images:
                 raise ModelError("a chat template", "none saved with the model", "save one, or ask a chat model")
             return prompts
         return [
-            self._converse(prompt, len(pictures))
-            for prompt, pictures in zip(prompts, shown.all_pictures(), strict=True)
+            self._render_conversation(prompt, len(pictures))
+            for prompt, pictures in zip(prompts, batch.all_pictures(), strict=True)
         ]
 
-    def encode(self, texts: Sequence[str], shown: Shown) -> Inputs:
-        """Make tensors of conversations and their pictures."""
-        pictures = [[one.pixels for one in each] for each in shown.all_pictures()]
-        seen = {"images": pictures} if self.opened.sighted and any(pictures) else {}
-        made = self.opened.processor(
-            text=list(texts), **seen, padding=True, return_tensors="pt", add_special_tokens=self._bare(texts[0])
+    def encode(self, texts: Sequence[str], batch: PromptBatch) -> Inputs:
+        """Turn conversations and their pictures into tensors."""
+        pictures = [[one.pixels for one in each] for each in batch.all_pictures()]
+        images = {"images": pictures} if self.loaded.takes_images and any(pictures) else {}
+        inputs = self.loaded.processor(
+            text=list(texts),
+            **images,
+            padding=True,
+            return_tensors="pt",
+            add_special_tokens=self._lacks_special_tokens(texts[0]),
         )
         if "token_type_ids" not in self._parameters:
-            made.pop("token_type_ids", None)
-        return {name: self._place(value) for name, value in made.items()}
+            inputs.pop("token_type_ids", None)
+        return {name: self._to_device(value) for name, value in inputs.items()}
 
     def find_too_long(self, inputs: Inputs) -> list[str | None]:
-        """Say of each prompt why the model has no room for it and an answer; None where it has."""
-        room = getattr(self.opened.model.config.get_text_config(), "max_position_embeddings", None) or float("inf")
+        """Return for each prompt why the model has no room for it and an answer; None if it has."""
+        room = getattr(self.loaded.model.config.get_text_config(), "max_position_embeddings", None) or float("inf")
         tokens = inputs["attention_mask"].sum(dim=1).tolist()
-        fits = [n + self.decoding.max_new_tokens <= room for n in tokens]
-        words = f"{self.decoding.max_new_tokens} for the answer are more than its room of {room}"
+        fits = [n + self.max_new_tokens <= room for n in tokens]
+        words = f"{self.max_new_tokens} for the answer are more than its room of {room}"
         return [None if fit else f"{n} tokens and {words}" for n, fit in zip(tokens, fits, strict=True)]
 
     def write(self, inputs: Inputs, draw: int) -> list[str]:
-        """Write answers, greedily at temperature 0, else with a seed made of the batch and the draw."""
+        """Write answers: greedily at temperature 0, else with a seed derived from the batch and the draw."""
         import torch
 
         prompt = inputs["input_ids"]
-        how: dict[str, Any] = {"max_new_tokens": self.decoding.max_new_tokens, "num_beams": 1, "do_sample": False}
-        if self.decoding.temperature > 0:
-            how |= {"do_sample": True, "temperature": self.decoding.temperature, "top_k": 0, "top_p": 1.0}
+        options: dict[str, Any] = {"max_new_tokens": self.max_new_tokens, "num_beams": 1, "do_sample": False}
+        if self.temperature > 0:
+            options |= {"do_sample": True, "temperature": self.temperature, "top_k": 0, "top_p": 1.0}
         seed = sha256(f"{draw} {prompt.tolist()}".encode()).digest()
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(int.from_bytes(seed[:7], "big"))
-            made = self.opened.model.generate(**inputs, **how, pad_token_id=self.opened.tokenizer.pad_token_id)
-        texts = self.opened.tokenizer.batch_decode(made[:, prompt.shape[1] :], skip_special_tokens=True)
+            padding = self.loaded.tokenizer.pad_token_id
+            written = self.loaded.model.generate(**inputs, **options, pad_token_id=padding)
+        texts = self.loaded.tokenizer.batch_decode(written[:, prompt.shape[1] :], skip_special_tokens=True)
         return [str(text) for text in texts]
 
-    def score(self, texts: Sequence[str], shown: Shown) -> list[Scores | None]:
-        """Score what may be said to each prompt; None where that is anything."""
-        found: list[list[float]] = [[] for _ in texts]
+    def score(self, texts: Sequence[str], batch: PromptBatch) -> list[Scores | None]:
+        """Score the possible answers to each prompt; None if any answer is possible."""
+        scores: list[list[float]] = [[] for _ in texts]
         rows = [
-            row for at, choices in enumerate(shown.choices) if choices for row in self._rows(at, texts[at], choices)
+            row for at, choices in enumerate(batch.choices) if choices for row in self._rows(at, texts[at], choices)
         ]
-        for at in range(0, len(rows), len(texts)):
-            batch = rows[at : at + len(texts)]
-            inputs = self.encode([row.text for row in batch], shown.take([row.place for row in batch]))
-            for row, values in zip(batch, self._score_rows(inputs, batch), strict=True):
-                found[row.place] += values
-        pairs = zip(shown.choices, found, strict=True)
+        for start in range(0, len(rows), len(texts)):
+            part = rows[start : start + len(texts)]
+            inputs = self.encode([row.text for row in part], batch.take([row.prompt for row in part]))
+            for row, values in zip(part, self._score_rows(inputs, part), strict=True):
+                scores[row.prompt] += values
+        pairs = zip(batch.choices, scores, strict=True)
         return [list(zip(choices, values, strict=True)) if choices else None for choices, values in pairs]
 
-    def _rows(self, place: int, text: str, choices: Sequence[str]) -> Iterator[_Row]:
-        """Feed the prompt once where each option is one more token, else once with each option behind it."""
-        bare = not text or text[-1].isspace() or text.endswith(tuple(self.opened.tokenizer.all_special_tokens))
-        joint = "" if bare else " "
-        prompt, *written = self._tokens([text, *(f"{text}{joint}{choice}" for choice in choices)])
-        start = min(_shared(prompt, each) for each in written)  # the end of the prompt and an option may be one token
-        tails = [each[start:] for each in written]
-        if start == len(prompt) and all(len(tail) == 1 for tail in tails):
-            yield _Row(place, text, tails, written=False)
+    def _rows(self, prompt: int, text: str, choices: Sequence[str]) -> Iterator[_Row]:
+        """Feed the prompt once if each option is a single further token, else once with each option behind it."""
+        separated = not text or text[-1].isspace() or text.endswith(tuple(self.loaded.tokenizer.all_special_tokens))
+        joint = "" if separated else " "
+        bare, *joined = self._tokenize([text, *(f"{text}{joint}{choice}" for choice in choices)])
+        start = min(_count_shared(bare, each) for each in joined)  # the prompt's end and an option may be one token
+        tails = [each[start:] for each in joined]
+        if start == len(bare) and all(len(tail) == 1 for tail in tails):
+            yield _Row(prompt, text, tails, included=False)
         else:
             for choice, tail in zip(choices, tails, strict=True):
-                yield _Row(place, f"{text}{joint}{choice}", [tail], written=True)
+                yield _Row(prompt, f"{text}{joint}{choice}", [tail], included=True)
 
     def _score_rows(self, inputs: Inputs, rows: Sequence[_Row]) -> Iterator[list[float]]:
         import torch
@@ -129,49 +128,49 @@ class Chat:
         longest = max(len(tail) for row in rows for tail in row.tails)
         keep = {"logits_to_keep": longest + 1} if "logits_to_keep" in self._parameters else {}
         with torch.inference_mode():
-            logits = self.opened.model(**inputs, **keep, **self._positions(inputs)).logits
-        for row, found in zip(rows, logits.float().log_softmax(dim=-1), strict=True):
-            yield [self._score(found[:-1] if row.written else found, tail) for tail in row.tails]
+            logits = self.loaded.model(**inputs, **keep, **self._positions(inputs)).logits
+        for row, logs in zip(rows, logits.float().log_softmax(dim=-1), strict=True):
+            yield [self._score(logs[:-1] if row.included else logs, tail) for tail in row.tails]
 
-    def _score(self, found: "torch.Tensor", tail: list[int]) -> float:
-        values = found[-len(tail) :].gather(1, found.new_tensor(tail).long()[:, None])
-        return float(values.mean() if self.decoding.normalise == "mean" else values.sum())
+    def _score(self, logs: "torch.Tensor", tail: list[int]) -> float:
+        values = logs[-len(tail) :].gather(1, logs.new_tensor(tail).long()[:, None])
+        return float(values.mean() if self.normalise == "mean" else values.sum())
 
     def _positions(self, inputs: Inputs) -> Inputs:
-        """Count positions from the first token that is no padding; models with eyes do so themselves."""
-        if self.opened.sighted or "position_ids" not in self._parameters:
+        """Count positions from the first token that is not padding; models that take images do so themselves."""
+        if self.loaded.takes_images or "position_ids" not in self._parameters:
             return {}
         return {"position_ids": (inputs["attention_mask"].cumsum(dim=1) - 1).clamp(min=0)}
 
-    def _converse(self, prompt: str, pictures: int) -> str:
+    def _render_conversation(self, prompt: str, pictures: int) -> str:
         parts = [{"type": "image"}] * pictures + [{"type": "text", "text": prompt}]
-        content = parts if self.opened.sighted else prompt
+        content = parts if self.loaded.takes_images else prompt
         conversation = [{"role": "user", "content": content}]
-        return str(self.opened.processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False))
+        return str(self.loaded.processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False))
 
-    def _bare(self, text: str) -> bool:
-        """Tell whether the tokenizer has to add its own marks: a conversation carries them already."""
-        if self.opened.processor.chat_template is None:
+    def _lacks_special_tokens(self, text: str) -> bool:
+        """Tell whether the tokenizer has to add special tokens: a conversation holds them already."""
+        if self.loaded.processor.chat_template is None:
             return True
-        start = self.opened.tokenizer.bos_token
-        return self.opened.sighted and not (start and text.startswith(start))
+        start = self.loaded.tokenizer.bos_token
+        return self.loaded.takes_images and not (start and text.startswith(start))
 
-    def _tokens(self, texts: list[str]) -> list[list[int]]:
-        return list(self.opened.tokenizer(texts, add_special_tokens=False)["input_ids"])
+    def _tokenize(self, texts: list[str]) -> list[list[int]]:
+        return list(self.loaded.tokenizer(texts, add_special_tokens=False)["input_ids"])
 
-    def _place(self, value: Any) -> Any:  # noqa: ANN401 - tensors and what else a processor makes
+    def _to_device(self, value: Any) -> Any:  # noqa: ANN401 - tensors and what else a processor makes
         import torch
 
         if not isinstance(value, torch.Tensor):
             return value
-        return value.to(self.opened.device, self.opened.model.dtype if value.is_floating_point() else None)
+        return value.to(self.loaded.device, self.loaded.model.dtype if value.is_floating_point() else None)
 
     @cached_property
     def _parameters(self) -> set[str]:
-        return set(inspect.signature(self.opened.model.forward).parameters)
+        return set(inspect.signature(self.loaded.model.forward).parameters)
 
 
-def _shared(left: Sequence[int], right: Sequence[int]) -> int:
-    """Count the tokens that two texts begin with alike."""
+def _count_shared(left: Sequence[int], right: Sequence[int]) -> int:
+    """Count the tokens that two texts have in common at their start."""
     differ = (at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
     return next(differ, min(len(left), len(right)))

@@ -1,6 +1,6 @@
 """Models behind any endpoint that speaks OpenAI's chat protocol: vLLM, SGLang, llama.cpp, Ollama, hosted ones.
 
-The key comes from the environment and goes nowhere but into the request: what is said about failures has it struck out.
+The key comes from the environment and goes nowhere but into the request: it is struck out of every failure message.
 Retries, their backoff and `Retry-After` (of up to two minutes) are those of the official client.
 """
 
@@ -14,20 +14,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from eyechart.errors import DataError, MissingExtraError, ModelError, SettingError
-from eyechart.models.cached import Heard
-from eyechart.models.prompted import Prompted
-from eyechart.models.replies import Blame, Trouble, read_error, read_reply
-from eyechart.models.sending import SIDE, Bounds, data_url
-from eyechart.models.shown import Said, Shown
-from eyechart.models.specs import open_prompted
-from eyechart.protocols import Where
+from eyechart.base.errors import DataError, MissingExtraError, ModelError, SettingError
+from eyechart.data.protocols import WorkerKind
+from eyechart.language.prompts import PromptBatch
+from eyechart.models.backend import OnResponse, Response
+from eyechart.models.messages import MAX_SIDE, Failure, Scope, data_url, read_error, read_response
+from eyechart.models.prompted import Prompted, open_prompted
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_NO_KEY = "none"  # what local servers are told, which want some key and look at none
-_LIKELY = 20  # first tokens whose log-probability may be asked for
+_NO_KEY = "none"  # sent to local servers, which want some key and ignore it
+_TOP_LOGPROBS = 20  # first tokens whose log-probability is asked for
 _LOG = logging.getLogger(__name__)
 
 
@@ -45,73 +43,75 @@ class Endpoint:
     per_minute: float | None = None  # requests, at most
     timeout: float = 120.0  # seconds for one attempt
     retries: int = 5
-    max_side: int = SIDE
+    max_side: int = MAX_SIDE
     max_bytes: int = 8_000_000
     limit_name: str = "max_tokens"  # newer hosted models want `max_completion_tokens`
 
     def __post_init__(self) -> None:
-        told = urlsplit(self.base_url or "")
-        if told.username or told.password or told.query:
-            found = f"one for {told.hostname} that carries more than an address"
+        url = urlsplit(self.base_url or "")
+        if url.username or url.password or url.query:
+            found = f"one for {url.hostname} that carries more than an address"
             raise SettingError("a plain base_url", found, f"put the key into the environment variable {self.key}")
 
     @property
     def identity(self) -> str:
-        """Write everything that decides an answer beside what is shown."""
+        """Return everything beside the prompts that determines a response."""
         names = ("model", "base_url", "temperature", "max_new_tokens", "scores", "max_side", "max_bytes")
         return json.dumps({"kind": "openai"} | {name: getattr(self, name) for name in names})
 
     @property
-    def place(self) -> Where:
+    def place(self) -> WorkerKind:
         """Ask from this process, so that `concurrency` and `per_minute` hold for all calls together."""
         return "here"
 
-    def answer_shown(self, shown: Shown) -> list[Said]:
-        """Answer each prompt, in order."""
-        said: dict[int, Said] = {}
-        self.answer_each(shown, said.__setitem__)
-        return [said[at] for at in range(len(shown.prompts))]
+    def respond(self, batch: PromptBatch) -> list[Response]:
+        """Respond to each prompt, in order."""
+        responses: dict[int, Response] = {}
+        self.respond_each(batch, responses.__setitem__)
+        return [responses[row] for row in range(len(batch.prompts))]
 
-    def answer_each(self, shown: Shown, heard: Heard) -> None:
-        """Answer all prompts and hand each answer over when it comes."""
-        _run(self._answer_all(shown, heard))
+    def respond_each(self, batch: PromptBatch, on_response: OnResponse) -> None:
+        """Respond to all prompts, and pass each response on when it arrives."""
+        _run(self._ask_all(batch, on_response))
 
-    async def _answer_all(self, shown: Shown, heard: Heard) -> None:
-        door, pace, luck = asyncio.Semaphore(self.concurrency), Pace(self.per_minute), Luck(self)
+    async def _ask_all(self, batch: PromptBatch, on_response: OnResponse) -> None:
+        slots, pace, failures = asyncio.Semaphore(self.concurrency), RateLimit(self.per_minute), FailureCount(self)
         async with self._connect() as client:
 
-            async def answer(at: int, one: Shown) -> None:
-                async with door:
+            async def ask(row: int, prompt: PromptBatch) -> None:
+                async with slots:
                     await pace.wait()
-                    said = await self._answer(client, one, luck)
-                heard(at, said)
+                    response = await self._ask(client, prompt, failures)
+                on_response(row, response)
 
-            await asyncio.gather(*(answer(at, shown.take([at])) for at in range(len(shown.prompts))))
-        luck.tell()
+            await asyncio.gather(*(ask(row, batch.take([row])) for row in range(len(batch.prompts))))
+        failures.warn()
 
-    async def _answer(self, client: "AsyncOpenAI", one: Shown, luck: "Luck") -> Said:
+    async def _ask(self, client: "AsyncOpenAI", prompt: PromptBatch, failures: "FailureCount") -> Response:
         import openai
 
         try:
-            request = await asyncio.to_thread(self._write, one)
-            said = read_reply(await client.chat.completions.create(**request), one.choices[0])
+            request = await asyncio.to_thread(self._build_request, prompt)
+            response = read_response(await client.chat.completions.create(**request), prompt.choices[0])
         except DataError as error:
-            return luck.meet(Trouble(Blame.PROMPT, str(error)))
+            return failures.add(Failure(Scope.PROMPT, str(error)))
         except (openai.OpenAIError, ValueError) as error:
-            return luck.meet(read_error(error))
-        return luck.meet(Trouble(Blame.PROMPT, said.failed)) if said.failed else luck.good(said)
+            return failures.add(read_error(error))
+        if response.failed:
+            return failures.add(Failure(Scope.PROMPT, response.failed))
+        return failures.reset(response)
 
-    def _write(self, one: Shown) -> dict[str, Any]:
-        (prompt,), (pictures,), (choices,) = one.prompts, one.all_pictures(), one.choices
-        bounds = Bounds(self.max_side, self.max_bytes)
-        images = [{"type": "image_url", "image_url": {"url": data_url(each, bounds)}} for each in pictures]
+    def _build_request(self, batch: PromptBatch) -> dict[str, Any]:
+        (prompt,), (pictures,), (choices,) = batch.prompts, batch.all_pictures(), batch.choices
+        urls = [data_url(picture, self.max_side, self.max_bytes) for picture in pictures]
+        images = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
         content = [*images, {"type": "text", "text": prompt}] if images else prompt
-        wanted: dict[str, Any] = {"temperature": self.temperature, self.limit_name: self.max_new_tokens}
+        options: dict[str, Any] = {"temperature": self.temperature, self.limit_name: self.max_new_tokens}
         if self.temperature > 0:
-            wanted["seed"] = one.draw
+            options["seed"] = batch.draw
         if self.scores and choices:
-            wanted |= {"logprobs": True, "top_logprobs": _LIKELY}
-        return {"model": self.model, "messages": [{"role": "user", "content": content}], **wanted}
+            options |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
+        return {"model": self.model, "messages": [{"role": "user", "content": content}], **options}
 
     def _connect(self) -> "AsyncOpenAI":
         try:
@@ -127,60 +127,60 @@ class Endpoint:
 
 
 @dataclass
-class Luck:
-    """Keep count of what fails, and give up where going on is pointless: nothing is lost by stopping."""
+class FailureCount:
+    """Count failures, and stop when going on is pointless: nothing is lost by stopping."""
 
     endpoint: Endpoint
-    heard: bool = False
-    strikes: int = 0  # failures of the service in a row
-    failures: list[str] = field(default_factory=list)
+    reached: bool = False  # whether the service ever responded
+    in_a_row: int = 0  # failures of the service
+    reasons: list[str] = field(default_factory=list)
 
-    def good(self, said: Said) -> Said:
-        """Note an answer; a server may repeat the key even there."""
-        self.heard, self.strikes = True, 0
-        return said._replace(raw=self._strike_out(said.raw or ""))
+    def reset(self, response: Response) -> Response:
+        """Note a response, with the key struck out: a server may repeat it even there."""
+        self.reached, self.in_a_row = True, 0
+        return response._replace(raw=self._strike_out(response.raw or ""))
 
-    def meet(self, trouble: Trouble) -> Said:
-        """Note a failure, or raise it where it concerns more than one prompt."""
-        reason = self._strike_out(trouble.reason)
-        at_fault = trouble.blame in {Blame.SERVICE, Blame.NOBODY}
-        self.strikes = self.strikes + 1 if at_fault else 0
-        enough = self.strikes >= max(16, 2 * self.endpoint.concurrency)
-        if trouble.blame is Blame.CALLER or enough or (trouble.blame is Blame.NOBODY and not self.heard):
-            place = self.endpoint.base_url or "the default address"
+    def add(self, failure: Failure) -> Response:
+        """Note a failure, or raise it if it concerns more than one prompt."""
+        reason = self._strike_out(failure.reason)
+        of_service = failure.scope in {Scope.SERVICE, Scope.CONNECTION}
+        self.in_a_row = self.in_a_row + 1 if of_service else 0
+        enough = self.in_a_row >= max(16, 2 * self.endpoint.concurrency)
+        if failure.scope is Scope.CALLER or enough or (failure.scope is Scope.CONNECTION and not self.reached):
+            address = self.endpoint.base_url or "the default address"
             advice = "check --base-url, the model's name and the key, then run the same command again to go on"
             # Without its cause, which may repeat the key.
-            raise ModelError(f"answers of {self.endpoint.model} at {place}", reason, advice) from None
-        self.heard = self.heard or trouble.blame is Blame.PROMPT
-        self.failures.append(reason)
-        return Said(None, failed=reason)
+            raise ModelError(f"answers of {self.endpoint.model} at {address}", reason, advice) from None
+        self.reached = self.reached or failure.scope is Scope.PROMPT
+        self.reasons.append(reason)
+        return Response(None, failed=reason)
 
-    def tell(self) -> None:
-        """Say how many prompts failed, and why the first did."""
-        if self.failures:
-            _LOG.warning("%d prompts failed, the first: %s", len(self.failures), self.failures[0])
+    def warn(self) -> None:
+        """Log how many prompts failed, and why the first did."""
+        if self.reasons:
+            _LOG.warning("%d prompts failed, the first: %s", len(self.reasons), self.reasons[0])
 
     def _strike_out(self, text: str) -> str:
         key = os.environ.get(self.endpoint.key)
         return text.replace(key, "***") if key else text
 
 
-class Pace:
-    """Let requests start no faster than so many a minute."""
+class RateLimit:
+    """Start at most so many requests a minute."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._gap = 60 / per_minute if per_minute else 0.0
         self._next = 0.0
 
     async def wait(self) -> None:
-        """Wait for the next turn."""
+        """Wait until the next request may start."""
         now = asyncio.get_running_loop().time()
         self._next = max(self._next, now) + self._gap
         await asyncio.sleep(self._next - self._gap - now)
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, also where a notebook has a loop of its own running in this thread."""
+    """Run to the end, even if this thread already runs the loop of a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

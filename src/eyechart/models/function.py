@@ -8,35 +8,35 @@ from typing import Any, cast
 
 import polars as pl
 
-from eyechart.dataset import Images
-from eyechart.errors import ModelError
-from eyechart.pictures import fetch, shown_paths
-from eyechart.protocols import Model
-from eyechart.registry import import_object
+from eyechart.base.errors import ModelError
+from eyechart.base.registry import import_object
+from eyechart.data.images import Images, shown_paths
+from eyechart.data.pictures import fetch
+from eyechart.data.protocols import Model
 
 Answerer = Callable[[Sequence[Mapping[str, Any]]], Sequence[str | None]]
 
 
 @dataclass(frozen=True)
 class Function:
-    """Let a function answer: it is handed the probes of a batch as dicts and returns one text each.
+    """Let a function answer: it takes the probes of a batch as dicts and returns one text for each.
 
-    A probe has `id`, `condition`, the content of each modality, `image_path` (null where there is no picture, an
-    address where it may not be fetched), and `choices`, `visible`, `hidden` where they apply. None in place of an
-    answer means that it could not be obtained.
+    A probe has `id`, `condition`, the content of each modality, `image_path` (null if there is no picture, an address
+    if it may not be fetched), and `choices`, `visible`, `hidden` where they apply. None instead of an answer means that
+    it could not be obtained.
     """
 
     name: str
     function: Answerer
-    reference: str = ""  # where it is found
+    reference: str = ""  # module or file, and name
 
     @property
     def identity(self) -> str:
-        """Say which function it is: many are called `answer`."""
+        """Return which function it is: many are called `answer`."""
         return json.dumps({"kind": "python", "reference": self.reference})
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """Ask the function once for the whole batch."""
+        """Call the function once for the whole batch."""
         rows = probes.with_columns(_paths(probes, images)).to_dicts()
         answers = self.function(rows)
         if isinstance(answers, str) or len(answers) != len(rows):
@@ -47,17 +47,17 @@ class Function:
 
 def open_function(reference: str) -> Model:
     """Open `package.module:name` or `file.py:name`: a model, a class of models, or a function over a batch."""
-    found = import_object(reference)
-    if isinstance(found, type):
-        found = found()
-    if isinstance(found, Model):
-        return found
-    if not callable(found):
+    answerer = import_object(reference)
+    if isinstance(answerer, type):
+        answerer = answerer()
+    if isinstance(answerer, Model):
+        return answerer
+    if not callable(answerer):
         advice = "name a function, or an object with `name` and `answer`"
-        raise ModelError(f"something that answers at {reference!r}", type(found).__name__, advice)
-    place, _, name = reference.rpartition(":")
-    whole = str(Path(place).resolve()) if place.endswith(".py") else place
-    return Function(name, cast("Answerer", found), f"{whole}:{name}")
+        raise ModelError(f"something that answers at {reference!r}", type(answerer).__name__, advice)
+    module, _, name = reference.rpartition(":")
+    module = str(Path(module).resolve()) if module.endswith(".py") else module
+    return Function(name, cast("Answerer", answerer), f"{module}:{name}")
 
 
 def _paths(probes: pl.DataFrame, images: Images) -> pl.Series:

@@ -1,117 +1,149 @@
-"""Models that are asked in words: probes become prompts and pictures, and what is said becomes answers."""
+"""Models that are asked in words: probes become prompts and pictures, and responses become answers.
+
+A model string names what to open, and settings follow after commas: `openai:tiny,prompt=short,draws=5`.
+"""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import polars as pl
 
-from eyechart.dataset import Images
-from eyechart.errors import ModelError
-from eyechart.models.cache import ShortMemory
-from eyechart.models.cached import Cached
+from eyechart.base.errors import ModelError, SettingError
+from eyechart.base.settings import fit_settings
+from eyechart.data.images import Images
+from eyechart.data.protocols import WorkerKind
+from eyechart.data.tables import ANSWERS
+from eyechart.language.prompts import (
+    PromptBatch,
+    Template,
+    build_blind_prompts,
+    build_prompts,
+    choose_template,
+    list_labels,
+)
+from eyechart.models.backend import Backend, Response, worker_kind
+from eyechart.models.cache import CachedBackend, MemoryStore, open_cache
 from eyechart.models.extraction import extract
-from eyechart.models.prompts import Template, choose_template, list_labels, write_prompts
-from eyechart.models.shown import Asker, Said, Shown, place_of
-from eyechart.pictures import Picture, show_pictures
-from eyechart.probes import SEVERAL
-from eyechart.protocols import Where
-from eyechart.tables import ANSWERS
 
-CALLS = {"key": pl.String, "known": pl.Boolean, "pictures": pl.Int64, "tokens": pl.Int64}
-_Scored = dict[str, str | float]
+COMMON: dict[str, Any] = {"prompt": str, "draws": int, "cache": str, "fresh": bool}  # settings of every backend
+# Settings that change how an answer is obtained, but not which one: they are left out of the name of a model.
+UNNAMED = ("base_url", "key", "concurrency", "per_minute", "timeout", "retries", "cache", "fresh", "batch", "device")
+_ScoredAnswer = dict[str, str | float]
 
 
 @dataclass(frozen=True)
 class Prompted:
-    """Show probes to an asker (which a cache may be wrapped around: it is an asker too) and read its answers."""
+    """Prompt a backend with probes, and extract the answers from its responses."""
 
     name: str
-    asker: Asker
+    backend: Backend  # may have a cache in front of it
     template: Template = field(default_factory=lambda: choose_template(None))
-    draws: int = 1  # how often each probe is asked
-    blind: bool = False  # a model without eyes: pictures are not even opened
+    draws: int = 1  # number of times each probe is asked
+    blind: bool = False  # takes no pictures: they are not even opened
 
     @property
     def identity(self) -> str:
-        """Write everything that decides an answer beside what is shown, as JSON: the asker and the words around."""
-        words = {"prompt": self.template.identity, "words": self.template.digest}
-        return json.dumps(json.loads(self.asker.identity) | words)
+        """Return as JSON everything beside the probes that determines an answer: the backend and the wording."""
+        wording = {"prompt": self.template.identity, "words": self.template.digest}
+        return json.dumps(json.loads(self.backend.identity) | wording)
 
     @property
-    def place(self) -> Where:
-        """Run where the asker wants to."""
-        return place_of(self.asker)
+    def place(self) -> WorkerKind:
+        """Run where the backend runs."""
+        return worker_kind(self.backend)
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """Answer a batch of filled probes, each as often as it is to be asked."""
-        shown = self.show(probes, images)
-        return pl.concat([self._draw(shown._replace(draw=draw), probes) for draw in range(self.draws)])
+        """Answer a batch of filled probes, once for each draw."""
+        batch = self.build_prompts(probes, images)
+        return pl.concat([self._draw(batch._replace(draw=draw), probes) for draw in range(self.draws)])
 
-    def show(self, probes: pl.DataFrame, images: Images) -> Shown:
-        """Write the prompts of filled probes and open their pictures, if it has eyes."""
+    def build_prompts(self, probes: pl.DataFrame, images: Images) -> PromptBatch:
+        """Write the prompts of filled probes, and open their pictures unless the model is blind."""
         if self.blind:
-            prompts = write_prompts(probes, self.template).to_list()
-            return Shown(prompts, [None] * probes.height, list_labels(probes, self.template).to_list())
-        return show(probes, images, self.template)
+            return build_blind_prompts(probes, self.template)
+        return build_prompts(probes, images, self.template)
 
     def foresee(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """List the calls that filled probes would take (key, known, pictures, tokens), without making any."""
-        shown = self.show(probes, images)
-        cached = self.asker if isinstance(self.asker, Cached) else Cached(self.asker, ShortMemory())
-        calls = [call for draw in range(self.draws) for call in cached.foresee(shown._replace(draw=draw))]
-        return pl.DataFrame(calls, schema=CALLS, orient="row")
+        batch = self.build_prompts(probes, images)
+        backend = self.backend
+        cached = backend if isinstance(backend, CachedBackend) else CachedBackend(backend, MemoryStore())
+        return pl.concat([cached.foresee(batch._replace(draw=draw)) for draw in range(self.draws)])
 
-    def _draw(self, shown: Shown, probes: pl.DataFrame) -> pl.DataFrame:
-        said = self.asker.answer_shown(shown)
-        if len(said) != probes.height:
-            raise ModelError(f"{probes.height} answers from {self.name}", f"{len(said)}", "ask it anew")
-        return read_said(said, probes, self.template).with_columns(draw=pl.lit(shown.draw, pl.Int64))
-
-
-def show(probes: pl.DataFrame, images: Images, template: Template) -> Shown:
-    """Write the prompts of filled probes and open their pictures."""
-    prompts = write_prompts(probes, template).to_list()
-    pictures = list(show_pictures(probes, images))
-    return Shown(prompts, pictures, list_labels(probes, template).to_list(), _show_further(probes, images))
+    def _draw(self, batch: PromptBatch, probes: pl.DataFrame) -> pl.DataFrame:
+        responses = self.backend.respond(batch)
+        if len(responses) != probes.height:
+            advice = "return one response for each prompt"
+            raise ModelError(f"{probes.height} answers from {self.name}", f"{len(responses)}", advice)
+        return read_responses(responses, probes, self.template).with_columns(draw=pl.lit(batch.draw, pl.Int64))
 
 
-def read_said(said: list[Said], probes: pl.DataFrame, template: Template) -> pl.DataFrame:
-    """Make a table of answers (id, answer, raw, status, scores, score_kind) out of what was said, in probe order.
+def read_responses(responses: list[Response], probes: pl.DataFrame, template: Template) -> pl.DataFrame:
+    """Extract a table of answers (id, answer, raw, status, scores, score_kind) from responses, in the order of probes.
 
-    Where asking failed, `raw` tells why.
+    If a prompt failed, `raw` holds the reason.
     """
-    raw = pl.Series("raw", [one.failed if one.failed is not None else one.raw for one in said], pl.String)
-    failed = pl.Series("failed", [one.failed is not None or one.raw is None for one in said], pl.Boolean)
-    refused = pl.Series("refused", [one.refused for one in said], pl.Boolean)
+    raw = pl.Series("raw", [one.failed if one.failed is not None else one.raw for one in responses], pl.String)
+    failed = pl.Series("failed", [one.failed is not None or one.raw is None for one in responses], pl.Boolean)
+    refused = pl.Series("refused", [one.refused for one in responses], pl.Boolean)
     status = pl.when(failed).then(pl.lit("failed")).when(refused).then(pl.lit("refused")).otherwise("status")
-    found = extract(raw, probes, template).select(
+    extracted = extract(raw, probes, template).select(
         pl.when(~failed & ~refused).then("answer").alias("answer"), raw, status.alias("status")
     )
-    scores = pl.Series("scores", _name_scores(said, probes, template), ANSWERS.columns["scores"].dtype)
+    scores = pl.Series("scores", _name_scores(responses, probes, template), ANSWERS.columns["scores"].dtype)
     kind = pl.when(pl.col("scores").is_not_null()).then(pl.lit("logprob")).alias("score_kind")
-    return probes.select("id").with_columns(*found, scores).with_columns(kind)
+    return probes.select("id").with_columns(*extracted, scores).with_columns(kind)
 
 
-def _name_scores(said: list[Said], probes: pl.DataFrame, template: Template) -> list[list[_Scored] | None]:
-    """Put the options in the place of their labels."""
+def _name_scores(
+    responses: list[Response], probes: pl.DataFrame, template: Template
+) -> list[list[_ScoredAnswer] | None]:
+    """Replace the labels of options by the options."""
     labels = list_labels(probes, template).to_list()
     options = probes["choices"].to_list() if "choices" in probes.columns else labels
-    meant = [dict(zip(names or (), texts or (), strict=True)) for names, texts in zip(labels, options, strict=True)]
-    return [_scored(one, names) if one.scores else None for one, names in zip(said, meant, strict=True)]
+    meanings = [dict(zip(names or (), texts or (), strict=True)) for names, texts in zip(labels, options, strict=True)]
+    return [
+        [{"answer": meaning.get(label, label), "score": score} for label, score in one.scores] if one.scores else None
+        for one, meaning in zip(responses, meanings, strict=True)
+    ]
 
 
-def _scored(one: Said, meant: dict[str, str]) -> list[_Scored]:
-    return [{"answer": meant.get(name, name), "score": score} for name, score in one.scores or ()]
+def open_prompted(kind: str, spec: str, backend: Callable[..., Backend]) -> Prompted:
+    """Open a backend, whose first field is what is opened and whose other fields are settings, as a model."""
+    what, given = split_spec(spec)
+    first, *others = get_type_hints(backend).items()
+    settings = fit_settings(kind, dict(others) | COMMON, given)
+    common = {name: settings.pop(name) for name in COMMON if name in settings}
+    return prompt_backend(_name_model(what, given), backend(**{first[0]: what}, **settings), common)
 
 
-def _show_further(probes: pl.DataFrame, images: Images) -> list[tuple[Picture, ...]] | None:
-    """Open the pictures after the first where probes have several and their picture was not taken away."""
-    if SEVERAL not in probes.columns or "image" not in probes.columns:
-        return None
-    later = pl.when(pl.col("image") == pl.col(SEVERAL).list.first()).then(pl.col(SEVERAL).list.slice(1))
-    rows = probes.drop("hidden", strict=False).with_row_index("row").with_columns(later.alias("image"))
-    rows = rows.filter(pl.col("image").list.len() > 0).explode("image")
-    found: list[tuple[Picture, ...]] = [()] * probes.height
-    for row, picture in zip(rows["row"], show_pictures(rows, images), strict=True):
-        found[row] += () if picture is None else (picture,)
-    return found
+def prompt_backend(name: str, backend: Backend, common: Mapping[str, Any]) -> Prompted:
+    """Put prompts, a cache and several draws, as the common settings say, around a backend."""
+    draws = common.get("draws", 1)
+    if draws < 1 or (draws > 1 and not getattr(backend, "temperature", 0)):
+        advice = "set temperature above 0, or ask once"
+        raise SettingError("several draws only where they can differ", f"draws={draws} at temperature 0", advice)
+    store = open_cache(common.get("cache"), fresh=common.get("fresh", False))
+    return Prompted(name, CachedBackend(backend, store), choose_template(common.get("prompt")), draws)
+
+
+def split_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Split a model string into what is opened and the settings that follow it."""
+    if Path(spec).exists():
+        return spec, {}
+    what, *words = spec.split(",")
+    settings = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise SettingError("NAME=VALUE after each comma of a model", repr(word), "put an equals sign between them")
+        settings[name] = value
+    return what, settings
+
+
+def _name_model(what: str, given: Mapping[str, str]) -> str:
+    base = Path(what).resolve().name if Path(what).is_dir() else what
+    return ",".join([base, *(f"{name}={value}" for name, value in given.items() if name not in UNNAMED)])

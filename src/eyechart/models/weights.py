@@ -1,6 +1,6 @@
-"""Open the weights of Hugging Face models: from a folder, or by name from the hub or its cache.
+"""Load the weights of Hugging Face models: from a folder, or by name from the hub or its cache.
 
-Only safetensors are opened and no code of the model's is run.
+Only safetensors are loaded, and no code of the model is run.
 """
 
 import hashlib
@@ -10,38 +10,28 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from eyechart.errors import MissingExtraError, ModelError
+from eyechart.base.errors import MissingExtraError, ModelError
 
 Kind = Literal["chat", "vqa", "text"]
 
 
-class Place(NamedTuple):
-    """Which weights are opened, and how."""
-
-    model: str
-    revision: str | None
-    kind: Kind
-    device: str
-    dtype: str
-
-
-class Opened(NamedTuple):
-    """A model that is ready, with what makes tensors of texts and pictures; of a text model that is its tokenizer."""
+class LoadedModel(NamedTuple):
+    """A model that is ready, and the processor that turns texts and pictures into tensors (else its tokenizer)."""
 
     model: Any
     processor: Any
     device: str
-    sighted: bool
+    takes_images: bool
 
     @property
     def tokenizer(self) -> Any:  # noqa: ANN401 - transformers are not typed here
-        """Find what makes tokens of texts."""
+        """Return the tokenizer, alone or inside the processor."""
         return getattr(self.processor, "tokenizer", self.processor)
 
 
 @lru_cache(maxsize=8)
 def find_config(model: str, revision: str | None) -> Path:
-    """Find config.json in the model's folder, or in the hub's cache, where it is brought to if need be."""
+    """Find config.json in the model's folder, or in the cache of the hub, downloading it if need be."""
     if Path(model).is_dir():
         return Path(model) / "config.json"
     _require_transformers()
@@ -56,7 +46,7 @@ def find_config(model: str, revision: str | None) -> Path:
 
 @lru_cache(maxsize=8)
 def find_kind(model: str, revision: str | None) -> Kind:
-    """Tell from its configuration whether a model chats about pictures, is a classic VQA model, or knows only text."""
+    """Tell from its configuration whether a model chats about pictures, is a classic VQA model, or takes only text."""
     _require_transformers()
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
@@ -73,7 +63,7 @@ def find_kind(model: str, revision: str | None) -> Kind:
 
 @lru_cache(maxsize=8)
 def find_revision(model: str, revision: str | None) -> str:
-    """Name what is really opened: the commit on the hub, or a hash of all files of a folder."""
+    """Return what is really loaded: the commit on the hub, or a hash of all files of a folder."""
     folder = find_config(model, revision).parent
     if not Path(model).is_dir():
         return folder.name
@@ -86,8 +76,8 @@ def find_revision(model: str, revision: str | None) -> str:
 
 
 @lru_cache(maxsize=1)
-def open_weights(place: Place) -> Opened:
-    """Open a model for asking; the latest stays open."""
+def load_weights(name: str, revision: str | None, kind: Kind, device: str, dtype: str) -> LoadedModel:
+    """Load a model for asking; the latest stays in memory."""
     _require_transformers()
     import torch
     import transformers
@@ -97,37 +87,38 @@ def open_weights(place: Place) -> Opened:
         "vqa": (transformers.AutoModelForVisualQuestionAnswering, transformers.AutoProcessor),
         "text": (transformers.AutoModelForCausalLM, transformers.AutoTokenizer),
     }
-    opens, prepares = classes[place.kind]
-    device = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device
-    known = {"revision": place.revision, "trust_remote_code": False}
-    talk: Any = transformers.utils.logging
-    talk.disable_progress_bar()
+    model_class, processor_class = classes[kind]
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    options = {"revision": revision, "trust_remote_code": False}
+    library_logging: Any = transformers.utils.logging
+    library_logging.disable_progress_bar()
     try:
-        processor = prepares.from_pretrained(place.model, **known)
-        model = opens.from_pretrained(place.model, dtype=place.dtype, use_safetensors=True, **known)
-        opened = Opened(model.to(device).eval(), processor, device, place.kind != "text")
-        return opened if place.kind == "vqa" else _padded_left(opened)
+        processor = processor_class.from_pretrained(name, **options)
+        model = model_class.from_pretrained(name, dtype=dtype, use_safetensors=True, **options)
+        loaded = LoadedModel(model.to(device).eval(), processor, device, kind != "text")
+        return loaded if kind == "vqa" else _pad_left(loaded)
     except (OSError, ValueError, RuntimeError, TypeError, KeyError, AttributeError, ImportError) as error:
         advice = "check the folder or name, kind=, dtype= and device=; only safetensors are opened"
-        raise ModelError(f"a model in {place.model!r} to open as {place.kind}", _first_line(error), advice) from None
+        raise ModelError(f"a model in {name!r} to open as {kind}", _first_line(error), advice) from None
 
 
-def _padded_left(opened: Opened) -> Opened:
-    """Let every prompt end where its answer begins."""
-    tokenizer = opened.tokenizer
+def _pad_left(loaded: LoadedModel) -> LoadedModel:
+    """Pad on the left, so that every prompt ends where its answer begins."""
+    tokenizer = loaded.tokenizer
     tokenizer.padding_side = "left"
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    return opened
+    return loaded
 
 
 def _read_config(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        advice = "name a folder that `save_pretrained` wrote"
+        advice = "name a folder written by `save_pretrained`"
         raise ModelError(f"the configuration of a model in {path}", _first_line(error), advice) from None
-    return found if isinstance(found, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 def _require_transformers() -> None:

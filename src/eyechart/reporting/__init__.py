@@ -1,19 +1,17 @@
-"""Results become a page: collect first (plain values, also as JSON), render second; only views are known, no audit."""
+"""Write results as a page: collect plain values first, also as JSON, then render them; no audit is known by name."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from eyechart.files import replacing
+from eyechart.base.files import replacing
+from eyechart.data.result import Result
+from eyechart.data.store import Store
 from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
 from eyechart.reporting.gallery import make_thumbnails
 from eyechart.reporting.page import render
-from eyechart.reporting.standings import collect_standings
-from eyechart.reporting.standings_page import render_standings
-from eyechart.result import Result
-from eyechart.store import Store
 
 Source: TypeAlias = str | Path | Result | Mapping[str, Result] | Mapping[str, Mapping[str, Result]]
 
@@ -26,7 +24,6 @@ __all__ = [
     "gather",
     "render",
     "report",
-    "report_comparison",
     "to_json",
     "write_page",
     "write_report",
@@ -47,19 +44,12 @@ def write_report(store: Store, page: Page, to: str | Path) -> Path:
     return write_page(render(page, make_thumbnails(drawings, store.data.images)), to)
 
 
-def report_comparison(
-    runs: Sequence[str | Path], to: str | Path, audits: Sequence[str] = (), base: str | None = None
-) -> Path:
-    """Write one self-contained page about the models of runs on the same data, side by side."""
-    return write_page(render_standings(collect_standings([Store(Path(run)) for run in runs], audits, base)), to)
-
-
 def write_page(text: str, to: str | Path) -> Path:
     """Write a page whole or not at all."""
-    place = Path(to)
-    with replacing(place) as draft:
+    path = Path(to)
+    with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8")
-    return place
+    return path
 
 
 def gather(source: Source) -> Page:

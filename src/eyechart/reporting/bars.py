@@ -1,12 +1,24 @@
-"""Draw one line a row: bars, or differences around 0, with names to the left of them and numbers to the right."""
+"""Draw bars, and differences around 0: one line for each row, with names to the left and numbers to the right."""
 
 from typing import Any
 
-from eyechart.reporting.axes import WIDTH, has_values, make_axis, tell_all
-from eyechart.reporting.coloring import Chart, Records, color, color_bars, few_colors
-from eyechart.reporting.drawing import Drawing, say_text
-from eyechart.reporting.look import AGAINST, INK, PAPER, SOFT
-from eyechart.reporting.naming import shorten
+from eyechart.reporting.chart_style import (
+    AGAINST,
+    INK,
+    PAPER,
+    SOFT,
+    WIDTH,
+    Chart,
+    Records,
+    color,
+    color_bars,
+    few_colors,
+    has_values,
+    make_axis,
+    make_tooltips,
+    shorten,
+)
+from eyechart.reporting.drawing import Drawing, format_name
 from eyechart.reporting.palette import Palette
 
 MOST_BARS = 30
@@ -17,7 +29,7 @@ def draw_bars(drawing: Drawing, palette: Palette) -> Chart:
     import altair as alt
 
     rows = _labelled(_together(drawing.records()[:MOST_BARS]), drawing)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=tell_all(drawing))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=make_tooltips(drawing))
     axis = make_axis(drawing, "x", ("x", "low", "high", "chance"))
     # Past the edge of the scale an interval is cut, not drawn over the names.
     layers = [base.mark_bar(clip=True, size=15).encode(x=alt.X("x:Q", **axis), **color_bars(drawing, rows, palette))]
@@ -32,14 +44,14 @@ def draw_bars(drawing: Drawing, palette: Palette) -> Chart:
 
 
 def draw_intervals(drawing: Drawing, palette: Palette) -> Chart:
-    """Set differences around 0; a point is full where the interval leaves 0 out."""
+    """Draw differences around 0; a point is full where the interval leaves 0 out."""
     import altair as alt
 
     rows = _labelled(_together(drawing.records()[:MOST_BARS]), drawing)
     for row in rows:
         row["sure"] = _leaves_out_zero(row)
     axis = make_axis(drawing, "x", ("x", "low", "high"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=tell_all(drawing))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=make_tooltips(drawing))
     zero = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=SOFT, strokeWidth=1).encode(x="x:Q")
     colored = color(drawing, rows, palette)
     whisker = base.mark_rule(strokeWidth=2.2).encode(x=alt.X("low:Q", **axis), x2="high:Q", **colored)
@@ -57,19 +69,19 @@ def _leaves_out_zero(row: dict[str, Any]) -> bool:
 
 def _together(rows: Records) -> Records:
     """Bring the bars of one name together, in the order in which the names come first."""
-    order = list(dict.fromkeys(say_text(row["y"]) for row in rows))
-    return few_colors(sorted(rows, key=lambda row: order.index(say_text(row["y"]))))
+    order = list(dict.fromkeys(format_name(row["y"]) for row in rows))
+    return few_colors(sorted(rows, key=lambda row: order.index(format_name(row["y"]))))
 
 
 def _labelled(rows: Records, drawing: Drawing) -> Records:
-    """Place rows below each other, each with its name, said once for those that share it, and its numbers."""
-    names = shorten(say_text(row["y"]) for row in rows)
+    """Put rows below each other, each with its numbers and its name, which stands once for those that share it."""
+    names = shorten(format_name(row["y"]) for row in rows)
     colors = shorten(row["color"] for row in rows if "color" in row)
-    for place, row in enumerate(rows):
-        before = rows[place - 1] if place else {}
-        row["at"] = place
-        row["name"] = "" if "color" in row and before.get("y", row) == row["y"] else names[say_text(row["y"])]
-        row["said"] = _said(row, drawing, colors)
+    for index, row in enumerate(rows):
+        before = rows[index - 1] if index else {}
+        row["at"] = index
+        row["name"] = "" if "color" in row and before.get("y", row) == row["y"] else names[format_name(row["y"])]
+        row["said"] = _label(row, drawing, colors)
     return rows
 
 
@@ -82,20 +94,20 @@ def _words_beside(base: Chart) -> tuple[Chart, Chart]:
     return names, numbers
 
 
-def _said(row: dict[str, Any], drawing: Drawing, colors: dict[str, str]) -> str:
-    """Write beside a bar what it stands for, the name of its colour too: the number, its interval, n and labels."""
+def _label(row: dict[str, Any], drawing: Drawing, colors: dict[str, str]) -> str:
+    """Write beside a bar what it stands for: the number, its interval, n, the name of its colour, and its label."""
     digits = 1 if (column := drawing.column("x")) and column.kind == "points" else 3
     value, low, high = (_number(row.get(role), digits) for role in ("x", "low", "high"))
     value = f"+{value}" if drawing.kind == "intervals" and (row["x"] or 0) > 0 else value
     interval = f" [{low}, {high}]" if "low" in row and "high" in row else ""
     n = [f"n {row['n']:,}"] if row.get("n") is not None else []
     painted = [colors[row["color"]]] if "color" in row else []
-    label = [say_text(row["label"])] if row.get("label") is not None else []
+    label = [format_name(row["label"])] if row.get("label") is not None else []
     return " · ".join([f"{value}{interval}", *n, *painted, *label])
 
 
 def _room(rows: Records) -> dict[str, float]:
-    """Leave room around names and numbers: a reader's font may be wider than the one they were measured in."""
+    """Leave room around names and numbers, for a reader's font may be wider than ours."""
     left, right = (max(len(row[side]) for row in rows) for side in ("name", "said"))
     return {"left": 4 + 1.2 * left, "right": 4 + 1.2 * min(right, 72), "top": 4, "bottom": 4}
 

@@ -1,15 +1,31 @@
-"""Draw charts with Altair, to look at and to play with; all is named by roles, never by an audit's columns."""
+"""Draw charts with Altair, to look at and to play with, by the roles of columns, never by an audit's column names.
+
+A chart is a Vega-Lite specification with its data inside, and the SVG made from it.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from eyechart.reporting.axes import WIDTH, has_values, make_axis, tell_all, title_of
 from eyechart.reporting.bars import MOST_BARS, draw_bars, draw_intervals
-from eyechart.reporting.coloring import Chart, Records, color, few_colors
-from eyechart.reporting.drawing import VALUE_ROLES, Column, Drawing, DrawingKind, say_text
-from eyechart.reporting.look import AGAINST, INK, MARK, inlined, look
-from eyechart.reporting.naming import relabel
+from eyechart.reporting.chart_style import (
+    AGAINST,
+    INK,
+    MARK,
+    WIDTH,
+    Chart,
+    Records,
+    axis_title,
+    chart_config,
+    color,
+    few_colors,
+    has_values,
+    inline_svg,
+    make_axis,
+    make_tooltips,
+    relabel,
+)
+from eyechart.reporting.drawing import VALUE_ROLES, Drawing, DrawingColumn, DrawingKind, format_name
 from eyechart.reporting.palette import NO_LOOKS, Palette
 
 BARRED = ("bars", "intervals")  # drawn as one line a row
@@ -17,31 +33,28 @@ MOST_LABELS = 15
 
 
 def drawable(drawing: Drawing) -> bool:
-    """Tell whether a drawing becomes a chart; the others are tables."""
-    found = {column.role: column.kind for column in drawing.columns}
+    """Return whether a drawing becomes a chart; the others are tables."""
+    kinds = {column.role: column.kind for column in drawing.columns}
     needed, numbers = NEEDED.get(drawing.kind, ("?",)), VALUE_ROLES[drawing.kind]
-    fits = found.keys() >= set(needed) and all(found[role] != "text" for role in numbers)
+    fits = kinds.keys() >= set(needed) and all(kinds[role] != "text" for role in numbers)
     return fits and all(has_values(drawing, role) for role in numbers)
 
 
-class Drawn(NamedTuple):
-    """A chart, both as a Vega-Lite specification with its data inside and as SVG text."""
+def make_spec(drawing: Drawing, palette: Palette = NO_LOOKS) -> dict[str, Any]:
+    """Make the Vega-Lite specification of a chart, with its data inside."""
+    spec: dict[str, Any] = CHARTS[drawing.kind](drawing, palette).configure(**chart_config()).to_dict()
+    return spec
 
-    spec: dict[str, Any]
-    svg: str
 
-
-def draw(drawing: Drawing, mark: str = "chart", palette: Palette = NO_LOOKS) -> Drawn:
-    """Draw a chart; `mark` begins every id inside, so that it must differ between the charts of one page."""
+def make_svg(spec: dict[str, Any], title: str, mark: str = "chart") -> str:
+    """Draw a specification; `mark` begins every id inside, so it must differ between the charts of one page."""
     import vl_convert
 
-    spec: dict[str, Any] = CHARTS[drawing.kind](drawing, palette).configure(**look()).to_dict()
-    svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    return Drawn(spec, inlined(svg, drawing.title, mark))
+    return inline_svg(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), title, mark)
 
 
 def caption(drawing: Drawing) -> str:
-    """Say what of the table is not in the drawing."""
+    """Write what of the table is not in the drawing."""
     kept, whole = len(drawing.rows), len(drawing.rows) + drawing.left_out
     if drawing.kind == "histogram":
         return f"{drawing.left_out:,} rows without a value are not drawn." if drawing.left_out else ""
@@ -63,16 +76,16 @@ def _histogram(drawing: Drawing, palette: Palette) -> Chart:
     counts = alt.Y("n:Q", title="count", stack=None, axis=alt.Axis(tickCount=4))
     rows = _side_by_side(few_colors(drawing.records()))
     chart = alt.Chart(alt.InlineData(values=rows)).mark_bar(binSpacing=1, stroke=None)
-    bars = chart.encode(x=bins, x2="right:Q", y=counts, tooltip=tell_all(drawing), **color(drawing, rows, palette))
+    bars = chart.encode(x=bins, x2="right:Q", y=counts, tooltip=make_tooltips(drawing), **color(drawing, rows, palette))
     return bars.properties(width=WIDTH + 200, height=180)
 
 
 def _side_by_side(rows: Records) -> Records:
-    """Part every bin among the colours, so that each bar stands on the ground and none hides another."""
+    """Divide every bin among the colours, so that each bar stands on the ground and none hides another."""
     colors = list(dict.fromkeys(row.get("color") for row in rows))
     for row in rows:
-        place, width = colors.index(row.get("color")), (row["to"] - row["x"]) / len(colors)
-        row["left"], row["right"] = row["x"] + place * width, row["x"] + (place + 1) * width
+        index, width = colors.index(row.get("color")), (row["to"] - row["x"]) / len(colors)
+        row["left"], row["right"] = row["x"] + index * width, row["x"] + (index + 1) * width
     return rows
 
 
@@ -82,12 +95,12 @@ def _lines(drawing: Drawing, palette: Palette) -> Chart:
     rows = few_colors(drawing.records())
     numeric = all(isinstance(row["x"], int | float) for row in rows)
     plain = alt.Axis(grid=False, tickCount=6, labelAngle=0)
-    x = alt.X(f"x:{'Q' if numeric else 'O'}", title=title_of(drawing.column("x")), sort=None, axis=plain)
+    x = alt.X(f"x:{'Q' if numeric else 'O'}", title=axis_title(drawing.column("x")), sort=None, axis=plain)
     if numeric:
         x = x.scale(zero=False, nice=False, padding=8)
     axis = make_axis(drawing, "y", ("y", "low", "high"))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=x, tooltip=tell_all(drawing), **color(drawing, rows, palette)
+        x=x, tooltip=make_tooltips(drawing), **color(drawing, rows, palette)
     )
     layers = []
     if has_values(drawing, "low") and has_values(drawing, "high"):
@@ -106,12 +119,12 @@ def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
     for row in rows:
         number = isinstance(row["color"], int | float)
         row["depth"], row["below"] = (abs(row["color"]), row["color"] < 0) if number else (None, False)
-        row["said"] = f"{row['color']:z.1f}" if number and in_points else say_text(row["color"])
-    above, beside = (relabel(say_text(row[role]) for row in rows) for role in ("x", "y"))
+        row["said"] = f"{row['color']:z.1f}" if number and in_points else format_name(row["color"])
+    above, beside = (relabel(format_name(row[role]) for row in rows) for role in ("x", "y"))
     top = alt.Axis(orient="top", labelAngle=-35, **above)
-    x = alt.X("x:N", title=title_of(drawing.column("x")), sort=None, axis=top)
-    y = alt.Y("y:N", title=title_of(drawing.column("y")), sort=None, axis=alt.Axis(**beside))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, tooltip=tell_all(drawing))
+    x = alt.X("x:N", title=axis_title(drawing.column("x")), sort=None, axis=top)
+    y = alt.Y("y:N", title=axis_title(drawing.column("y")), sort=None, axis=alt.Axis(**beside))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, tooltip=make_tooltips(drawing))
     # Depth by opacity, not by a ramp of colours: it works on any background, and the number stands on top.
     depth = alt.Opacity("depth:Q", scale=alt.Scale(range=[0.06, 0.6]), legend=None)
     side = alt.condition("datum.below", alt.value(AGAINST), alt.value(MARK))
@@ -127,7 +140,9 @@ def _scatter(drawing: Drawing, palette: Palette) -> Chart:
     for axis in (x, y):
         axis["scale"].padding = 10  # so that points at the edges are whole
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y))
-    dots = base.mark_circle(size=46, opacity=0.65).encode(tooltip=tell_all(drawing), **color(drawing, rows, palette))
+    dots = base.mark_circle(size=46, opacity=0.65).encode(
+        tooltip=make_tooltips(drawing), **color(drawing, rows, palette)
+    )
     if drawing.column("label") and len(rows) <= MOST_LABELS:
         known = [row["x"] for row in rows if row["x"] is not None]
         dots += _labels_within(base, x["scale"].to_dict().get("domain", (min(known), max(known))))
@@ -174,9 +189,9 @@ def _corner(drawing: Drawing) -> Records:
     return [row for row in rows if row["x"] in sides[0] and row["y"] in sides[1]]
 
 
-def _binned(column: Column | None) -> str:
-    """Name what bins are bins of: the column says where each begins."""
+def _binned(column: DrawingColumn | None) -> str:
+    """Return the title of the axis of bins, whose column is named after where each begins."""
     if column is None:
         return ""
     name = column.name.removesuffix("from").rstrip()
-    return title_of(replace(column, name=name)) if name else "points" if column.kind == "points" else ""
+    return axis_title(replace(column, name=name)) if name else "points" if column.kind == "points" else ""

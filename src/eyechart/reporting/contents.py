@@ -1,24 +1,18 @@
 """What a page consists of, as plain values that JSON can hold."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
-from eyechart.furniture import Look
-from eyechart.reporting.comparing import TextGrid
-from eyechart.reporting.drawing import Drawing
-from eyechart.result import OUTDATED, Better, State, Unit, Verdict
-from eyechart.store import Divided
+import polars as pl
+
+from eyechart.data.furniture import Look
+from eyechart.data.records import DivisionRecord, RunManifest, StudyPlan
+from eyechart.data.result import OUTDATED, Better, State, Unit, Verdict, speak
+from eyechart.reporting.comparison_table import TextGrid, lay_out
+from eyechart.reporting.drawing import Drawing, plain
 
 Role = Literal["study", "result"]
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What a model says it learned from: data before its training, and audits whose own change it was trained with."""
-
-    model: str
-    pretrained_on: tuple[str, ...]
-    trained_on_the_metric: tuple[str, ...]
 
 
 class Caution(NamedTuple):
@@ -29,8 +23,34 @@ class Caution(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Learned:
+    """What a model says it learned from: data before its training, and audits whose own change it was trained with."""
+
+    model: str
+    pretrained_on: tuple[str, ...]
+    trained_on_the_metric: tuple[str, ...]
+
+    def cautions(self, audit: str) -> tuple[Caution, ...]:
+        """List what a reader of this model's result by an audit must keep in mind."""
+        cautions = []
+        if audit in self.trained_on_the_metric:
+            sentence = (
+                "It was trained with the very change that this audit makes. A good value shows that it has learned to"
+                " answer this change, not that it looks: do not set it beside models that were not trained so."
+            )
+            cautions.append(Caution("trained on what this audit measures", sentence))
+        if self.pretrained_on:
+            names = "; ".join(self.pretrained_on)
+            sentence = (
+                f"It was pretrained on {names}. Where the judged examples come from there, it may have seen them."
+            )
+            cautions.append(Caution("pretrained", sentence))
+        return tuple(cautions)
+
+
+@dataclass(frozen=True)
 class MeasureRow:
-    """One measure, with its interval both as numbers and as it is spoken."""
+    """One measure, with its interval both as numbers and as text."""
 
     name: str
     condition: str | None
@@ -49,6 +69,12 @@ class MeasureRow:
     better: Better
     note: str | None
 
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Take a measure from a row of a result's table of measures."""
+        values = {name: plain(row[name]) for name in cls.__dataclass_fields__ if name != "said"}
+        return cls(**values, said=speak(row))
+
 
 @dataclass(frozen=True)
 class CountRow:
@@ -59,23 +85,10 @@ class CountRow:
     reason: str | None
     n: int
 
-
-@dataclass(frozen=True)
-class Section:
-    """What one audit found about one subject."""
-
-    audit: str
-    subject: str
-    role: Role
-    verdict: Verdict
-    headline: MeasureRow | None  # the measure the verdict rests on
-    measures: tuple[MeasureRow, ...]
-    counts: tuple[CountRow, ...]
-    drawings: tuple[Drawing, ...]
-    settings: dict[str, Any]
-    wants_more: bool
-    judged: str = ""  # how many examples the verdict is about; nothing where it is not known
-    cautions: tuple[Caution, ...] = ()
+    def cells(self) -> tuple[str, str, str, str]:
+        """Write the row as the cells of a table, what is not known as a dash."""
+        condition, reason = ("-" if value is None else value for value in (self.condition, self.reason))
+        return condition, self.status, reason, f"{self.n:,}"
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,48 @@ class Summary:
     judged: str = ""
     cautions: tuple[Caution, ...] = ()
 
+    @property
+    def short_cautions(self) -> str:
+        """Join the cautions in a few words each."""
+        return "; ".join(caution.short for caution in self.cautions)
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one audit found about one subject."""
+
+    audit: str
+    subject: str
+    role: Role
+    verdict: Verdict
+    headline: MeasureRow | None  # the measure the verdict rests on
+    measures: tuple[MeasureRow, ...]
+    counts: tuple[CountRow, ...]
+    drawings: tuple[Drawing, ...]
+    settings: dict[str, Any]
+    wants_more: bool
+    judged: str = ""  # how many examples the verdict is about; empty where it is not known
+    cautions: tuple[Caution, ...] = ()
+
+    def summary(self) -> Summary:
+        """Reduce the section to its verdict and the measure the verdict rests on."""
+        measure, verdict = self.headline, self.verdict
+        return Summary(
+            audit=self.audit,
+            subject=self.subject,
+            role=self.role,
+            question=verdict.question,
+            state=verdict.state,
+            label=verdict.label,
+            sentence=verdict.sentence,
+            measure=measure.name if measure else "",
+            said=measure.said if measure else "-",
+            n=measure.n if measure else None,
+            clusters=measure.clusters if measure else None,
+            judged=self.judged,
+            cautions=self.cautions,
+        )
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -108,7 +163,36 @@ class Facts:
     modalities: tuple[str, ...]
     cluster: str
     counts: tuple[CountRow, ...]
-    divided: Divided | None = None  # of runs of an older eyechart it is not known
+    divided: DivisionRecord | None = None  # not known of runs that an older eyechart made
+
+    def describe_judged(self, plan: StudyPlan) -> str:
+        """Write how many examples an audit judges; nothing where its study used another division, or an unknown one."""
+        divided = self.divided
+        if divided is None or plan.division != divided.division:
+            return ""
+        sizes, whole = divided.sizes, f"{self.examples:,}"
+        if not plan.learns:
+            every = sizes.judged == self.examples
+            return f"judged on all {whole} examples" if every else f"judged on {sizes.judged:,} of {whole} examples"
+        held_out = "" if divided.division.learn else f" held out by {self.cluster}"
+        return f"judged on {sizes.held_out:,} of {whole} examples{held_out}, learned from {sizes.learned_apart:,}"
+
+    def describe_division(self) -> str:
+        """Write how many examples are learned from and how many judged; nothing where it is not known."""
+        if self.divided is None:
+            return ""
+        division, sizes = self.divided.division, self.divided.sizes
+        parts = [f"Learned from: {sizes.learned:,} ({', '.join(division.learn)})."] if division.learn else []
+        splits = f" ({', '.join(division.judge)})" if division.judge else ""
+        parts.append(f"Judged: {sizes.judged:,}{splits}.")
+        if not division.learn and sizes.held_out:
+            parts.append(
+                f"Audits that learn hold a part of these out by {self.cluster}, with seed {division.seed}: "
+                f"they learn from {sizes.learned_apart:,} and judge {sizes.held_out:,}."
+            )
+        if sizes.neither:
+            parts.append(f"In no part: {sizes.neither:,}.")
+        return " ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -119,6 +203,12 @@ class Origin:
     seed: int
     limit: int | None
     inputs: dict[str, str]
+
+    @classmethod
+    def of(cls, manifest: RunManifest) -> Self:
+        """Take the origin of a run from its manifest."""
+        inputs = dict(sorted(manifest.inputs.items()))
+        return cls("\n".join(manifest.commands), manifest.seed, manifest.limit, inputs)
 
 
 @dataclass(frozen=True)
@@ -131,6 +221,11 @@ class Coverage:
     usable: int
     statuses: dict[str, int]
 
+    @property
+    def share(self) -> float:
+        """Compute the share of the probes with a usable answer."""
+        return self.usable / max(self.asked, 1)
+
 
 @dataclass(frozen=True)
 class Stock:
@@ -138,6 +233,10 @@ class Stock:
 
     model: str
     counts: tuple[CountRow, ...]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Write the counts as rows of a table, each after the name of the model."""
+        return [(self.model, *row.cells()) for row in self.counts]
 
 
 @dataclass(frozen=True)
@@ -149,10 +248,16 @@ class Comparison:
     groups: TextGrid
     records: tuple[dict[str, Any], ...]  # the same as numbers
 
+    @classmethod
+    def of(cls, audit: str, table: pl.DataFrame) -> Self:
+        """Lay out a compared table, measures over all examples apart from those by group."""
+        whole, groups = (lay_out(table.filter(part)) for part in (pl.col("by").is_null(), pl.col("by").is_not_null()))
+        return cls(audit, whole, groups, tuple(map(plain, table.iter_rows(named=True))))
+
 
 @dataclass(frozen=True)
 class Page:
-    """All that a page says, in the order in which it is said."""
+    """All that a page shows, in its order."""
 
     title: str
     version: str
@@ -170,7 +275,7 @@ class Page:
 
     @property
     def outdated(self) -> str:
-        """Say how many results an older eyechart made; nothing where none."""
+        """Write how many results an older eyechart made; nothing where none."""
         n = sum(section.role == "result" and section.verdict == OUTDATED for section in self.sections)
         made = "1 result was" if n == 1 else f"{n:,} results were"
         return f"{made} made by an older eyechart: `eyechart judge RUN` concludes anew." if n else ""

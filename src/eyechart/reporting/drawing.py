@@ -1,4 +1,4 @@
-"""What a view becomes before it is drawn: the few rows and columns to show, as plain values."""
+"""A view before it is drawn: the few rows and columns to show, as plain values."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.result import Result, Unit, View, ViewKind
+from eyechart.data.result import Result, Unit, View, ViewKind
 
 ColumnKind = Literal["text"] | Unit
 DrawingKind = ViewKind | Literal["intervals"]  # intervals: differences around 0
@@ -17,7 +17,7 @@ MOST_ROWS = 60  # a page is for reading; whole tables lie in the run folder
 MOST_CELLS = 400  # of a matrix
 MOST_POINTS = 2000
 BINS = 20
-SMALLEST = 0.001  # number that is spoken
+SMALLEST = 0.001  # nearer to 0 than this, only a bound is written
 VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
     "bars": ("x",),
     "intervals": ("x",),
@@ -33,8 +33,8 @@ RANKED = ("measures", "rows")  # kept by their keys; the tables of an audit are 
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column to show: its name, what it stands for in the drawing, and how its values are spoken."""
+class DrawingColumn:
+    """One column to show: its name, what it stands for in the drawing, and how its values are written."""
 
     name: str
     role: str | None
@@ -49,17 +49,17 @@ class Drawing:
     reading: str
     kind: DrawingKind
     table: str
-    columns: tuple[Column, ...]
+    columns: tuple[DrawingColumn, ...]
     rows: tuple[tuple[Any, ...], ...]
     left_out: int = 0  # rows of the table beyond the ones above
     names: tuple[str, ...] = ()  # of colours, where several drawings share them
 
-    def column(self, role: str) -> Column | None:
+    def column(self, role: str) -> DrawingColumn | None:
         """Find the column of a role."""
         return next((column for column in self.columns if column.role == role), None)
 
     def records(self) -> list[dict[str, Any]]:
-        """Name the values of each row by their roles, those in points of a hundred."""
+        """List the rows as values by role, those in points times a hundred."""
         scales = [100 if column.kind == "points" else 1 for column in self.columns]
         roles = [column.role or column.name for column in self.columns]
         return [
@@ -71,7 +71,7 @@ class Drawing:
         ]
 
 
-class _Shown(NamedTuple):
+class _Selection(NamedTuple):
     """The rows to show, with the column of each role and the units of columns."""
 
     kind: ViewKind
@@ -102,34 +102,34 @@ def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def say(value: object, kind: ColumnKind) -> str:
-    """Speak a value of a column: shares in points of a hundred, nothing as a dash."""
+def format_value(value: object, kind: ColumnKind) -> str:
+    """Write a value of a column: shares in points of a hundred, None as a dash."""
     if value is None:
         return "-"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value * 100:z.1f}" if kind == "points" else _say_number(value)
+        return f"{value * 100:z.1f}" if kind == "points" else _format_number(value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {say(part, kind)}" for key, part in value.items())
-    return ", ".join(say(part, kind) for part in value) if isinstance(value, list) else str(value)
+        return ", ".join(f"{key} {format_value(part, kind)}" for key, part in value.items())
+    return ", ".join(format_value(part, kind) for part in value) if isinstance(value, list) else str(value)
 
 
-def say_text(value: object) -> str:
-    """Speak a value that is a name."""
-    return say(value, "text")
+def format_name(value: object) -> str:
+    """Write a value that is a name."""
+    return format_value(value, "text")
 
 
-def _say_number(value: float) -> str:
+def _format_number(value: float) -> str:
     if 0 < abs(value) < SMALLEST:
         return f"< {SMALLEST}" if value > 0 else f"> -{SMALLEST}"
     return f"{value:z,.3f}"
 
 
-def _arrange(table: pl.DataFrame, view: View) -> _Shown:
+def _arrange(table: pl.DataFrame, view: View) -> _Selection:
     roles, units = view.columns, _units(table, view)
     if view.kind == "histogram" and {"x", "to", "n"} <= roles.keys():
-        return _Shown(view.kind, table, roles, units, 0)
+        return _Selection(view.kind, table, roles, units, 0)
     if view.kind == "histogram" and "x" in roles:
         numeric = table.schema[roles["x"]].is_numeric()
         return _binned(table, roles, units.get(roles["x"])) if numeric else _counted(table, roles)
@@ -139,46 +139,46 @@ def _arrange(table: pl.DataFrame, view: View) -> _Shown:
         kept = table.gather_every(max(1, math.ceil(table.height / MOST_POINTS)))
     else:
         kept = table.head(MOST_CELLS if view.kind == "matrix" else MOST_ROWS)
-    return _Shown(view.kind, kept, roles, units, table.height - kept.height)
+    return _Selection(view.kind, kept, roles, units, table.height - kept.height)
 
 
 def _units(table: pl.DataFrame, view: View) -> Mapping[str, Unit]:
-    """Name the units of columns: those a view declares, or of measures that of the rows if it is one of all."""
+    """Return the units of columns: those a view declares, or for measures the one that all rows share."""
     if view.table != "measures":
         return view.units
-    found = table["unit"].unique().to_list()
-    return dict.fromkeys(("value", *INTERVAL_ROLES), found[0]) if len(found) == 1 else {}
+    units = table["unit"].unique().to_list()
+    return dict.fromkeys(("value", *INTERVAL_ROLES), units[0]) if len(units) == 1 else {}
 
 
 def _ranked(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
-    """Put the bars with the most examples first, else the longest; names decide ties."""
+    """Sort the bars with the most examples first, else the longest; names decide ties."""
     order = [(roles[role], role in ("n", "x")) for role in ("n", "x", "y", "color") if role in roles]
     if not order:
         return table
     return table.sort([name for name, _ in order], descending=[down for _, down in order], nulls_last=True)
 
 
-def _binned(table: pl.DataFrame, roles: Mapping[str, str], unit: Unit | None) -> _Shown:
-    """Count values in equal bins, so that a page never carries one row an example."""
+def _binned(table: pl.DataFrame, roles: Mapping[str, str], unit: Unit | None) -> _Selection:
+    """Count values in equal bins, so that a page never holds one row for each example."""
     value, color = pl.col(roles["x"]), roles.get("color")
     group = pl.col(color).cast(pl.String).alias("group") if color else pl.lit(None, pl.String).alias("group")
     known = table.filter(value.cast(pl.Float64).is_finite().fill_null(value=False)).select(value.alias("x"), group)
     counts = [_count_bins(part, _edges(known["x"], unit)) for part in known.partition_by("group")]
     if not counts:
-        return _Shown("histogram", table.select(value).clear(), {"x": roles["x"]}, {}, table.height)
+        return _Selection("histogram", table.select(value).clear(), {"x": roles["x"]}, {}, table.height)
     names = {"x": f"{roles['x']} from", "to": f"{roles['x']} to", "n": "count"} | ({"color": color} if color else {})
     binned = pl.concat(counts).sort("color", "x", nulls_last=True)
     units: dict[str, Unit] = {} if unit is None else dict.fromkeys((names["x"], names["to"]), unit)
-    return _Shown("histogram", binned.select(*names).rename(names), names, units, table.height - known.height)
+    return _Selection("histogram", binned.select(*names).rename(names), names, units, table.height - known.height)
 
 
-def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Shown:
+def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Selection:
     """Count each word, the most frequent first: words have no bins, so their histogram is bars."""
     shown = {"y": roles["x"], "x": "count"} | ({"color": roles["color"]} if "color" in roles else {})
     by = list(dict.fromkeys(name for name in shown.values() if name != "count"))
     counted = table.drop_nulls(roles["x"]).group_by(by).agg(pl.len().cast(pl.Int64).alias("count"))
     kept = _ranked(counted, shown).head(MOST_ROWS)
-    return _Shown("bars", kept, shown, {}, counted.height - kept.height)
+    return _Selection("bars", kept, shown, {}, counted.height - kept.height)
 
 
 def _edges(values: pl.Series, unit: Unit | None) -> np.ndarray:
@@ -197,10 +197,10 @@ def _count_bins(part: pl.DataFrame, edges: np.ndarray) -> pl.DataFrame:
     return table.with_columns(pl.lit(part["group"][0], pl.String).alias("color"))
 
 
-def _columns(shown: _Shown) -> Iterator[Column]:
+def _columns(shown: _Selection) -> Iterator[DrawingColumn]:
     named = shown.roles.items() if shown.roles else ((None, name) for name in shown.table.columns)
     for role, name in named:
-        yield Column(name, role, _kind(shown.table.schema[name], shown.units.get(name)))
+        yield DrawingColumn(name, role, _kind(shown.table.schema[name], shown.units.get(name)))
 
 
 def _kind(dtype: pl.DataType, unit: Unit | None) -> ColumnKind:

@@ -1,13 +1,17 @@
-"""Lay rows out as a grid of words: the one shape of table that the page knows how to set."""
+"""Lay rows out as a grid of text, the one shape of table that a page has, and save records as CSV."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import base64
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from eyechart.reporting.comparing import PART, TextGrid
+from eyechart.data.tables import STATUSES
+from eyechart.reporting.comparison_table import PART, TextGrid
 from eyechart.reporting.contents import CountRow, Coverage, MeasureRow, Stock
-from eyechart.reporting.drawing import INTERVAL_ROLES, SMALLEST, Column, Drawing, say
-from eyechart.tables import STATUSES
+from eyechart.reporting.drawing import INTERVAL_ROLES, SMALLEST, Drawing, DrawingColumn, format_value
 
 FATES = (*STATUSES, "missing")
 
@@ -21,15 +25,21 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """Columns and rows of words."""
+    """Columns and rows of text."""
 
     head: tuple[Head, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = field(default=())
 
+    def without_blanks(self) -> "Grid":
+        """Leave out the columns that have nothing but dashes."""
+        kept = [index for index in range(len(self.head)) if any(row[index] != "-" for row in self.rows)]
+        rows = tuple(tuple(row[index] for index in kept) for row in self.rows)
+        return Grid(tuple(self.head[index] for index in kept), rows, self.notes)
+
 
 def measure_grid(measures: Sequence[MeasureRow]) -> Grid:
-    """Lay measures out; a column that says nothing is left away, a note that all share is said once."""
+    """Lay measures out; an empty column is left out, and a note that all share stands once."""
     notes = list(dict.fromkeys(row.note for row in measures if row.note))
     shared = len(notes) == 1 and all(row.note for row in measures)
     grouped = any(row.by for row in measures)
@@ -40,51 +50,49 @@ def measure_grid(measures: Sequence[MeasureRow]) -> Grid:
         (Head("value [interval]", number=True), lambda row: row.said),
         (Head("n", number=True), lambda row: f"{row.n:,}"),
         (Head("clusters", number=True), lambda row: None if row.clusters is None else f"{row.clusters:,}"),
-        (Head("p", number=True), lambda row: say_chance(row.p)),
-        (Head("q", number=True), lambda row: say_chance(row.q)),
+        (Head("p", number=True), lambda row: format_p(row.p)),
+        (Head("q", number=True), lambda row: format_p(row.q)),
         (Head("unit"), lambda row: row.unit),
         (Head("score"), lambda row: row.score),
         (Head("note"), lambda row: None if shared else row.note),
     ]
-    told = [(head, cell) for head, cell in columns if any(cell(row) is not None for row in measures)]
-    rows = tuple(tuple(_word(cell(row)) for _, cell in told) for row in measures)
-    return Grid(tuple(head for head, _ in told), rows, tuple(notes) if shared else ())
+    kept = [(head, cell) for head, cell in columns if any(cell(row) is not None for row in measures)]
+    rows = tuple(tuple(_dash_if_none(cell(row)) for _, cell in kept) for row in measures)
+    return Grid(tuple(head for head, _ in kept), rows, tuple(notes) if shared else ())
 
 
 def count_grid(counts: Iterable[CountRow]) -> Grid:
     """Lay counts out."""
-    rows = tuple((_word(row.condition), row.status, _word(row.reason), f"{row.n:,}") for row in counts)
-    return _without_blanks(Grid((Head("condition"), Head("status"), Head("reason"), Head("n", number=True)), rows))
+    head = (Head("condition"), Head("status"), Head("reason"), Head("n", number=True))
+    return Grid(head, tuple(row.cells() for row in counts)).without_blanks()
 
 
 def stock_grid(stocks: Iterable[Stock]) -> Grid:
     """Lay out what files of answers hold."""
     head = (Head("model"), Head("condition"), Head("status"), Head("reason"), Head("n", number=True))
-    rows = ((stock.model, row) for stock in stocks for row in stock.counts)
-    told = ((model, _word(row.condition), row.status, _word(row.reason), f"{row.n:,}") for model, row in rows)
-    return Grid(head, tuple(told))
+    return Grid(head, tuple(row for stock in stocks for row in stock.cells()))
 
 
 def coverage_grid(coverage: Iterable[Coverage]) -> Grid:
     """Lay out how many probes were answered."""
     fixed = (Head("model"), Head("condition"), Head("asked", number=True), Head("usable", number=True))
     head = (*fixed, *(Head(fate, number=True) for fate in FATES))
-    return Grid(head, tuple(tuple(_covered(row)) for row in coverage))
+    return Grid(head, tuple(tuple(_coverage_cells(row)) for row in coverage))
 
 
 def drawing_grid(drawing: Drawing) -> Grid:
     """Lay out the data of a drawing, an interval beside its value."""
-    places = {column.name: place for place, column in reversed(list(enumerate(drawing.columns)))}
-    ends = [places[column.name] for role in INTERVAL_ROLES if (column := drawing.column(role))]
-    value = _interval_of(drawing) if len(ends) == 2 else None
-    shown = [place for place in places.values() if value is None or place not in ends]
-    head = tuple(_head(drawing.columns[place], interval=place == value) for place in sorted(shown))
+    indices = {column.name: index for index, column in reversed(list(enumerate(drawing.columns)))}
+    ends = [indices[column.name] for role in INTERVAL_ROLES if (column := drawing.column(role))]
+    value = _index_of_value(drawing) if len(ends) == 2 else None
+    shown = [index for index in indices.values() if value is None or index not in ends]
+    head = tuple(_head(drawing.columns[index], interval=index == value) for index in sorted(shown))
     rows = []
     for row in drawing.rows:
-        words = [say(cell, column.kind) for cell, column in zip(row, drawing.columns, strict=True)]
+        cells = [format_value(cell, column.kind) for cell, column in zip(row, drawing.columns, strict=True)]
         if value is not None:
-            words[value] = f"{words[value]} [{words[ends[0]]}, {words[ends[1]]}]"
-        rows.append(tuple(words[place] for place in sorted(shown)))
+            cells[value] = f"{cells[value]} [{cells[ends[0]]}, {cells[ends[1]]}]"
+        rows.append(tuple(cells[index] for index in sorted(shown)))
     return Grid(head, tuple(rows))
 
 
@@ -94,38 +102,43 @@ def beside_grid(part: TextGrid) -> Grid:
     return Grid(tuple(map(Head, part.columns)), rows)
 
 
-def say_chance(value: float | None) -> str | None:
-    """Speak a p-value or q-value."""
+def format_p(value: float | None) -> str | None:
+    """Write a p-value or q-value."""
     if value is None:
         return None
     return f"< {SMALLEST}" if value < SMALLEST else f"{value:.3f}"
 
 
-def _interval_of(drawing: Drawing) -> int | None:
+def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
+    """Write records as CSV at full precision into a link that needs no server; an empty column is left out."""
+    names = [name for name in (records[0] if records else ()) if any(record[name] is not None for record in records)]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_csv_cell(record[name]) for name in names] for record in records)
+    return f"data:text/csv;charset=utf-8;base64,{base64.b64encode(file.getvalue().encode()).decode('ascii')}"
+
+
+def _csv_cell(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _index_of_value(drawing: Drawing) -> int | None:
     """Find the column that low and high belong to."""
     role = {"lines": "y", "matrix": "color", "scatter": "y"}.get(drawing.kind, "x")
-    return next((place for place, column in enumerate(drawing.columns) if column.role == role), None)
+    return next((index for index, column in enumerate(drawing.columns) if column.role == role), None)
 
 
-def _head(column: Column, *, interval: bool) -> Head:
+def _head(column: DrawingColumn, *, interval: bool) -> Head:
     unit = " (points)" if column.kind == "points" else ""
     return Head(f"{column.name}{unit}{' [interval]' if interval else ''}", number=column.kind != "text")
 
 
-def _without_blanks(grid: Grid) -> Grid:
-    kept = [place for place in range(len(grid.head)) if any(row[place] != "-" for row in grid.rows)]
-    rows = tuple(tuple(row[place] for place in kept) for row in grid.rows)
-    return Grid(tuple(grid.head[place] for place in kept), rows, grid.notes)
-
-
-def _covered(row: Coverage) -> Iterator[str]:
-    yield from (row.model, row.condition, f"{row.asked:,}", _share(row.usable, row.asked))
+def _coverage_cells(row: Coverage) -> Iterator[str]:
+    usable = f"{row.usable:,} ({row.share:.1%})" if row.asked else "0"
+    yield from (row.model, row.condition, f"{row.asked:,}", usable)
     yield from (f"{row.statuses[fate]:,}" for fate in FATES)
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part:,} ({part / whole:.1%})" if whole else "0"
-
-
-def _word(value: object) -> str:
+def _dash_if_none(value: object) -> str:
     return "-" if value is None else str(value)

@@ -1,167 +1,161 @@
-"""Set a page as one HTML file that needs nothing else: no request, no font; without scripts all is there too."""
+"""Render a page as one HTML file that needs nothing else, no request, no font and no script; or as Markdown."""
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from typing import Any
 
+from eyechart.data.result import State
+from eyechart.reporting.comparison_table import TextGrid, to_markdown
 from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary
-from eyechart.reporting.divided import say_division
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import Thumbnails
-from eyechart.reporting.grid import Grid, Head, beside_grid, count_grid, coverage_grid, measure_grid, stock_grid
-from eyechart.reporting.links import as_csv
+from eyechart.reporting.grid import (
+    Grid,
+    Head,
+    as_csv,
+    beside_grid,
+    count_grid,
+    coverage_grid,
+    measure_grid,
+    stock_grid,
+)
 from eyechart.reporting.palette import Palette
-from eyechart.reporting.setting import FEW, Figure, Table, fill, make_figure
+from eyechart.reporting.rendering import FEW, Figure, PageTable, fill
 
-WORDS = ("said", "note")  # of a measure, which stand on the page
+WORDS = ("said", "note")  # fields of a measure that stand on the page as text, not in its CSV
 FEW_MODELS = 2  # whose sections stand open
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A comparison of models on the page: over all examples, and folded by group."""
-
-    audit: str
-    tables: tuple[Table, ...]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A section as it is set."""
-
-    anchor: str
-    section: Section
-    measures: Table
-    groups: tuple[Table, ...]
-    figures: tuple[Figure, ...]
-    counts: Grid
-    csv: str  # a link to all measures
-    open: bool
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """The verdicts of an audit, each with the place of its section."""
-
-    audit: str
-    question: str
-    judged: str
-    rows: tuple[tuple[Summary, str], ...]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings that some subjects of an audit share."""
-
-    audit: str
-    subjects: tuple[str, ...]
-    values: dict[str, str]
+SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔ cannot tell", "not tested": "not tested"}
+COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
 
 
 def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
-    """Set a page as HTML; all that comes from data is escaped."""
+    """Render a page as HTML; all that comes from data is escaped."""
     palette = Palette(page.looks)
     content = _content(page, thumbnails or {}, palette)
     figures = [
         *content["overviews"],
-        *(figure for _, blocks in content["audits"] for each in blocks for figure in each.figures),
+        *(figure for _, blocks in content["audits"] for block in blocks for figure in block["figures"]),
     ]
     return fill("report.html", content, palette, alive=any(figure.spec for figure in figures))
 
 
+def summarise(page: Page) -> str:
+    """Write the verdicts, then the models side by side over all examples, as Markdown for GitHub."""
+    lines = [f"# {page.title}", ""]
+    if page.facts:
+        size = f"{page.facts.examples:,} examples on {page.facts.images:,} images."
+        lines += [f"{size} {page.facts.describe_division()}".rstrip(), ""]
+    if page.outdated:
+        lines += [page.outdated, ""]
+    lines.append(to_markdown(TextGrid("What was found", COLUMNS, tuple(map(_verdict_row, page.summary)))))
+    lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
+    if page.left_out:
+        reasons = "; ".join(f"{audit} ({why})" for audit, why in page.left_out.items())
+        lines += [f"Left out: {reasons}.", ""]
+    if page.origin and page.origin.command:
+        lines += ["```console", *(f"$ {one}" for one in page.origin.command.splitlines()), "```", ""]
+    return "\n".join(lines)
+
+
 def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, Any]:
     few = len({section.subject for section in page.sections if section.role == "result"}) <= FEW_MODELS
-    numbered = enumerate(page.sections, start=1)
-    draw = partial(make_figure, thumbnails=thumbnails, palette=palette)
-    blocks = [_block(section, f"section-{place}", draw, few=few) for place, section in numbered]
-    overviews = [draw(drawing, f"overview-{place}") for place, drawing in enumerate(page.overviews, start=1)]
+    draw = partial(Figure.of, palette=palette, thumbnails=thumbnails)
+    blocks = [
+        _block(section, f"section-{number}", draw, is_open=section.role == "study" or few)
+        for number, section in enumerate(page.sections, start=1)
+    ]
     return {
         "page": page,
-        "division": say_division(page.facts) if page.facts else "",
+        "division": page.facts.describe_division() if page.facts else "",
         "outdated": page.outdated,
         "read": count_grid(page.facts.counts) if page.facts else None,
         "coverage": _cover(page.coverage),
         "stocks": stock_grid(page.stocks),
         "left_out": Grid((Head("audit"), Head("why")), tuple(page.left_out.items())),
         "summary": tuple(_by_audit(page.summary)),
-        "verdicts_csv": as_csv([vars(row) | {"cautions": _short(row)} for row in page.summary]),
-        "overviews": overviews,
-        "comparisons": tuple(map(_beside, page.comparisons)),
-        "audits": [(audit, list(found)) for audit, found in groupby(blocks, key=lambda block: block.section.audit)],
+        "verdicts_csv": as_csv([vars(row) | {"cautions": row.short_cautions or None} for row in page.summary]),
+        "overviews": [draw(drawing, f"overview-{number}") for number, drawing in enumerate(page.overviews, start=1)],
+        "comparisons": [(comparison.audit, _tables(comparison)) for comparison in page.comparisons],
+        "audits": [(audit, list(group)) for audit, group in groupby(blocks, key=lambda block: block["section"].audit)],
         "settings": _settings(page.sections),
     }
 
 
-def _by_audit(summary: tuple[Summary, ...]) -> Iterator[Verdicts]:
-    """Put the verdicts of each audit together."""
-    placed = [(row, f"section-{place}") for place, row in enumerate(summary, start=1)]
-    for audit, found in groupby(placed, key=lambda pair: pair[0].audit):
-        rows = tuple(found)
-        question = next((row.question for row, _ in rows if row.question), "")
-        yield Verdicts(audit, question, rows[0][0].judged, rows)
+def _by_audit(summary: tuple[Summary, ...]) -> Iterator[tuple[str, str, str, list[tuple[Summary, str]]]]:
+    """Group the verdicts by audit: its name, its question, what is judged, rows with their anchors."""
+    anchored = [(row, f"section-{number}") for number, row in enumerate(summary, start=1)]
+    for audit, group in groupby(anchored, key=lambda pair: pair[0].audit):
+        rows = list(group)
+        yield audit, next((row.question for row, _ in rows if row.question), ""), rows[0][0].judged, rows
 
 
-def _short(row: Summary) -> str | None:
-    return "; ".join(caution.short for caution in row.cautions) or None
-
-
-def _block(section: Section, anchor: str, draw: Callable[[Drawing, str], Figure], *, few: bool) -> Block:
+def _block(section: Section, anchor: str, draw: Callable[[Drawing, str], Figure], *, is_open: bool) -> dict[str, Any]:
+    """Lay a section out for the template."""
     whole = [row for row in section.measures if row.by is None]
     drawings = enumerate(section.drawings, start=1)
-    return Block(
-        anchor=anchor,
-        section=section,
-        measures=_measures(f"measures of {section.subject}", whole),
-        groups=_groups(section.measures),
-        figures=tuple(draw(drawing, f"{anchor}-{place}") for place, drawing in drawings),
-        counts=count_grid(section.counts),
-        csv=as_csv(
-            [{name: value for name, value in asdict(row).items() if name not in WORDS} for row in section.measures]
-        ),
-        open=section.role == "study" or few,
-    )
+    records = ({name: value for name, value in asdict(row).items() if name not in WORDS} for row in section.measures)
+    return {
+        "anchor": anchor,
+        "section": section,
+        "measures": _measures(f"measures of {section.subject}", whole),
+        "groups": _groups(section.measures),
+        "figures": [draw(drawing, f"{anchor}-{number}") for number, drawing in drawings],
+        "counts": count_grid(section.counts),
+        "csv": as_csv(list(records)),
+        "open": is_open,
+    }
 
 
-def _groups(measures: tuple[MeasureRow, ...]) -> tuple[Table, ...]:
+def _groups(measures: tuple[MeasureRow, ...]) -> list[PageTable]:
     """Make a table of the measures for each column they are broken down by."""
     names = sorted({row.by for row in measures if row.by})
     chosen = {name: [row for row in measures if row.by == name] for name in names}
-    return tuple(_measures(f"{len(rows)} measures by {name}", rows) for name, rows in chosen.items())
+    return [_measures(f"{len(rows)} measures by {name}", rows) for name, rows in chosen.items()]
 
 
-def _measures(title: str, rows: list[MeasureRow]) -> Table:
+def _measures(title: str, rows: list[MeasureRow]) -> PageTable:
     grid = measure_grid(rows)
-    return Table(title, grid, len(grid.rows) > FEW)
+    return PageTable(title, grid, len(grid.rows) > FEW)
 
 
-def _beside(comparison: Comparison) -> Beside:
+def _tables(comparison: Comparison) -> list[PageTable]:
+    """Make the tables of a comparison: over all examples, and folded by group."""
     whole, groups = (beside_grid(part) for part in (comparison.whole, comparison.groups))
-    tables = (Table(comparison.whole.title, whole, folded=False),)
-    folded = Table(f"{len(groups.rows)} measures by group", groups, folded=True)
-    return Beside(comparison.audit, (*tables, folded) if groups.rows else tables)
+    tables = [PageTable(comparison.whole.title, whole, folded=False)]
+    if groups.rows:
+        tables.append(PageTable(f"{len(groups.rows)} measures by group", groups, folded=True))
+    return tables
 
 
-def _cover(coverage: tuple[Coverage, ...]) -> Table | None:
-    """Lay out how much was answered; where that is long, say the least in the line it is folded under."""
+def _cover(coverage: tuple[Coverage, ...]) -> PageTable | None:
+    """Lay out how much was answered; where that is long, its title names the smallest share."""
     if not coverage:
         return None
-    least = min(coverage, key=lambda row: row.usable / max(row.asked, 1))
-    share = f"{least.usable / max(least.asked, 1):.1%} of the probes usable at least"
-    return Table(f"{len(coverage)} conditions of models: {share}", coverage_grid(coverage), len(coverage) > FEW)
+    share = f"{min(row.share for row in coverage):.1%} of the probes usable at least"
+    return PageTable(f"{len(coverage)} conditions of models: {share}", coverage_grid(coverage), len(coverage) > FEW)
 
 
-def _settings(sections: tuple[Section, ...]) -> list[Settings]:
-    found: dict[tuple[str, str], list[Section]] = {}
+def _settings(sections: tuple[Section, ...]) -> list[tuple[str, list[str], dict[str, str]]]:
+    """List the settings of each audit once for all subjects that share them."""
+    shared: dict[tuple[str, str], list[Section]] = {}
     for section in sections:
-        found.setdefault((section.audit, json.dumps(section.settings, sort_keys=True)), []).append(section)
+        shared.setdefault((section.audit, json.dumps(section.settings, sort_keys=True)), []).append(section)
     return [
-        Settings(
+        (
             audit,
-            tuple(section.subject for section in alike),
+            [section.subject for section in alike],
             {name: json.dumps(value, ensure_ascii=False) for name, value in alike[0].settings.items()},
         )
-        for (audit, _), alike in found.items()
+        for (audit, _), alike in shared.items()
     ]
+
+
+def _verdict_row(row: Summary) -> tuple[str, ...]:
+    n, clusters = ("" if number is None else f"{number:,}" for number in (row.n, row.clusters))
+    subject = row.subject + "".join(f" (⚠ {caution.short})" for caution in row.cautions)
+    audit = f"{row.audit}: {row.question}" if row.question else row.audit
+    verdict = f"{SIGNS[row.state]}: {row.label}" if row.label else SIGNS[row.state]
+    return audit, subject, verdict, row.sentence, f"{row.said} {row.measure}", n, clusters

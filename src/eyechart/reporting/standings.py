@@ -1,23 +1,25 @@
-"""Gather models of one or several runs side by side, as plain values: who is ahead by which audit, and how surely."""
+"""Rank models of one or several runs by each audit: who is ahead, and how surely, as plain values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
-from eyechart.comparison import Judged, compare, judged_in
-from eyechart.errors import DataError
-from eyechart.files import our_version
-from eyechart.registry import unknown_name
-from eyechart.reporting.collect import columns_of, find_facts
-from eyechart.reporting.comparing import TextGrid, lay_out, say_difference
-from eyechart.reporting.contents import Caution, Facts, Learned
+from eyechart.base.errors import DataError
+from eyechart.base.files import our_version
+from eyechart.base.registry import unknown_name
+from eyechart.data.result import Better, Key, Result, State, name_measure, speak
+from eyechart.data.store import Store
+from eyechart.reporting.collect import columns_of, find_facts, read_learned
+from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
+from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin
 from eyechart.reporting.drawing import Drawing, plain
-from eyechart.reporting.learned import cautions_of, read_learned
-from eyechart.reporting.standings_drawn import Chosen, best_first, better_of, draw_standings
-from eyechart.result import Better, Key, Result, State, name_measure, speak
-from eyechart.store import Store
+from eyechart.reporting.grid import format_p
+from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
+from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
+
+LEADERS = ("audit", "measure", "best", "value [interval]", "n", "leads in")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,12 @@ class Entrant:
     command: str
     seed: int
     learned: Learned | None
+
+    @classmethod
+    def of(cls, judged: JudgedModel) -> Self:
+        """Take what a run recorded of a judged model."""
+        origin, learned = Origin.of(judged.run.manifest), read_learned(judged.run, judged.model)
+        return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned)
 
 
 @dataclass(frozen=True)
@@ -48,9 +56,40 @@ class Standing:
     q: float | None
     cautions: tuple[Caution, ...]
 
+    @classmethod
+    def of(cls, row: dict[str, Any], result: Result, learned: Learned | None) -> Self:
+        """Take a model's standing from its row of a compared table."""
+        return cls(
+            name=row["model"],
+            state=result.verdict.state,
+            rank=row["rank"],
+            first=plain(row["first"]),
+            said=speak(row),
+            n=row["n"],
+            clusters=row["clusters"],
+            difference=format_difference(row),
+            common=row["common"],
+            q=plain(row["q"]),
+            cautions=learned.cautions(result.audit) if learned else (),
+        )
+
+    def cells(self) -> tuple[str, ...]:
+        """Write the standing as the cells of a ranking."""
+        return (
+            _count_or_dash(self.rank),
+            self.name + "".join(f" (⚠ {caution.short})" for caution in self.cautions),
+            self.said,
+            f"{self.n:,}",
+            _count_or_dash(self.clusters),
+            "-" if self.first is None else _percent(self.first),
+            self.difference or "-",
+            _count_or_dash(self.common),
+            format_p(self.q) or "-",
+        )
+
 
 @dataclass(frozen=True)
-class Contest:
+class AuditRanking:
     """Models side by side by one audit."""
 
     audit: str
@@ -64,37 +103,52 @@ class Contest:
     groups: TextGrid
     records: tuple[dict[str, Any], ...]  # every value and difference, as numbers
 
+    def leader(self) -> tuple[str, ...]:
+        """Write which model has the best value, as the cells of LEADERS."""
+        best = [standing for standing in self.standings if standing.rank == 1]
+        measure = with_way(self.measure, self.better)
+        if not best:
+            return self.audit, measure, "-", "-", "-", "-"
+        share = _percent(sum(standing.first or 0 for standing in best))
+        return self.audit, measure, " and ".join(each.name for each in best), best[0].said, f"{best[0].n:,}", share
+
 
 @dataclass(frozen=True)
 class Standings:
-    """All that a page of comparisons says, in the order in which it is said."""
+    """All that a page of comparisons shows, in its order."""
 
     title: str
     version: str
     command: str
     facts: Facts
     entrants: tuple[Entrant, ...]
-    contests: tuple[Contest, ...]
+    contests: tuple[AuditRanking, ...]
     left_out: tuple[str, ...]  # what is not compared, and why
+
+    def leaders(self) -> TextGrid:
+        """List which model has the best value by each audit."""
+        return TextGrid("Who is ahead", LEADERS, tuple(ranking.leader() for ranking in self.contests))
 
 
 def collect_standings(
     runs: Sequence[Store], audits: Sequence[str] = (), base: str | None = None, command: str = ""
 ) -> Standings:
-    """Gather the models of runs on the same data; audits that cannot be compared are told, not dropped."""
-    judged = judged_in(runs)
-    found = {name: _of_audit(judged, name) for name in dict.fromkeys(name for each in judged for name in each.results)}
+    """Rank the models of runs on the same data; the page lists the audits that cannot be compared, and why."""
+    judged = list_judged_models(runs)
+    by_audit = {
+        name: _of_audit(judged, name) for name in dict.fromkeys(name for each in judged for name in each.results)
+    }
     for name in audits:
-        if name not in found:
-            raise unknown_name("audit with results", name, tuple(found))
+        if name not in by_audit:
+            raise unknown_name("audit with results", name, tuple(by_audit))
     if base is not None and base not in (names := [each.name for each in judged]):
         raise unknown_name("model to compare with", base, tuple(names))
-    chosen = {name: found[name] for name in audits or found}
+    chosen = {name: by_audit[name] for name in audits or by_audit}
     left_out = {name: why for name, results in chosen.items() if (why := _why_not(results, base))}
     if len(left_out) == len(chosen):
         advice = "judge two models or more by the same audit with the same settings"
         raise DataError("results that can be compared", "; ".join(left_out.values()) or "none", advice)
-    entrants = tuple(map(_enter, judged))
+    entrants = tuple(map(Entrant.of, judged))
     learned = {entrant.name: entrant.learned for entrant in entrants}
     kept = {name: results for name, results in chosen.items() if name not in left_out}
     return Standings(
@@ -103,7 +157,7 @@ def collect_standings(
         command=command,
         facts=find_facts(runs[0]),
         entrants=entrants,
-        contests=tuple(_contest(results, runs[0], base, learned) for results in kept.values()),
+        contests=tuple(_rank(results, runs[0], base, learned) for results in kept.values()),
         left_out=tuple(f"{name}: {why}" for name, why in left_out.items()),
     )
 
@@ -116,12 +170,12 @@ def as_dict(standings: Standings) -> dict[str, Any]:
     return content
 
 
-def _of_audit(judged: Iterable[Judged], audit: str) -> dict[str, Result]:
+def _of_audit(judged: Iterable[JudgedModel], audit: str) -> dict[str, Result]:
     return {each.name: each.results[audit] for each in judged if audit in each.results}
 
 
 def _why_not(results: dict[str, Result], base: str | None) -> str | None:
-    """Say why results cannot be compared; None where they can."""
+    """Write why results cannot be compared; None where they can."""
     if len(results) < 2:
         return f"only {', '.join(results)} was judged by it"
     if base is not None and base not in results:
@@ -131,76 +185,54 @@ def _why_not(results: dict[str, Result], base: str | None) -> str | None:
     return None
 
 
-def _enter(judged: Judged) -> Entrant:
-    told = judged.run.manifest
-    learned = read_learned(judged.run, judged.model)
-    return Entrant(judged.name, judged.model, str(judged.run.folder), "\n".join(told.commands), told.seed, learned)
-
-
-def _contest(results: dict[str, Result], run: Store, base: str | None, learned: dict[str, Learned | None]) -> Contest:
+def _rank(results: dict[str, Result], run: Store, base: str | None, learned: dict[str, Learned | None]) -> AuditRanking:
     base = base or next(iter(results))
     table = compare(results, run.data_with(columns_of(results.values())), base)
     headline = _choose(table, results[base].verdict.measure)
-    mine = best_first(table.filter(_is(headline)))
-    audit = results[base].audit
-    standings = tuple(_stand(row, results[row["model"]], learned[row["model"]]) for row in mine.iter_rows(named=True))
-    whole, groups = (lay_out(table.filter(part)) for part in (pl.col("by").is_null(), pl.col("by").is_not_null()))
-    return Contest(
-        audit=audit,
+    rows = best_first(table.filter(_is(headline)))
+    standings = tuple(
+        Standing.of(row, results[row["model"]], learned[row["model"]]) for row in rows.iter_rows(named=True)
+    )
+    compared = Comparison.of(results[base].audit, table)
+    return AuditRanking(
+        audit=compared.audit,
         base=base,
-        measure=name_measure(headline._asdict() | {"by": None}) if headline else "",
-        better=better_of(mine),
-        sentence=_conclude(standings, headline, better_of(mine)),
+        measure=name_measure(vars(headline)) if headline else "",
+        better=better_of(rows),
+        sentence=_conclude(standings, headline, better_of(rows)),
         standings=standings,
         drawings=tuple(draw_standings(table, headline, base, tuple(results))) if headline else (),
-        whole=whole,
-        groups=groups,
-        records=tuple(map(plain, table.iter_rows(named=True))),
+        whole=compared.whole,
+        groups=compared.groups,
+        records=compared.records,
     )
 
 
-def _choose(table: pl.DataFrame, headline: Key | None) -> Chosen | None:
-    """Take the measure that the verdict rests on, or where its examples cannot be paired the nearest that can."""
+def _choose(table: pl.DataFrame, headline: Key | None) -> Key | None:
+    """Choose the measure that the verdict rests on, or where its examples cannot be paired the nearest that can."""
     whole = table.filter(pl.col("by").is_null())
     paired = whole.filter(pl.col("delta").is_not_null())
     candidates = (paired if paired.height else whole).select("name", "condition").unique(maintain_order=True)
     if not candidates.height:
         return None
     name, condition = (headline.name, headline.condition or "plain") if headline else (None, "plain")
-    mine = pl.col("name").eq_missing(pl.lit(name, pl.String))
+    same_name = pl.col("name").eq_missing(pl.lit(name, pl.String))
     # Where another measure takes its place, nothing is hidden in it: `orig` rather than `orig-image`.
-    wanted = pl.when(mine).then(pl.lit(condition)).otherwise(pl.lit(condition.partition("-")[0]))
+    wanted = pl.when(same_name).then(pl.lit(condition)).otherwise(pl.lit(condition.partition("-")[0]))
     nearest = candidates.sort(
-        ~mine, pl.col("name") != "accuracy", pl.col("condition").fill_null("plain") != wanted, maintain_order=True
+        ~same_name, pl.col("name") != "accuracy", pl.col("condition").fill_null("plain") != wanted, maintain_order=True
     )
-    return Chosen(*nearest.row(0))
+    return Key(*nearest.row(0))
 
 
-def _is(chosen: Chosen | None) -> pl.Expr:
+def _is(chosen: Key | None) -> pl.Expr:
     if chosen is None:
         return pl.lit(value=False)
-    condition = pl.col("condition").eq_missing(pl.lit(chosen.condition, pl.String))
-    return pl.col("by").is_null() & (pl.col("name") == chosen.name) & condition
+    return pl.col("by").is_null() & (pl.col("name") == chosen.name) & is_under(chosen.condition)
 
 
-def _stand(row: dict[str, Any], result: Result, learned: Learned | None) -> Standing:
-    return Standing(
-        name=row["model"],
-        state=result.verdict.state,
-        rank=row["rank"],
-        first=plain(row["first"]),
-        said=speak(row),
-        n=row["n"],
-        clusters=row["clusters"],
-        difference=say_difference(row),
-        common=row["common"],
-        q=plain(row["q"]),
-        cautions=cautions_of(learned, result.audit),
-    )
-
-
-def _conclude(standings: Sequence[Standing], headline: Chosen | None, better: Better) -> str:
-    """Say who has the best value, and how often when the examples are drawn again."""
+def _conclude(standings: Sequence[Standing], headline: Key | None, better: Better) -> str:
+    """Write who has the best value, and how often when the examples are drawn again."""
     if better == "neither" and headline is not None:
         return f"Neither way is better by {headline.name}: these values only stand beside each other, without ranks."
     ranked = [each for each in standings if each.rank is not None and each.first is not None]
@@ -208,7 +240,15 @@ def _conclude(standings: Sequence[Standing], headline: Chosen | None, better: Be
         return "These values do not rest on single examples; they only stand beside each other, without ranks."
     best = [each for each in ranked if each.rank == 1]
     names = " and ".join(each.name for each in best)
-    share = sum(each.first or 0 for each in best)
-    surely = f"in {100 * share:.0f} % of the samples when whole clusters are drawn again"
-    said = f"{best[0].said}, the {'lowest' if better == 'lower' else 'highest'}"
-    return f"The best {headline.name} is that of {names}, {said}; it stays so {surely}."
+    share = _percent(sum(each.first or 0 for each in best))
+    value = f"{best[0].said}, the {'lowest' if better == 'lower' else 'highest'}"
+    again = f"it stays so in {share} of the samples when whole clusters are drawn again"
+    return f"The best {headline.name} is that of {names}, {value}; {again}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _count_or_dash(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"

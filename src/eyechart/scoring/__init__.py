@@ -15,12 +15,11 @@ from functools import partial
 
 import polars as pl
 
-from eyechart.errors import DataError
-from eyechart.registry import unknown_name
-from eyechart.scoring.humans import any_of, count3, soft_accuracy
+from eyechart.base.errors import DataError
+from eyechart.base.registry import unknown_name
+from eyechart.scoring.answers import any_of, count3, exact, exact_normalized, one_minus_mape, soft_accuracy
 from eyechart.scoring.options import by_index, by_letter, by_text, by_text_or_letter, compare, names_option
 from eyechart.scoring.rankings import mrr, ndcg
-from eyechart.scoring.texts import exact, exact_normalized, one_minus_mape
 
 __all__ = ["OPTION_SCORES", "SCORES", "Score", "auto_score", "chosen_score", "names_option", "score"]
 

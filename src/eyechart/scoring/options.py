@@ -9,7 +9,7 @@ from functools import partial
 
 import polars as pl
 
-from eyechart.text import clean_answer
+from eyechart.base.text import clean_answer
 
 _LETTERS = {chr(ord("A") + index): index for index in range(26)}
 _LETTER = r"^(?:\(([A-Za-z])\)|([A-Za-z])[.):]?)$"

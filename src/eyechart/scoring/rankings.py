@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.errors import DataError
-from eyechart.scoring.flat import Flat, flatten, or_null
+from eyechart.base.errors import DataError
+from eyechart.scoring.lists import FlatLists, or_null
 
 
 def mrr(table: pl.DataFrame) -> pl.Series:
     """Score 1 / the first rank of the answer, 0 where it was not ranked."""
-    flat = flatten(table["ranking"])
+    flat = FlatLists.flatten(table["ranking"])
     hits = (flat.values == table["answer"].gather(flat.rows)).fill_null(value=False).to_numpy()
     rows, first = np.unique(flat.rows[hits], return_index=True)
     reciprocal = np.zeros(len(table))
@@ -23,7 +23,7 @@ def ndcg(table: pl.DataFrame) -> pl.Series:
     relevant = _relevant_candidates(table)
     n = len(table)
     k = np.bincount(relevant["row"], minlength=n)
-    ranked = flatten(table["ranking"])
+    ranked = FlatLists.flatten(table["ranking"])
     seen = pl.DataFrame({"row": ranked.rows, "place": ranked.places, "text": ranked.values})
     top = seen.filter(pl.Series(ranked.places < k[ranked.rows])).with_columns(_nth_of_text())
     gained = top.join(relevant.drop("place"), on=["row", "text", "nth"], how="inner", validate="1:1")
@@ -33,7 +33,7 @@ def ndcg(table: pl.DataFrame) -> pl.Series:
 
 def _relevant_candidates(table: pl.DataFrame) -> pl.DataFrame:
     """List the candidates of positive relevance, best first in each row; equal texts are told apart by `nth`."""
-    choices, relevance = flatten(table["choices"]), flatten(table["relevance"])
+    choices, relevance = FlatLists.flatten(table["choices"]), FlatLists.flatten(table["relevance"])
     _check_aligned(choices, relevance)
     long = pl.DataFrame({"row": choices.rows, "text": choices.values, "relevance": relevance.values})
     best_first = long.filter(pl.col("relevance") > 0).sort(
@@ -42,7 +42,7 @@ def _relevant_candidates(table: pl.DataFrame) -> pl.DataFrame:
     return best_first.with_columns(place=pl.int_range(pl.len()).over("row")).with_columns(_nth_of_text())
 
 
-def _check_aligned(choices: Flat, relevance: Flat) -> None:
+def _check_aligned(choices: FlatLists, relevance: FlatLists) -> None:
     unequal = np.flatnonzero(choices.sizes != relevance.sizes)
     if len(unequal):
         row = unequal[0]

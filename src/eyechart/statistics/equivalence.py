@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from eyechart.errors import SettingError
-from eyechart.statistics.intervals import degrees, discordant
+from eyechart.base.errors import SettingError
+from eyechart.statistics.intervals import Moments, degrees, discordant, moments
 from eyechart.statistics.means import NOTHING, estimate
-from eyechart.statistics.moments import Moments, moments
 from eyechart.statistics.proportions import tango_score
 from eyechart.statistics.rows import Clusters, arrange, check_share, numbers
 
@@ -43,17 +42,17 @@ def equivalence(
         raise SettingError("a margin above 0 and a level above 0.5", f"{margin}, {level}", "0.01 is one point")
     rows = arrange((numbers(differences, "differences"),), clusters)
     m = moments(rows, "differences")
-    found = estimate(m, 2 * level - 1, "differences") if rows.groups.size else NOTHING
-    p = TESTS[found.method](m, margin)
+    mean = estimate(m, 2 * level - 1, "differences") if rows.groups.size else NOTHING
+    p = TESTS[mean.method](m, margin)
     return Equivalence(
-        value=found.value,
-        low=found.low,
-        high=found.high,
+        value=mean.value,
+        low=mean.low,
+        high=mean.high,
         margin=margin,
         p=p,
         equivalent=p <= 1 - level,
-        n=found.n,
-        clusters=found.clusters,
+        n=mean.n,
+        clusters=mean.clusters,
     )
 
 
@@ -63,7 +62,7 @@ def _student(m: Moments, margin: float) -> float:
 
 
 def _tango(m: Moments, margin: float) -> float:
-    scores = np.array([tango_score(discordant(m), margin)[0], -tango_score(discordant(m), -margin)[0]])
+    scores = np.array([tango_score(*discordant(m), margin)[0], -tango_score(*discordant(m), -margin)[0]])
     return float(scipy.special.stdtr(degrees(m), scores.max())[0])
 
 

@@ -1,4 +1,11 @@
-"""Which interval a mean gets, and its formula: the same code for one group or a hundred thousand.
+"""Which interval a mean gets, and its formula: the same code for one group of rows or a hundred thousand.
+
+Each group is first reduced to its moments: size, mean, shape, and the clustered standard error (Miller 2024, arXiv
+2411.00640, with the correction C / (C - 1) for few clusters), rows i in C clusters c:
+
+    SE = sqrt( C / (C - 1) * sum_c (sum_{i in c} (x_i - mean))^2 ) / n
+
+Then its method is chosen:
 
 t         mean +- t_{C-1} SE, the clustered standard error of `moments`.
 wilson    0/1 scores with fewer than 30 clusters, or any scores in 0..1 with fewer than 10 effective successes or
@@ -16,34 +23,90 @@ Where 0/1 rows are their own clusters their variance is known from their mean, a
 for Student's: plain Wilson, plain Tango.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from eyechart.statistics.moments import SCALES, Kind, Moments, effective_n
-from eyechart.statistics.proportions import Bounds, Discordant, score_bounds, tango_bounds
-from eyechart.statistics.rows import Floats
+from eyechart.statistics.proportions import Interval, score_interval, tango_interval
+from eyechart.statistics.rows import Bools, Floats, Ints, Rows, sums
+
+Kind = Literal["scores", "differences"]
 
 FEW_CLUSTERS = 30
 FEW_EVENTS = 10
 
-
-class Intervals(NamedTuple):
-    """The interval of each group and the name of its method."""
-
-    low: Floats
-    high: Floats
-    method: npt.NDArray[np.str_]
+SCALES: dict[Kind, tuple[float, float]] = {"scores": (0.0, 1.0), "differences": (-1.0, 1.0)}
 
 
-def intervals(m: Moments, level: float | Floats, kind: Kind) -> Intervals:
-    """Give each group the interval of its method, at one level or at its own."""
+class Moments(NamedTuple):
+    """What an interval must know of groups of clustered rows, one entry a group."""
+
+    n: Ints
+    clusters: Ints
+    mean: Floats
+    se: Floats  # NaN for one cluster
+    size: Floats  # mean of the absolute values: where they are -1, 0 and 1, the share that is not 0
+    whole: Bools  # every value is -1, 0 or 1
+    flat: Bools  # every cluster has the same mean
+    bounded: Bools  # every value lies on the scale
+
+
+def moments(rows: Rows, kind: Kind) -> Moments:
+    """Reduce the first column of the rows to the moments of each group."""
+    x, groups = rows.columns[0], rows.groups
+    n = np.diff(groups, append=x.size)
+    mean = sums(x, groups) / n
+    off = sums(x - np.repeat(mean, n), rows.clusters)
+    inner = np.searchsorted(rows.clusters, groups)
+    clusters = np.diff(inner, append=off.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        se = np.sqrt(sums(off**2, inner) * clusters / (clusters - 1)) / n
+    low, high = SCALES[kind]
+    return Moments(
+        n=n,
+        clusters=clusters,
+        mean=mean,
+        se=se,
+        size=sums(np.abs(x), groups) / n,
+        whole=_every(np.isin(x, (-1.0, 0.0, 1.0)), groups),
+        # Rounding leaves about 1e-16 a row; a true residual of scores is at least some 1 / n.
+        flat=_largest(np.abs(off), inner) <= 1e-9 * _largest(np.abs(x), groups),
+        bounded=_every((x >= low) & (x <= high), groups),
+    )
+
+
+def join_moments(several: Iterable[Moments]) -> Moments:
+    """Concatenate the groups of several moments, so that their intervals are computed at once."""
+    return Moments(*(np.concatenate(columns) for columns in zip(*several, strict=True)))
+
+
+def _every(holds: Bools, starts: Ints) -> Bools:
+    return np.logical_and.reduceat(holds, starts) if starts.size else np.empty(0, np.bool_)
+
+
+def _largest(values: Floats, starts: Ints) -> Floats:
+    return np.maximum.reduceat(values, starts) if starts.size else np.empty(0)
+
+
+def effective_n(m: Moments, kind: Kind) -> Floats:
+    """Give the number of independent 0/1 scores (or -1, 0, 1 differences) that would have this SE, at most n.
+
+    Softer scores vary less than 0/1 scores and might count for more than n; near the ends of the scale their SE
+    is too uncertain to claim so (simulated: without the cap, 95 % intervals cover down to 75 %).
+    """
+    variance = m.mean * (1 - m.mean) if kind == "scores" else m.size - m.mean**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.minimum(m.n, m.n * variance / (m.n - 1) / m.se**2)
+
+
+def intervals(m: Moments, level: float | Floats, kind: Kind) -> tuple[Floats, Floats, npt.NDArray[np.str_]]:
+    """Compute the interval of each group, at one level or at its own: low, high, and the name of its method."""
     method, levels = methods(m, kind), np.broadcast_to(level, m.n.shape)
-    forms: dict[str, Callable[[Moments, Floats], Bounds]] = {
+    forms: dict[str, Callable[[Moments, Floats], Interval]] = {
         "t": student,
         "t, few clusters": student,
         "wilson": wilson_effective,
@@ -55,7 +118,7 @@ def intervals(m: Moments, level: float | Floats, kind: Kind) -> Intervals:
         chosen = method == name
         if chosen.any():
             low[chosen], high[chosen] = form(Moments(*(column[chosen] for column in m)), levels[chosen])
-    return Intervals(low, high, method)
+    return low, high, method
 
 
 def methods(m: Moments, kind: Kind) -> npt.NDArray[np.str_]:
@@ -69,34 +132,34 @@ def methods(m: Moments, kind: Kind) -> npt.NDArray[np.str_]:
     return np.select(conditions, names, "t")
 
 
-def student(m: Moments, level: Floats) -> Bounds:
+def student(m: Moments, level: Floats) -> Interval:
     """Give the clustered t interval."""
     half = scipy.special.stdtrit(m.clusters - 1.0, (1 + level) / 2) * m.se
-    return Bounds(m.mean - half, m.mean + half)
+    return Interval(m.mean - half, m.mean + half)
 
 
-def wilson_effective(m: Moments, level: Floats) -> Bounds:
+def wilson_effective(m: Moments, level: Floats) -> Interval:
     """Give Wilson's interval at the effective sample size."""
     n = effective_n(m, "scores")
-    return score_bounds(m.mean * n, n, quantile(m, level))
+    return score_interval(m.mean * n, n, quantile(m, level))
 
 
-def tango_effective(m: Moments, level: Floats) -> Bounds:
+def tango_effective(m: Moments, level: Floats) -> Interval:
     """Give Tango's interval at the effective sample size."""
-    return tango_bounds(discordant(m), quantile(m, level))
+    return tango_interval(*discordant(m), quantile(m, level))
 
 
-def discordant(m: Moments) -> Discordant:
-    """Count the rows that rose and fell, at the effective sample size."""
+def discordant(m: Moments) -> tuple[Floats, Floats, Floats]:
+    """Count the rows that rose, that fell, and all of them, at the effective sample size."""
     n = effective_n(m, "differences")
-    return Discordant(n * (m.size + m.mean) / 2, n * (m.size - m.mean) / 2, n)
+    return n * (m.size + m.mean) / 2, n * (m.size - m.mean) / 2, n
 
 
-def exact(m: Moments, level: Floats, scale: tuple[float, float]) -> Bounds:
+def exact(m: Moments, level: Floats, scale: tuple[float, float]) -> Interval:
     """Bound the mean by the share of clusters that may differ from those seen."""
     low, high = scale
     unseen = -np.expm1(np.log((1 - level) / 2) / m.clusters)
-    return Bounds(m.mean - unseen * (m.mean - low), m.mean + unseen * (high - m.mean))
+    return Interval(m.mean - unseen * (m.mean - low), m.mean + unseen * (high - m.mean))
 
 
 def quantile(m: Moments, level: Floats) -> Floats:

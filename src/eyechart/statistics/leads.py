@@ -17,8 +17,8 @@ AT_ONCE = 500_000  # clusters drawn together
 LEVEL = 1e-12  # means this close are equal but for rounding
 
 
-class Contest(NamedTuple):
-    """Models on the same examples, by cluster: a column of summed scores for each model, and the numbers of rows."""
+class ClusteredScores(NamedTuple):
+    """Scores of models on the same examples, by cluster: a column of sums for each model, and the numbers of rows."""
 
     totals: Floats
     sizes: Ints
@@ -29,9 +29,9 @@ class Contest(NamedTuple):
         return np.asarray(self.totals.sum(axis=0) / self.sizes.sum())
 
 
-def leads(contests: Sequence[Contest]) -> list[Floats]:
-    """Give the share of samples in which each model of a contest leads; a contest has at least one cluster."""
-    found = [np.zeros(contest.totals.shape[1]) for contest in contests]
+def leads(contests: Sequence[ClusteredScores]) -> list[Floats]:
+    """Compute the share of samples in which each model of a contest leads; a contest has at least one cluster."""
+    led = [np.zeros(contest.totals.shape[1]) for contest in contests]
     for clusters in sorted({contest.sizes.size for contest in contests}):
         alike = [at for at, contest in enumerate(contests) if contest.sizes.size == clusters]
         columns = [np.column_stack([contests[at].sizes, contests[at].totals]).T for at in alike]
@@ -40,8 +40,8 @@ def leads(contests: Sequence[Contest]) -> list[Floats]:
             # Not by BLAS, which wakes a thread for every core of the machine for so little.
             sums = np.einsum("ij,kj->ik", drawn, np.concatenate(columns))
             for at, own in zip(alike, np.split(sums, ends, axis=1), strict=True):
-                found[at] += _lead(own[:, 1:] / own[:, :1])
-    return [led / SAMPLES for led in found]
+                led[at] += _lead(own[:, 1:] / own[:, :1])
+    return [counts / SAMPLES for counts in led]
 
 
 def _draws(clusters: int) -> Iterator[Floats]:
@@ -55,6 +55,6 @@ def _draws(clusters: int) -> Iterator[Floats]:
 
 
 def _lead(means: Floats) -> Floats:
-    """Add up over samples who leads."""
+    """Count the samples in which each model leads, a shared lead in parts."""
     ahead = means >= means.max(axis=1, keepdims=True) - LEVEL
     return np.asarray((ahead / ahead.sum(axis=1, keepdims=True)).sum(axis=0))

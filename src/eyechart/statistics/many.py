@@ -1,4 +1,4 @@
-"""Many tests at once: adjusted p-values, to be compared with the error rate that is wanted.
+"""Many tests at once: adjusted p-values, to be compared with the error rate you accept.
 
 With m p-values sorted upwards, p_(1) <= ... <= p_(m):
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from eyechart.errors import DataError, UnknownNameError
+from eyechart.base.errors import DataError, UnknownNameError
 from eyechart.statistics.rows import Floats
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from eyechart.errors import DataError, SettingError
-from eyechart.statistics.intervals import Intervals, intervals
-from eyechart.statistics.moments import Kind, Moments, moments
+from eyechart.base.errors import DataError, SettingError
+from eyechart.statistics.intervals import Kind, Moments, intervals, moments
 from eyechart.statistics.rows import Clusters, arrange, arrange_table, check_share, numbers
 
 
@@ -25,13 +24,6 @@ class Estimate(NamedTuple):
     se: float
 
 
-class Span(NamedTuple):
-    """The two ends of one interval."""
-
-    low: float
-    high: float
-
-
 NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0, "none", np.nan)
 
 
@@ -40,7 +32,7 @@ def mean(
 ) -> Estimate:
     """Estimate a mean and its clustered interval; no rows give NaN, n = 0.
 
-    `kind` says on which scale values lie where they lie on one: scores in 0..1, differences in -1..1.
+    `kind` names the scale of the values, if they are on one: scores in 0..1, differences in -1..1.
     """
     check_share("level", level)
     rows = arrange((numbers(values),), clusters)
@@ -48,12 +40,12 @@ def mean(
 
 
 def estimate(m: Moments, level: float, kind: Kind) -> Estimate:
-    """Read the estimate of a single group off its moments."""
+    """Estimate the mean of a single group from its moments."""
     return estimates(m, level, kind)[0]
 
 
 def estimates(m: Moments, level: float, kind: Kind) -> list[Estimate]:
-    """Read the estimates of all groups off their moments."""
+    """Estimate the mean of each group from its moments."""
     low, high, method = intervals(m, level, kind)
     columns = (m.mean, low, high, m.n, m.clusters, method, m.se)
     return [Estimate(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
@@ -73,12 +65,10 @@ def mean_by(
     _check_columns(table, value, by, cluster)
     rows, groups = arrange_table(table, value, by, cluster)
     m = moments(rows, kind)
-    return pl.concat([groups, _columns(m, intervals(m, level, kind))], how="horizontal")
-
-
-def _columns(m: Moments, found: Intervals) -> pl.DataFrame:
-    columns = {"value": m.mean, "low": found.low, "high": found.high, "n": m.n, "clusters": m.clusters}
-    return pl.DataFrame(columns).with_columns(pl.Series("method", found.method, dtype=pl.String))
+    low, high, method = intervals(m, level, kind)
+    columns = {"value": m.mean, "low": low, "high": high, "n": m.n, "clusters": m.clusters}
+    estimated = pl.DataFrame(columns).with_columns(pl.Series("method", method, dtype=pl.String))
+    return pl.concat([groups, estimated], how="horizontal")
 
 
 def _check_columns(table: pl.DataFrame, value: str, by: Sequence[str], cluster: str | None) -> None:

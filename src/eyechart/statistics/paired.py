@@ -8,8 +8,11 @@ are no more than m + 1 they are enumerated and p is exact. Clusters that sum to 
 Many comparisons are reduced one after the other (`reduce_pairs`), which keeps a few numbers a cluster of each, and
 then estimated and tested together (`compare_pairs`).
 
-McNemar's exact test is the same idea for 0/1 scores of independent rows: of the rows that differ, as many should
-have risen as fallen.
+Scores may also be compared with numbers that are known, such as the chance of a guess (`beyond_known`): a difference
+with one uncertain side. The interval is that of the mean, moved by the mean of what is known: a score that is always 0
+is as uncertain as its rows are few, however alike the known numbers are. p inverts it: the mean is tested, two-sided,
+against what is known by the test whose interval it has. Flipping signs would not do: a score less its chance is not
+symmetric about 0.
 """
 
 from collections.abc import Sequence
@@ -19,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from eyechart.errors import DataError, SettingError
-from eyechart.statistics.means import NOTHING, estimates
-from eyechart.statistics.moments import Moments, join_moments, moments
+from eyechart.base.errors import DataError, SettingError
+from eyechart.statistics.intervals import SCALES, Moments, degrees, effective_n, join_moments, moments
+from eyechart.statistics.means import NOTHING, estimate, estimates
 from eyechart.statistics.rows import Clusters, Floats, arrange, check_share, numbers, sums
 
 SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)  # every sign of eight clusters
@@ -40,14 +43,7 @@ class Difference(NamedTuple):
     se: float
 
 
-class Movable(NamedTuple):
-    """The cluster sums of a sample that are not 0, and the size that a flipped sum of them must reach to count."""
-
-    totals: Floats
-    observed: float
-
-
-class Pairs(NamedTuple):
+class PairedScores(NamedTuple):
     """Paired scores reduced to what their comparison needs: moments of the differences, their sums by cluster."""
 
     moments: Moments
@@ -71,19 +67,21 @@ def paired_difference(
     return compare_pairs([pairs], level=level, flips=flips, seed=seed)[0]
 
 
-def reduce_pairs(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | None = None) -> Pairs:
+def reduce_pairs(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | None = None) -> PairedScores:
     """Reduce two scores of the same rows to what their comparison needs."""
     rows = arrange((differences(a, b),), clusters)
-    return Pairs(moments(rows, "differences"), sums(rows.columns[0], rows.clusters))
+    return PairedScores(moments(rows, "differences"), sums(rows.columns[0], rows.clusters))
 
 
-def compare_pairs(pairs: Sequence[Pairs], *, level: float = 0.95, flips: int = 9999, seed: int = 0) -> list[Difference]:
-    """Give what `paired_difference` gives of each, all at once; none may be without rows."""
+def compare_pairs(
+    pairs: Sequence[PairedScores], *, level: float = 0.95, flips: int = 9999, seed: int = 0
+) -> list[Difference]:
+    """Compute `paired_difference` of each, all at once; none may be without rows."""
     ps = sign_flip_ps([each.totals for each in pairs], flips, seed)
-    found = estimates(join_moments(each.moments for each in pairs), level, "differences") if pairs else []
+    means = estimates(join_moments(each.moments for each in pairs), level, "differences") if pairs else []
     return [
         Difference(it.value, it.low, it.high, it.n, it.clusters, p, it.method, it.se)
-        for it, p in zip(found, ps, strict=True)
+        for it, p in zip(means, ps, strict=True)
     ]
 
 
@@ -105,28 +103,20 @@ def sign_flip_p(
 
 
 def sign_flip_ps(samples: Sequence[Floats], flips: int = 9999, seed: int = 0) -> list[float]:
-    """Give what `sign_flip_p` gives of each sample of cluster sums, all by the same flips; none may be empty."""
+    """Compute `sign_flip_p` of each sample of cluster sums, all by the same flips; none may be empty."""
     if flips < 1:
         raise SettingError("at least one flip", str(flips), "9999 is a good number")
-    movable = [_movable(totals) for totals in samples]
-    many = [2**it.totals.size > flips + 1 for it in movable]
-    drawn = iter(_random_flips([it.totals for it, draw in zip(movable, many, strict=True) if draw], flips, seed))
-    return [_random_p(next(drawn), it) if draw else _exact_p(it) for it, draw in zip(movable, many, strict=True)]
-
-
-def _exact_p(sample: Movable) -> float:
-    return float(np.mean(np.abs(_all_flips(sample.totals)) >= sample.observed))
-
-
-def _random_p(flipped: Floats, sample: Movable) -> float:
-    reached = np.count_nonzero(np.abs(flipped) >= sample.observed)
-    return (int(reached) + 1) / (flipped.size + 1)
-
-
-def _movable(totals: Floats) -> Movable:
     # Equal sums of decimals differ by rounding; they must count as reached.
-    slack = 1e-12 * float(np.abs(totals).sum())
-    return Movable(totals[np.abs(totals) > slack], abs(float(totals.sum())) - slack)
+    slack = [1e-12 * float(np.abs(totals).sum()) for totals in samples]
+    nonzero = [totals[np.abs(totals) > least] for totals, least in zip(samples, slack, strict=True)]
+    drawn = iter(_random_flips([totals for totals in nonzero if 2**totals.size > flips + 1], flips, seed))
+    ps = []
+    for own, totals, least in zip(samples, nonzero, slack, strict=True):
+        exact = 2**totals.size <= flips + 1
+        flipped = np.abs(_all_flips(totals) if exact else next(drawn))
+        reached = flipped >= abs(float(own.sum())) - least
+        ps.append(float(np.mean(reached)) if exact else (int(np.count_nonzero(reached)) + 1) / (flips + 1))
+    return ps
 
 
 def _all_flips(totals: Floats) -> Floats:
@@ -149,10 +139,47 @@ def _random_flips(samples: Sequence[Floats], flips: int, seed: int) -> Floats:
     return flipped
 
 
-def mcnemar_exact(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Test two 0/1 scores of the same independent rows: twice the smaller binomial tail, at most 1."""
-    moved = differences(a, b)
-    if not np.isin(np.concatenate([numbers(a), numbers(b)]), (0.0, 1.0)).all():
-        raise DataError("scores of 0 and 1", "others", "use paired_difference for graded scores")
-    rose, fell = np.count_nonzero(moved > 0), np.count_nonzero(moved < 0)
-    return min(1.0, 2 * float(scipy.special.bdtr(min(rose, fell), rose + fell, 0.5)))
+def beyond_known(
+    scores: npt.ArrayLike, known: npt.ArrayLike, clusters: Clusters | None = None, *, level: float = 0.95
+) -> Difference:
+    """Estimate mean(scores) - mean(known) over the same rows; no rows give NaN, n = 0."""
+    check_share("level", level)
+    values, expected = numbers(scores, "scores"), numbers(known, "known")
+    if values.size != expected.size:
+        found = f"{values.size} and {expected.size} rows"
+        raise DataError("scores and known numbers of the same rows", found, "join both by key first")
+    rows = arrange((values,), clusters)
+    if not rows.groups.size:
+        return Difference(NOTHING.value, NOTHING.low, NOTHING.high, 0, 0, np.nan, NOTHING.method, NOTHING.se)
+    m, base = moments(rows, "scores"), float(expected.mean())
+    it = estimate(m, level, "scores")
+    p = TESTS[it.method](m, base)
+    return Difference(it.value - base, it.low - base, it.high - base, it.n, it.clusters, p, it.method, it.se)
+
+
+def _student(m: Moments, base: float) -> float:
+    return _two_sided((m.mean - base) / m.se, m.clusters - 1.0)
+
+
+def _score(m: Moments, base: float) -> float:
+    """Test at the spread that the known share has, as Wilson's interval does."""
+    with np.errstate(divide="ignore"):
+        return _two_sided((m.mean - base) / np.sqrt(base * (1 - base) / effective_n(m, "scores")), degrees(m))
+
+
+def _exact(m: Moments, base: float) -> float:
+    """Compute twice the chance that no cluster lies elsewhere, though as many do as the known mean wants."""
+    v, (low, high) = float(m.mean[0]), SCALES["scores"]
+    elsewhere = (v - base) / (v - low) if base < v else (base - v) / (high - v) if base > v else 0.0
+    return min(1.0, 2 * float(max(0.0, 1 - elsewhere) ** m.clusters[0]))
+
+
+def _nothing(m: Moments, base: float) -> float:  # noqa: ARG001 - one signature for all tests
+    return float("nan")
+
+
+def _two_sided(score: Floats, freedom: npt.NDArray[np.floating]) -> float:
+    return float(2 * scipy.special.stdtr(freedom, -np.abs(score))[0])
+
+
+TESTS = {"t": _student, "t, few clusters": _student, "wilson": _score, "exact": _exact, "none": _nothing}

@@ -17,35 +17,24 @@ one row decides nothing, and one of five not much.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from eyechart.statistics.intervals import intervals, methods
-from eyechart.statistics.moments import Moments, join_moments, moments
+from eyechart.statistics.intervals import Moments, intervals, join_moments, methods, moments
 from eyechart.statistics.paired import Difference, differences, sign_flip_ps
-from eyechart.statistics.proportions import Bounds
+from eyechart.statistics.proportions import Interval
 from eyechart.statistics.rows import Bools, Clusters, Floats, Ints, arrange, check_share, keys, numbers
 from eyechart.statistics.unpaired import p_by_inversion
 
 NO_WEIGHT = 1e-15  # what rounding leaves where weights cancel
 
 
-class Weighted(NamedTuple):
-    """The rows that have a weight, with the numbers of their part and their cluster."""
-
-    moved: Floats
-    weight: Floats
-    part: Ints
-    cluster: Ints
-
-
-class Parts(NamedTuple):
-    """What the parts of a sum tell: moments of their differences, weights in the sum, and how they vary together."""
+class WeightedParts(NamedTuple):
+    """The parts of a sum: moments of their differences, weights in the sum, and how they vary together."""
 
     moments: Moments
     weights: Floats
@@ -53,7 +42,60 @@ class Parts(NamedTuple):
     about_zero: list[Floats]  # of each part to be tested, by cluster: what is left of the mean it would need
 
 
-class Joined(NamedTuple):
+class WeightedRows(NamedTuple):
+    """The rows that have a weight, with the numbers of their part and their cluster."""
+
+    moved: Floats
+    weight: Floats
+    part: Ints
+    cluster: Ints
+
+    @classmethod
+    def sort(cls, moved: Floats, weights: Floats, clusters: Clusters | None) -> Self:
+        """Sort the rows that have a weight, and number their parts from the heaviest below 0 to the heaviest above."""
+        kept = np.abs(weights) > NO_WEIGHT
+        rows = arrange((moved[kept], weights[kept]), keys(clusters, moved.size).filter(pl.Series(kept)))
+        moved, weight = rows.columns
+        size, above = np.abs(weight), weight > 0
+        largest = np.where(above, size.max(where=above, initial=0), size.max(where=~above, initial=0))
+        halvings = np.floor(np.log2(largest / size) + 1e-9)
+        part = np.unique(np.sign(weight) * (halvings + 1), return_inverse=True)[1]
+        cluster = np.repeat(np.arange(rows.clusters.size), np.diff(rows.clusters, append=moved.size))
+        return cls(moved, weight, part, cluster)
+
+    def part_moments(self, sums: Floats, off: Floats) -> Moments:
+        """Compute the moments of each part, as many rows and clusters as unequal weights leave."""
+        part, moved = self.part, self.moved
+        n, squares = np.bincount(part), _summed(self.weight**2, part)
+        mean, size = (_summed(self.weight * values, part) / sums for values in (moved, np.abs(moved)))
+        share = sums**2 / (n * squares)
+        m = moments(arrange((mean[part] + (n / sums)[part] * off,), self.cluster, part), "differences")
+        return m._replace(
+            n=_left(m.n, share),
+            clusters=_left(m.clusters, share),
+            size=size,
+            whole=_all(np.isin(moved, (-1.0, 0.0, 1.0)), part),
+            bounded=_all(np.abs(moved) <= 1, part),
+        )
+
+    def correlations(self, off: Floats) -> Floats:
+        """Correlate the parts by the clusters they share; a part without spread varies with no other."""
+        shape = (int(self.part.max()) + 1, int(self.cluster.max()) + 1)
+        cell = self.part * shape[1] + self.cluster
+        by_cluster = np.bincount(cell, off, minlength=shape[0] * shape[1]).reshape(shape)
+        size = np.sqrt(np.sum(by_cluster**2, axis=1, keepdims=True))
+        unit = np.divide(by_cluster, size, out=np.zeros(shape), where=size > NO_WEIGHT)
+        together: Floats = unit @ unit.T
+        np.fill_diagonal(together, 1.0)
+        return together
+
+    def about(self, part: int, mean: float) -> Floats:
+        """Sum a part by cluster, about a mean."""
+        own = self.part == part
+        return _summed(self.weight[own] * (self.moved[own] - mean), self.cluster[own])
+
+
+class JoinedParts(NamedTuple):
     """The parts of several sums in one row: which sum each belongs to, and all pairs of parts of the same sum."""
 
     values: Floats  # of the sums
@@ -63,6 +105,39 @@ class Joined(NamedTuple):
     first: Ints
     second: Ints
     correlations: Floats
+
+    @classmethod
+    def join(cls, values: Sequence[float], parts: Sequence[WeightedParts]) -> Self:
+        """Concatenate the parts of all sums."""
+        sizes = [each.weights.size for each in parts]
+        starts = np.cumsum([0, *sizes[:-1]])
+        pairs = [start + np.indices((size, size)).reshape(2, -1) for start, size in zip(starts, sizes, strict=True)]
+        first, second = np.concatenate(pairs, axis=1)
+        return cls(
+            values=np.array(values),
+            moments=join_moments(each.moments for each in parts),
+            weights=np.concatenate([each.weights for each in parts]),
+            of=np.repeat(np.arange(len(parts)), sizes),
+            first=first,
+            second=second,
+            correlations=np.concatenate([each.correlations.ravel() for each in parts]),
+        )
+
+    def interval(self, level: Floats) -> Interval:
+        """Combine the intervals of the parts to those of the sums, each sum at its own level."""
+        low, high, _ = intervals(self.moments, level[self.of], "differences")
+        above, weights, mean = self.weights > 0, self.weights, self.moments.mean
+        down, up = weights * (mean - np.where(above, low, high)), weights * (np.where(above, high, low) - mean)
+        return Interval(self.values - self._lengths(down), self.values + self._lengths(up))
+
+    def _lengths(self, steps: Floats) -> Floats:
+        products = steps[self.first] * self.correlations * steps[self.second]
+        return np.sqrt(np.maximum(_summed(products, self.of[self.first]), 0.0))
+
+    def leaves_out_zero(self, alpha: Floats) -> Bools:
+        """Tell of each sum whether its interval at level 1 - alpha leaves out 0."""
+        low, high = self.interval(1 - alpha)
+        return np.asarray((low > 0) | (high < 0))
 
 
 def no_surer_than_parts(
@@ -82,29 +157,29 @@ def no_surer_than_parts(
 
 def reduce_parts(
     value: float, a: npt.ArrayLike, b: npt.ArrayLike, weights: npt.ArrayLike, clusters: Clusters | None = None
-) -> Parts | None:
+) -> WeightedParts | None:
     """Reduce sums that differ by `value` to their parts; None where their contributions are to be trusted."""
-    rows = _weigh(differences(a, b), numbers(weights, "weights"), clusters)
+    rows = WeightedRows.sort(differences(a, b), numbers(weights, "weights"), clusters)
     if not rows.part.size:
         return None
     sums = _summed(rows.weight, rows.part)
     off = rows.weight * (rows.moved - (_summed(rows.weight * rows.moved, rows.part) / sums)[rows.part])
-    found = _reduce(rows, sums, off)
-    method = methods(found, "differences")
+    m = rows.part_moments(sums, off)
+    method = methods(m, "differences")
     if (method == "t").all() or (method == "none").any():
         return None
-    needed = found.mean - value / sums
+    needed = m.mean - value / sums
     tested = np.flatnonzero((method != "t") & (np.abs(needed) <= 1 + 1e-9)).tolist()
-    return Parts(found, sums, _correlations(off, rows), [_left_over(rows, at, needed[at]) for at in tested])
+    return WeightedParts(m, sums, rows.correlations(off), [rows.about(part, needed[part]) for part in tested])
 
 
-def widen(found: Sequence[Difference], parts: Sequence[Parts], level: float = 0.95) -> list[Difference]:
-    """Give what `no_surer_than_parts` gives of each, all at once."""
+def widen(found: Sequence[Difference], parts: Sequence[WeightedParts], level: float = 0.95) -> list[Difference]:
+    """Compute `no_surer_than_parts` of each, all at once."""
     if not found:
         return []
-    joined = _join([it.value for it in found], parts)
-    low, high = _ends(joined, np.full(len(found), level))
-    inverted = p_by_inversion(partial(_leave_out_zero, joined), len(found))
+    joined = JoinedParts.join([it.value for it in found], parts)
+    low, high = joined.interval(np.full(len(found), level))
+    inverted = p_by_inversion(joined.leaves_out_zero, len(found))
     flipped = iter(sign_flip_ps([totals for each in parts for totals in each.about_zero]))
     return [
         it._replace(
@@ -115,34 +190,6 @@ def widen(found: Sequence[Difference], parts: Sequence[Parts], level: float = 0.
         )
         for at, it in enumerate(found)
     ]
-
-
-def _weigh(moved: Floats, weights: Floats, clusters: Clusters | None) -> Weighted:
-    """Sort the rows that have a weight, and number their parts from the heaviest below 0 to the heaviest above."""
-    kept = np.abs(weights) > NO_WEIGHT
-    rows = arrange((moved[kept], weights[kept]), keys(clusters, moved.size).filter(pl.Series(kept)))
-    moved, weight = rows.columns
-    size, above = np.abs(weight), weight > 0
-    largest = np.where(above, size.max(where=above, initial=0), size.max(where=~above, initial=0))
-    halvings = np.floor(np.log2(largest / size) + 1e-9)
-    part = np.unique(np.sign(weight) * (halvings + 1), return_inverse=True)[1]
-    cluster = np.repeat(np.arange(rows.clusters.size), np.diff(rows.clusters, append=moved.size))
-    return Weighted(moved, weight, part, cluster)
-
-
-def _reduce(rows: Weighted, sums: Floats, off: Floats) -> Moments:
-    part, moved = rows.part, rows.moved
-    n, squares = np.bincount(part), _summed(rows.weight**2, part)
-    mean, size = (_summed(rows.weight * values, part) / sums for values in (moved, np.abs(moved)))
-    share = sums**2 / (n * squares)
-    found = moments(arrange((mean[part] + (n / sums)[part] * off,), rows.cluster, part), "differences")
-    return found._replace(
-        n=_left(found.n, share),
-        clusters=_left(found.clusters, share),
-        size=size,
-        whole=_all(np.isin(moved, (-1.0, 0.0, 1.0)), part),
-        bounded=_all(np.abs(moved) <= 1, part),
-    )
 
 
 def _summed(values: Floats, part: Ints) -> Floats:
@@ -156,54 +203,3 @@ def _all(holds: Bools, part: Ints) -> Bools:
 def _left(number: Ints, share: Floats) -> Ints:
     # The interval of a spread needs two of what it is the spread of.
     return np.asarray(np.maximum(np.floor(number * share + 1e-9).astype(np.int64), np.minimum(number, 2)))
-
-
-def _correlations(off: Floats, rows: Weighted) -> Floats:
-    """Correlate the parts by the clusters they share; a part without spread varies with no other."""
-    shape = (int(rows.part.max()) + 1, int(rows.cluster.max()) + 1)
-    cell = rows.part * shape[1] + rows.cluster
-    by_cluster = np.bincount(cell, off, minlength=shape[0] * shape[1]).reshape(shape)
-    size = np.sqrt(np.sum(by_cluster**2, axis=1, keepdims=True))
-    unit = np.divide(by_cluster, size, out=np.zeros(shape), where=size > NO_WEIGHT)
-    together: Floats = unit @ unit.T
-    np.fill_diagonal(together, 1.0)
-    return together
-
-
-def _left_over(rows: Weighted, part: int, needed: float) -> Floats:
-    own = rows.part == part
-    return _summed(rows.weight[own] * (rows.moved[own] - needed), rows.cluster[own])
-
-
-def _join(values: Sequence[float], parts: Sequence[Parts]) -> Joined:
-    sizes = [each.weights.size for each in parts]
-    starts = np.cumsum([0, *sizes[:-1]])
-    pairs = [start + np.indices((size, size)).reshape(2, -1) for start, size in zip(starts, sizes, strict=True)]
-    first, second = np.concatenate(pairs, axis=1)
-    return Joined(
-        values=np.array(values),
-        moments=join_moments(each.moments for each in parts),
-        weights=np.concatenate([each.weights for each in parts]),
-        of=np.repeat(np.arange(len(parts)), sizes),
-        first=first,
-        second=second,
-        correlations=np.concatenate([each.correlations.ravel() for each in parts]),
-    )
-
-
-def _ends(joined: Joined, level: Floats) -> Bounds:
-    """Put the intervals of the sums together from those of their parts, each sum at its own level."""
-    low, high, _ = intervals(joined.moments, level[joined.of], "differences")
-    above, weights, mean = joined.weights > 0, joined.weights, joined.moments.mean
-    down, up = weights * (mean - np.where(above, low, high)), weights * (np.where(above, high, low) - mean)
-    return Bounds(joined.values - _lengths(down, joined), joined.values + _lengths(up, joined))
-
-
-def _lengths(steps: Floats, joined: Joined) -> Floats:
-    products = steps[joined.first] * joined.correlations * steps[joined.second]
-    return np.sqrt(np.maximum(_summed(products, joined.of[joined.first]), 0.0))
-
-
-def _leave_out_zero(joined: Joined, alpha: Floats) -> Bools:
-    low, high = _ends(joined, 1 - alpha)
-    return np.asarray((low > 0) | (high < 0))

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from eyechart.errors import SettingError
-from eyechart.statistics.means import Span, estimate
-from eyechart.statistics.moments import moments
+from eyechart.base.errors import SettingError
+from eyechart.statistics.intervals import moments
+from eyechart.statistics.means import estimate
 from eyechart.statistics.rows import Clusters, Floats, Rows, arrange, check_share, numbers, sums
 
 SMALL_DENOMINATOR = 0.1
@@ -38,13 +38,6 @@ class Ratio(NamedTuple):
     unstable: bool
 
 
-class Fit(NamedTuple):
-    """Ratio and standard error, of the data or of each draw."""
-
-    ratio: Floats
-    se: Floats
-
-
 def ratio(
     numerator: npt.ArrayLike,
     denominator: npt.ArrayLike,
@@ -61,13 +54,11 @@ def ratio(
     rows = arrange((numbers(denominator, "denominator"), numbers(numerator, "numerator")), clusters)
     n, count = rows.columns[0].size, rows.clusters.size
     products = _products(rows)
-    fit = _fit(products.sum(axis=0, keepdims=True), count)
-    value, se = float(fit.ratio[0]), float(fit.se[0])
+    value, se = (float(column[0]) for column in _fit(products.sum(axis=0, keepdims=True), count))
     # Sums of squares that cancel leave a rounding error of some 1e-8 in the SE.
     if not se > 1e-7 * abs(value):
         return Ratio(value, np.nan, np.nan, n, count, "none", se, unstable=True)
-    drawn = _fit(_draw(products, draws, seed), count)
-    low, high = _bootstrap_t(value, se, drawn, level)
+    low, high = _bootstrap_t(value, se, _fit(_draw(products, draws, seed), count), level)
     if not np.isfinite([low, high]).all():
         half = float(scipy.special.stdtrit(count - 1.0, (1 + level) / 2)) * se
         return Ratio(value, value - half, value + half, n, count, "delta", se, unstable=True)
@@ -75,17 +66,18 @@ def ratio(
 
 
 def _products(rows: Rows) -> Floats:
-    """Give each cluster's sums and their products, which is all that ratio and SE need of a draw."""
+    """Compute each cluster's sums and their products, which is all that ratio and SE need of a draw."""
     d, n = (sums(column, rows.clusters) for column in rows.columns)
     return np.column_stack([n, d, n * n, n * d, d * d])
 
 
-def _fit(totals: Floats, clusters: int) -> Fit:
+def _fit(totals: Floats, clusters: int) -> tuple[Floats, Floats]:
+    """Compute ratio and standard error, of the data or of each draw."""
     n, d, nn, nd, dd = totals.T
     with np.errstate(divide="ignore", invalid="ignore"):
         value = n / d
         squares = np.maximum(nn - 2 * value * nd + value**2 * dd, 0)
-        return Fit(value, np.sqrt(squares * clusters / (clusters - 1)) / np.abs(d))
+        return value, np.sqrt(squares * clusters / (clusters - 1)) / np.abs(d)
 
 
 def _draw(products: Floats, draws: int, seed: int) -> Floats:
@@ -102,14 +94,15 @@ def _draw(products: Floats, draws: int, seed: int) -> Floats:
     return np.concatenate(parts)
 
 
-def _bootstrap_t(value: float, se: float, drawn: Fit, level: float) -> Span:
+def _bootstrap_t(value: float, se: float, drawn: tuple[Floats, Floats], level: float) -> tuple[float, float]:
+    ratios, errors = drawn
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = (drawn.ratio - value) / drawn.se
+        t = (ratios - value) / errors
     # A draw without spread or denominator has no t and might lie at either end.
     tail = (1 - level) / 2
     low = np.quantile(np.where(np.isnan(t), -np.inf, t), tail, method="lower")
     high = np.quantile(np.where(np.isnan(t), np.inf, t), 1 - tail, method="higher")
-    return Span(value - se * float(high), value - se * float(low))
+    return value - se * float(high), value - se * float(low)
 
 
 def _unstable(rows: Rows, level: float) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from eyechart.errors import DataError, SettingError
+from eyechart.base.errors import DataError, SettingError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,13 +25,6 @@ class Rows(NamedTuple):
     columns: tuple[Floats, ...]
     clusters: Ints
     groups: Ints
-
-
-class Grouped(NamedTuple):
-    """The rows of a table, and the key of each group in the same order."""
-
-    rows: Rows
-    keys: pl.DataFrame
 
 
 def sums(values: Floats, starts: Ints) -> Floats:
@@ -95,8 +88,8 @@ def _changes(values: Ints) -> Bools:
     return np.concatenate([np.ones(min(1, values.size), np.bool_), values[1:] != values[:-1]])
 
 
-def arrange_table(table: pl.DataFrame, value: str, by: Sequence[str], cluster: str | None) -> Grouped:
-    """Sort rows by the groups of `by`, then cluster, then value."""
+def arrange_table(table: pl.DataFrame, value: str, by: Sequence[str], cluster: str | None) -> tuple[Rows, pl.DataFrame]:
+    """Sort rows by the groups of `by`, then cluster, then value; also return the keys of the groups in this order."""
     # Plain names of our own, since any of the columns may be the same one.
     names = [f"by{i}" for i in range(len(by))]
     own = keys(None if cluster is None else table[cluster], table.height)
@@ -106,7 +99,7 @@ def arrange_table(table: pl.DataFrame, value: str, by: Sequence[str], cluster: s
     first = begins(short, *names)
     rows = Rows((short["value"].to_numpy(),), np.flatnonzero(first | cluster_begins(short)), np.flatnonzero(first))
     groups = short.filter(pl.Series(first)).select(names).rename(dict(zip(names, by, strict=True)))
-    return Grouped(rows, groups)
+    return rows, groups
 
 
 def cluster_begins(table: pl.DataFrame) -> Bools:

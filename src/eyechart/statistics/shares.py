@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from eyechart.statistics.intervals import intervals
-from eyechart.statistics.moments import Moments
+from eyechart.statistics.intervals import Moments, intervals
 from eyechart.statistics.rows import check_share
 
 ALONE = "alone"  # numbers the rows that are clusters of their own
@@ -28,9 +27,9 @@ def shares(
     check_share("level", level)
     groups = [pl.col(each) for each in within] or [pl.lit(0).alias("everything")]
     counted = _count(table.select(*groups, value, pl.col(cluster).alias("cluster")), value)
-    found = _moments(counted)
-    low, high, _ = intervals(found, level, "scores")
-    numbers = {"share": found.mean, "low": low, "high": high}
+    m = _moments(counted)
+    low, high, _ = intervals(m, level, "scores")
+    numbers = {"share": m.mean, "low": low, "high": high}
     columns = [*within, value, "hits", "n"]
     return counted.with_columns(pl.Series(name, each) for name, each in numbers.items()).select(*columns, *numbers)
 
@@ -46,8 +45,8 @@ def _count(rows: pl.DataFrame, value: str) -> pl.DataFrame:
     sizes = cells.group_by(unit).agg(m=pl.col("k").sum())
     whole = sizes.group_by(groups).agg(n=pl.col("m").sum(), clusters=pl.len().cast(pl.Int64), mm=_dot("m", "m"))
     sums = cells.join(sizes, on=unit, nulls_equal=True, validate="m:1").group_by(*groups, value)
-    found = sums.agg(hits=pl.col("k").sum(), kk=_dot("k", "k"), km=_dot("k", "m"))
-    return found.join(whole, on=groups, nulls_equal=True, validate="m:1").sort(*groups, value, nulls_last=True)
+    counted = sums.agg(hits=pl.col("k").sum(), kk=_dot("k", "k"), km=_dot("k", "m"))
+    return counted.join(whole, on=groups, nulls_equal=True, validate="m:1").sort(*groups, value, nulls_last=True)
 
 
 def _dot(one: str, other: str) -> pl.Expr:

@@ -16,7 +16,6 @@ and p is the smallest 1 - level at which it leaves out 0. Rows that stand on bot
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +23,8 @@ import numpy.typing as npt
 import polars as pl
 import scipy
 
-from eyechart.statistics.means import Estimate, Span, estimate
-from eyechart.statistics.moments import Moments, moments
+from eyechart.statistics.intervals import Moments, moments
+from eyechart.statistics.means import Estimate, estimate
 from eyechart.statistics.paired import Difference
 from eyechart.statistics.rows import Bools, Clusters, Floats, arrange, check_share, keys, numbers, sums
 
@@ -39,6 +38,12 @@ class Contrast(NamedTuple):
     b: Moments
     covariance: float
     clusters: int
+
+    def leaves_out_zero(self, alpha: Floats) -> Bools:
+        """Tell whether the interval of the difference at level 1 - alpha leaves out 0."""
+        a, b = (estimate(side, float(1 - alpha[0]), "scores") for side in (self.a, self.b))
+        low, high = _combine(a, b, self.covariance)
+        return np.array([low > 0 or high < 0])
 
 
 def difference(
@@ -61,7 +66,7 @@ def difference(
 
 
 def contrast(values: tuple[Floats, Floats], clusters: tuple[pl.Series, pl.Series]) -> Contrast:
-    """Find the moments of both sides and the covariance that shared clusters give their means."""
+    """Compute the moments of both sides and the covariance that shared clusters give their means."""
     a, b = (moments(arrange((x,), own), "scores") for x, own in zip(values, clusters, strict=True))
     side = np.repeat([0.0, 1.0], [values[0].size, values[1].size])
     # As text, so that the two sides may name the same cluster in different types.
@@ -94,15 +99,15 @@ def summarise(pair: Contrast, level: float) -> Difference:
         p = 2 * float(scipy.special.stdtr(degrees, -abs(value) / se))
         return Difference(value, value - half, value + half, n, pair.clusters, p, "t", se)
     low, high = _combine(a, b, pair.covariance)
-    p = float(p_by_inversion(partial(_leaves_out_zero, pair), 1)[0])
+    p = float(p_by_inversion(pair.leaves_out_zero, 1)[0])
     return Difference(value, low, high, n, pair.clusters, p, "mover", se)
 
 
-def _combine(a: Estimate, b: Estimate, covariance: float) -> Span:
+def _combine(a: Estimate, b: Estimate, covariance: float) -> tuple[float, float]:
     scale = a.se * b.se
     r = float(np.clip(covariance / scale, -1, 1)) if scale > 0 else 0.0
     value = a.value - b.value
-    return Span(
+    return (
         value - _hypotenuse(a.value - a.low, b.high - b.value, r),
         value + _hypotenuse(a.high - a.value, b.value - b.low, r),
     )
@@ -120,9 +125,3 @@ def p_by_inversion(leave_out_zero: Callable[[Floats], Bools], n: int) -> Floats:
         beyond = leave_out_zero(np.exp(middle))
         small, large = np.where(beyond, small, middle), np.where(beyond, middle, large)
     return np.where(leave_out_zero(np.full(n, 1 - SMALLEST_P)), np.exp(large), 1.0)
-
-
-def _leaves_out_zero(pair: Contrast, alpha: Floats) -> Bools:
-    a, b = (estimate(side, float(1 - alpha[0]), "scores") for side in (pair.a, pair.b))
-    low, high = _combine(a, b, pair.covariance)
-    return np.array([low > 0 or high < 0])

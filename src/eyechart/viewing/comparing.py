@@ -1,16 +1,17 @@
-"""Two models on the same examples: where they differ, and the paired table."""
+"""Compare two models on the same examples: where they differ, and the paired table."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Self
 
 import polars as pl
 
-from eyechart.asked import Asked
-from eyechart.comparison import compare
-from eyechart.errors import EyechartError
-from eyechart.reporting.comparing import TextGrid, lay_out
-from eyechart.store import Store
-from eyechart.stored import Stamped
+from eyechart.base.errors import EyechartError
+from eyechart.data.queries import ExplorerQuery
+from eyechart.data.store import Store
+from eyechart.data.stored import TableFile
+from eyechart.reporting.comparison_table import TextGrid, lay_out
+from eyechart.runs.comparison import compare
 from eyechart.viewing import inventory
 from eyechart.viewing.scores import RIGHT, scored
 
@@ -18,8 +19,8 @@ CELLS = {"first": (True, False), "second": (False, True), "both": (True, True), 
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two models under one condition."""
+class ModelPair:
+    """Two models under one condition, as an address names them."""
 
     first: str
     second: str
@@ -27,64 +28,64 @@ class Pair:
     cell: str
     audit: str
 
+    @classmethod
+    def read(cls, query: ExplorerQuery, store: Store) -> Self | None:
+        """Read which models are compared; None where there are not two."""
+        models = inventory.models(store)
+        if len(models) < 2:
+            return None
+        first = query.one_of("first", models, models[0])
+        second = query.one_of("second", models, next(model for model in models if model != first))
+        others = inventory.conditions_of(store, second)
+        both = [name for name in inventory.conditions_of(store, first) if name in others]
+        judged = common_audits(store, first, second)
+        return cls(
+            first,
+            second,
+            query.one_of("condition", both, both[0] if both else ""),
+            query.one_of("cell", tuple(CELLS), "first"),
+            query.one_of("audit", judged, "accuracy" if "accuracy" in judged else next(iter(judged), "")),
+        )
 
-def read_pair(asked: Asked, store: Store) -> Pair | None:
-    """Read who is compared from an address; None where there are not two models."""
-    models = inventory.models(store)
-    if len(models) < 2:
-        return None
-    first = asked.one_of("first", models, models[0])
-    second = asked.one_of("second", models, next(model for model in models if model != first))
-    both = [name for name in inventory.conditions_of(store, first) if name in inventory.conditions_of(store, second)]
-    judged = common_audits(store, first, second)
-    return Pair(
-        first,
-        second,
-        asked.one_of("condition", both, both[0] if both else ""),
-        asked.one_of("cell", tuple(CELLS), "first"),
-        asked.one_of("audit", judged, "accuracy" if "accuracy" in judged else next(iter(judged), "")),
-    )
+    def answers(self, store: Store) -> pl.DataFrame:
+        """List the examples both answered: id, first, second, score of each, and the cell they fall in."""
+        score = pl.col("score")
+        tables = [
+            scored(store, model, self.condition).select("id", pl.col("given").alias(name), score.alias(f"{name} score"))
+            for name, model in (("first", self.first), ("second", self.second))
+        ]
+        joined = tables[0].join(tables[1], on="id", validate="1:1").drop_nulls(["first score", "second score"])
+        rights = [pl.col(f"{name} score") >= RIGHT for name in ("first", "second")]
+        cell = pl.coalesce(
+            pl.when((rights[0] == one) & (rights[1] == two)).then(pl.lit(name)) for name, (one, two) in CELLS.items()
+        )
+        differ = pl.col("first") != pl.col("second")
+        return joined.with_columns(cell.alias("cell"), differ.alias("differ")).sort("id")
+
+    def paired_table(self, store: Store) -> TextGrid | str:
+        """Compare the models by the audit over all examples, or write why they cannot be compared."""
+        files = [store.rows(self.audit, model) for model in (self.first, self.second)]
+        try:
+            return _paired(store, self.audit, (self.first, self.second), tuple(files))
+        except EyechartError as error:
+            return str(error)
 
 
 def common_audits(store: Store, first: str, second: str) -> list[str]:
-    """Name the audits that judged both models."""
+    """List the audits that judged both models."""
     results = store.results()
     return [audit for audit in results.get(first, ()) if audit in results.get(second, ())]
 
 
-def side_by_side(store: Store, pair: Pair) -> pl.DataFrame:
-    """List the examples both answered: id, first, second, score of each, and the cell they fall in."""
-    score = pl.col("score")
-    tables = [
-        scored(store, model, pair.condition).select("id", pl.col("given").alias(name), score.alias(f"{name} score"))
-        for name, model in (("first", pair.first), ("second", pair.second))
-    ]
-    joined = tables[0].join(tables[1], on="id", validate="1:1").drop_nulls(["first score", "second score"])
-    rights = [pl.col(f"{name} score") >= RIGHT for name in ("first", "second")]
-    cell = pl.coalesce(
-        pl.when((rights[0] == one) & (rights[1] == two)).then(pl.lit(name)) for name, (one, two) in CELLS.items()
-    )
-    return joined.with_columns(cell.alias("cell"), (pl.col("first") != pl.col("second")).alias("differ")).sort("id")
-
-
-def count_cells(table: pl.DataFrame) -> dict[str, int]:
+def count_cells(answers: pl.DataFrame) -> dict[str, int]:
     """Count the examples of each cell."""
-    return {name: int((table["cell"] == name).sum()) for name in CELLS}
-
-
-def paired_table(store: Store, pair: Pair) -> TextGrid | str:
-    """Compare two models by one audit over all examples, or say why they cannot be compared."""
-    files = [store.rows(pair.audit, model) for model in (pair.first, pair.second)]
-    try:
-        return _paired(store, pair.audit, (pair.first, pair.second), tuple(files))
-    except EyechartError as error:
-        return str(error)
+    return {name: int((answers["cell"] == name).sum()) for name in CELLS}
 
 
 @lru_cache(maxsize=32)
-def _paired(store: Store, audit: str, models: tuple[str, str], _now: tuple[Stamped | None, ...]) -> TextGrid:
+def _paired(store: Store, audit: str, models: tuple[str, str], _stamps: tuple[TableFile | None, ...]) -> TextGrid:
     results = {model: store.results()[model][audit] for model in models}
     over_all = pl.col("by").is_null()
     return lay_out(
-        compare({model: replace(found, measures=found.measures.filter(over_all)) for model, found in results.items()})
+        compare({name: replace(result, measures=result.measures.filter(over_all)) for name, result in results.items()})
     )

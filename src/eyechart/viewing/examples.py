@@ -1,4 +1,4 @@
-"""Examples found by text, group, and how a model answered them."""
+"""Find examples by text, by group, and by how a model answered them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from eyechart.asked import PAGE, Asked
-from eyechart.store import Store
-from eyechart.stored import Stamped
+from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery
+from eyechart.data.store import Store
+from eyechart.data.stored import TableFile
 from eyechart.viewing import inventory
 from eyechart.viewing.facets import as_text, locate
 from eyechart.viewing.scores import RIGHT, scored
@@ -33,20 +33,20 @@ class ExampleSearch:
     down: bool = False
 
 
-def read_search(asked: Asked, store: Store) -> ExampleSearch:
-    """Read what is searched for from an address; a name that nothing has is left out."""
-    model = asked.one_of("model", inventory.models(store))
+def read_search(query: ExplorerQuery, store: Store) -> ExampleSearch:
+    """Read what is searched for from an address, without names that nothing has."""
+    model = query.one_of("model", inventory.models(store))
     conditions = inventory.conditions_of(store, model) if model else []
-    groups = [group.partition("=")[::2] for group in asked.all("where")]
-    sort = asked.get("sort")
+    groups = [group.partition("=")[::2] for group in query.all("where")]
+    sort = query.get("sort")
     return ExampleSearch(
-        text=asked.get("text").strip().lower(),
+        text=query.get("text").strip().lower(),
         where=tuple((name, value) for name, value in groups if locate(store, name, model)),
         model=model,
-        condition=asked.one_of("condition", conditions, conditions[0] if conditions else ""),
-        fate=asked.one_of("fate", FATES) if conditions else "",
+        condition=query.one_of("condition", conditions, conditions[0] if conditions else ""),
+        fate=query.one_of("fate", FATES) if conditions else "",
         sort=sort if (sort == "score" and model) or locate(store, sort, model) else "",
-        down=asked.get("way") == "down",
+        down=query.get("way") == "down",
     )
 
 
@@ -54,27 +54,55 @@ def find_examples(store: Store, search: ExampleSearch) -> pl.Series:
     """List the ids of the examples that fit, in order."""
     answers = store.answers_under(search.model, search.condition) if search.model else None
     names = (*(name for name, _ in search.where), search.sort)
-    files = [found[0] for name in names if (found := _at(store, name, search))]
+    files = [column[0] for name in names if (column := _locate(store, name, search))]
     return _find(store, search, (store.examples, answers, *files))
 
 
+def take_examples(store: Store, search: ExampleSearch, ids: pl.Series) -> pl.DataFrame:
+    """Fetch examples by their ids, in that order, with the answer of the chosen model."""
+    scan = store.examples.scan()
+    shown = [name for name in SHOWN if name in scan.collect_schema()]
+    examples = scan.filter(pl.col("id").is_in(ids.implode())).select(shown).collect()
+    ordered = ids.to_frame("id").join(examples, on="id", how="left", validate="1:1", maintain_order="left")
+    if search.model:
+        answers = scored(store, search.model, search.condition)
+        ordered = ordered.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
+    key = None if search.sort == "score" else _locate(store, search.sort, search)
+    if key and key[1] not in ordered.columns:
+        values = key[0].scan().filter(pl.col("id").is_in(ids.implode())).select("id", pl.col(key[1]).alias(search.sort))
+        ordered = ordered.join(values.collect(), on="id", how="left", validate="1:1", maintain_order="left")
+    return ordered
+
+
+def page_of_examples(store: Store, search: ExampleSearch, start: int) -> list[dict[str, Any]]:
+    """Fetch one page of examples."""
+    return take_examples(store, search, find_examples(store, search)[start : start + ROWS_PER_PAGE]).to_dicts()
+
+
+def examples_as_csv(store: Store, search: ExampleSearch, ids: pl.Series) -> Iterator[str]:
+    """Write examples part by part, so that few are in memory."""
+    yield take_examples(store, search, ids[:0]).write_csv()
+    for start in range(0, len(ids), AT_ONCE):
+        yield take_examples(store, search, ids[start : start + AT_ONCE]).write_csv(include_header=False)
+
+
 @lru_cache(maxsize=KEPT)
-def _find(store: Store, search: ExampleSearch, _now: tuple[Stamped | None, ...]) -> pl.Series:
-    scan = store.examples.scan().select("id", "question", "answer").with_row_index("at")
+def _find(store: Store, search: ExampleSearch, _stamps: tuple[TableFile | None, ...]) -> pl.Series:
+    scan = store.examples.scan().select("id", "question", "answer").with_row_index("row")
     if search.text:
         scan = scan.filter(_has_text(search.text))
-    scan = scan.select("at", "id")
+    scan = scan.select("row", "id")
     for name, value in search.where:
-        found = _at(store, name, search)
-        if found:
-            group = found[0].scan().filter(as_text(found[1]) == value).select("id")
+        column = _locate(store, name, search)
+        if column:
+            group = column[0].scan().filter(as_text(column[1]) == value).select("id")
             scan = scan.join(group, on="id", how="semi")
     if search.fate or search.sort == "score":
         scan = _by_fate(scan, scored(store, search.model, search.condition), search.fate)
     return _sorted(store, scan, search).select("id").collect()["id"]
 
 
-def _at(store: Store, name: str, search: ExampleSearch) -> tuple[Stamped, str] | None:
+def _locate(store: Store, name: str, search: ExampleSearch) -> tuple[TableFile, str] | None:
     return locate(store, name, search.model) if name else None
 
 
@@ -98,38 +126,10 @@ def _by_fate(scan: pl.LazyFrame, scores: pl.DataFrame, fate: str) -> pl.LazyFram
 
 def _sorted(store: Store, scan: pl.LazyFrame, search: ExampleSearch) -> pl.LazyFrame:
     order = search.sort
-    found = None if order in ("", "score") else _at(store, order, search)
-    if found:
-        key = found[0].scan().select("id", pl.col(found[1]).alias("key"))
+    column = None if order in ("", "score") else _locate(store, order, search)
+    if column:
+        key = column[0].scan().select("id", pl.col(column[1]).alias("key"))
         scan, order = scan.join(key, on="id", how="left", validate="1:1"), "key"
-    by = [order, "at"] if order else ["at"]
+    by = [order, "row"] if order else ["row"]
     down = [search.down, False] if order else [search.down]
     return scan.sort(by, descending=down, nulls_last=True)
-
-
-def take_examples(store: Store, search: ExampleSearch, ids: pl.Series) -> pl.DataFrame:
-    """Fetch examples by their ids, in that order, with the answer of the model at hand."""
-    scan = store.examples.scan()
-    wanted = [name for name in SHOWN if name in scan.collect_schema()]
-    found = scan.filter(pl.col("id").is_in(ids.implode())).select(wanted).collect()
-    ordered = ids.to_frame("id").join(found, on="id", how="left", validate="1:1", maintain_order="left")
-    if search.model:
-        answers = scored(store, search.model, search.condition)
-        ordered = ordered.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
-    key = None if search.sort == "score" else _at(store, search.sort, search)
-    if key and key[1] not in ordered.columns:
-        values = key[0].scan().filter(pl.col("id").is_in(ids.implode())).select("id", pl.col(key[1]).alias(search.sort))
-        ordered = ordered.join(values.collect(), on="id", how="left", validate="1:1", maintain_order="left")
-    return ordered
-
-
-def page_of_examples(store: Store, search: ExampleSearch, start: int) -> list[dict[str, Any]]:
-    """Fetch one page of examples."""
-    return take_examples(store, search, find_examples(store, search)[start : start + PAGE]).to_dicts()
-
-
-def examples_as_csv(store: Store, search: ExampleSearch, ids: pl.Series) -> Iterator[str]:
-    """Write examples part by part, so that few are in memory."""
-    yield take_examples(store, search, ids[:0]).write_csv()
-    for start in range(0, len(ids), AT_ONCE):
-        yield take_examples(store, search, ids[start : start + AT_ONCE]).write_csv(include_header=False)

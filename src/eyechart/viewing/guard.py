@@ -28,7 +28,7 @@ Next = Callable[["Request"], Awaitable["Response"]]
 
 
 class Guard:
-    """Let a request in, or turn it away before any page sees it."""
+    """Let a request in, or refuse it before any page sees it."""
 
     def __init__(self, token: str, names: Iterable[str], port: int) -> None:
         self.token = token
@@ -37,40 +37,40 @@ class Guard:
 
     async def __call__(self, request: "Request", follow: Next) -> "Response":
         """Check where a request comes from and what it carries."""
-        answer = self._refuse(request) or self._welcome(request) or await follow(request)
+        response = self._refuse(request) or self._set_cookie(request) or await follow(request)
         for name, value in HEADERS.items():
-            answer.headers[name] = value
-        answer.headers.setdefault("Cache-Control", "no-store")
-        return answer
+            response.headers[name] = value
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
 
     def _refuse(self, request: "Request") -> "Response | None":
         host = request.headers.get("host", "")
         origin = request.headers.get("origin")
         if host not in self.hosts:
-            return _say(421, "This is not the address of this server.")
+            return _refusal(421, "This is not the address of this server.")
         if origin is not None and origin != f"http://{host}":
-            return _say(403, "Another site sent this request.")
+            return _refusal(403, "Another site sent this request.")
         if request.method not in SAFE and origin is None:
-            return _say(403, "Nothing says which site sent this request.")
+            return _refusal(403, "Nothing says which site sent this request.")
         if not self._knows(request.cookies.get(self.cookie)) and not self._knows(request.query_params.get("token")):
-            return _say(403, "Open the address that eyechart printed: it carries the token this page asks for.")
+            return _refusal(403, "Open the address that eyechart printed: it carries the token this page asks for.")
         return None
 
     def _knows(self, token: str | None) -> bool:
         return token is not None and secrets.compare_digest(token.encode(), self.token.encode())
 
-    def _welcome(self, request: "Request") -> "Response | None":
+    def _set_cookie(self, request: "Request") -> "Response | None":
         """Put the token of an address into a cookie, and go on without it."""
         if "token" not in request.query_params or not self._knows(request.query_params["token"]):
             return None
         words = [word for word in parse_qsl(request.url.query) if word[0] != "token"]
         # A page in between: after a redirect from another site a strict cookie would not be sent.
-        answer = _go_on(f"{request.url.path}?{urlencode(words)}" if words else request.url.path)
-        answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
-        return answer
+        response = _redirect(f"{request.url.path}?{urlencode(words)}" if words else request.url.path)
+        response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
+        return response
 
 
-def _go_on(address: str) -> "Response":
+def _redirect(address: str) -> "Response":
     from starlette.responses import HTMLResponse
 
     to = escape("/" + address.lstrip("/"))  # two slashes would name another host
@@ -79,7 +79,7 @@ def _go_on(address: str) -> "Response":
     return HTMLResponse(page)
 
 
-def _say(status: int, sentence: str) -> "Response":
+def _refusal(status: int, sentence: str) -> "Response":
     from starlette.responses import PlainTextResponse
 
     return PlainTextResponse(sentence + "\n", status)

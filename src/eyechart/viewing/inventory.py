@@ -1,45 +1,76 @@
-"""What a run holds, in the order the explorer lists it."""
+"""What a run holds: models, conditions, verdicts, and the numbers of the first page."""
 
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
 
-from eyechart.probes import OWN
-from eyechart.store import Store
-from eyechart.stored import Stamped, stamped
+import polars as pl
+
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.store import Store
+from eyechart.data.stored import TableFile, stat_table
+from eyechart.reporting.collect import collect_summary
+from eyechart.reporting.contents import Summary
+from eyechart.viewing.furniture import ExplorerFurniture
 
 
 def models(store: Store) -> list[str]:
-    """Name the models that answered or were judged."""
+    """List the models that answered or were judged."""
     return sorted({*store.models(), *store.results()})
 
 
 def conditions(store: Store) -> list[str]:
-    """Name the conditions, the unchanged one first."""
+    """List the conditions, the unchanged one first."""
     return _unchanged_first(store.conditions())
 
 
 def conditions_of(store: Store, model: str) -> list[str]:
-    """Name the conditions a model answered under, the unchanged one first."""
+    """List the conditions a model answered under, the unchanged one first."""
     return _unchanged_first(store.answered(model))
 
 
 def has_pictures(store: Store) -> bool:
-    """Tell whether the images name files of pictures."""
+    """Return whether the images name files of pictures."""
     return "path" in store.images.scan().collect_schema()
 
 
-def plans(store: Store) -> tuple[Stamped, ...]:
-    """Look at the plans of all studies: while they stay the same, so does what audits bring."""
-    return _look_at(store, "studies/*.json", "studies/*/settings.json")
+def plans(store: Store) -> tuple[TableFile, ...]:
+    """Stamp the plans of all studies: while they stay the same, so does the furniture of audits."""
+    return _stamp(store, "studies/*.json", "studies/*/settings.json")
 
 
-def verdicts(store: Store) -> tuple[Stamped, ...]:
-    """Look at the file that is written last in every study and result."""
-    return _look_at(store, "studies/*/settings.json", "results/*/*/settings.json")
+def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
+    """Collect the first page from the small files of a run, with what audits count."""
+    rows = store.about_data.rows
+    counts = {"examples": rows["examples"], "images": rows["images"]} | furniture.facts(store)
+    return {
+        "name": store.about_data.name,
+        "counts": list(counts.items()),
+        "summary": verdicts(store),
+        "models": models(store),
+        "conditions": conditions(store),
+        "manifest": store.manifest,
+    }
 
 
-def _look_at(store: Store, *patterns: str) -> tuple[Stamped, ...]:
-    return tuple(stamped(path) for pattern in patterns for path in sorted(store.folder.glob(pattern)))
+def verdicts(store: Store) -> tuple[Summary, ...]:
+    """Collect the verdicts, again only after the file that is written last in a study or result has changed."""
+    return _verdicts(store, _stamp(store, "studies/*/settings.json", "results/*/*/settings.json"))
+
+
+def verdict_table(store: Store) -> pl.DataFrame:
+    """Lay the verdicts out for a file, with their cautions in a few words."""
+    return pl.DataFrame([vars(row) | {"cautions": row.short_cautions} for row in verdicts(store)])
+
+
+@lru_cache(maxsize=4)
+def _verdicts(store: Store, _stamps: tuple[TableFile, ...]) -> tuple[Summary, ...]:
+    return collect_summary(store)
+
+
+def _stamp(store: Store, *patterns: str) -> tuple[TableFile, ...]:
+    return tuple(stat_table(path) for pattern in patterns for path in sorted(store.folder.glob(pattern)))
 
 
 def _unchanged_first(names: Iterable[str]) -> list[str]:
-    return sorted(names, key=lambda name: (name != OWN, name))
+    return sorted(names, key=lambda name: (name != PLAIN_CONDITION, name))

@@ -1,13 +1,13 @@
-"""How right a model was, example by example, under any condition; kept as long as its answers stay the same."""
+"""Score a model example by example under any condition; scores are kept while its answers stay the same."""
 
 from functools import lru_cache
 
 import polars as pl
 
-from eyechart.probes import OWN
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.store import Store
+from eyechart.data.stored import TableFile
 from eyechart.scoring import SCORES, auto_score, score
-from eyechart.store import Store
-from eyechart.stored import Stamped
 
 KEPT = 8
 JUDGED = "accuracy"  # the audit that scores every answer as it is, and the column of its rows
@@ -16,37 +16,37 @@ SCHEMA = {"id": pl.String, "given": pl.String, "status": pl.String, "score": pl.
 
 
 def scored(store: Store, model: str, condition: str) -> pl.DataFrame:
-    """List what a model answered first under a condition: id, given, status, score; empty where it did not."""
+    """List a model's first answers under a condition: id, given, status, score; empty where it gave none."""
     answers = store.answers_under(model, condition)
     if answers is None:
         return pl.DataFrame(schema=SCHEMA)
-    judged = store.rows(JUDGED, model) if condition == OWN else None
+    judged = store.rows(JUDGED, model) if condition == PLAIN_CONDITION else None
     if judged is not None and judged.changed >= answers.changed and JUDGED in judged.scan().collect_schema():
         return _as_judged(answers, judged)
     return _scored(answers, store.examples, store.probe_keys(condition))
 
 
 @lru_cache(maxsize=KEPT)
-def _as_judged(answers: Stamped, judged: Stamped) -> pl.DataFrame:
-    """Take the scores by which the model was judged, whatever way of scoring was set."""
+def _as_judged(answers: TableFile, judged: TableFile) -> pl.DataFrame:
+    """Take the scores by which the model was judged, whatever score was set."""
     scores = judged.scan().select("id", pl.col(JUDGED).alias("score"))
     given = _first(answers).select(*list(SCHEMA)[:3])
     return given.join(scores, on="id", how="left", validate="1:1").select(*SCHEMA).cast(SCHEMA).collect()  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=KEPT)
-def _scored(answers: Stamped, examples: Stamped, probes: Stamped | None) -> pl.DataFrame:
+def _scored(answers: TableFile, examples: TableFile, probes: TableFile | None) -> pl.DataFrame:
     given = _first(answers).collect()
     joined = _references(examples, given).join(given, on="id", validate="1:1")
     if probes is not None:
         joined = _with_options(joined, probes)
     if not joined.height:
         return pl.DataFrame(schema=SCHEMA)
-    found = score(joined, auto_score(joined))
-    return joined.select("id", "given", "status").with_columns(found.alias("score")).cast(SCHEMA)  # type: ignore[arg-type]
+    scores = score(joined, auto_score(joined))
+    return joined.select("id", "given", "status").with_columns(scores.alias("score")).cast(SCHEMA)  # type: ignore[arg-type]
 
 
-def _first(answers: Stamped) -> pl.LazyFrame:
+def _first(answers: TableFile) -> pl.LazyFrame:
     """Read the first answer to each example."""
     scan = answers.scan()
     ranking = ["ranking"] if "ranking" in scan.collect_schema() else []
@@ -54,15 +54,15 @@ def _first(answers: Stamped) -> pl.LazyFrame:
     return first.select("id", pl.col("answer").alias("given"), "status", *ranking)
 
 
-def _references(examples: Stamped, given: pl.DataFrame) -> pl.DataFrame:
+def _references(examples: TableFile, given: pl.DataFrame) -> pl.DataFrame:
     wanted = {name for each in SCORES.values() for name in each.needs} - {"given", "ranking"}
     scan = examples.scan()
     named = [name for name in scan.collect_schema().names() if name in wanted]
     return scan.select("id", *named).filter(pl.col("id").is_in(given["id"].implode())).collect()
 
 
-def _with_options(joined: pl.DataFrame, probes: Stamped) -> pl.DataFrame:
-    """Put the options an audit offered in the place of the data's own."""
+def _with_options(joined: pl.DataFrame, probes: TableFile) -> pl.DataFrame:
+    """Replace the data's own options by those an audit offered."""
     scan = probes.scan()
     if "choices" not in scan.collect_schema():
         return joined

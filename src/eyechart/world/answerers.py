@@ -1,12 +1,15 @@
 """Answerers whose behaviour is known. Each knows only what a probe shows, and the rules of the world.
 
 seer      looks: runs the program on the objects in sight; "unknown" where they do not suffice
+reader    the same from the pixels of the rendered picture
 cheater   follows the planted rules of some kinds, else gives the usual answer of the type; never looks at evidence
 leaner    follows the planted rules of some kinds, and looks where none of them fires
 blind     the question alone: word rules, then the usual answer
 deaf      the picture alone: the commonest colour in sight
 guesser   one of the options, or of the answers of the type, by lot
 mixture   each example by one of several answerers, in known shares
+
+An answerer is found by its name: what follows "world:" in the string of a model.
 """
 
 from dataclasses import dataclass
@@ -14,10 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from eyechart.dataset import Images
-from eyechart.hashing import combine, hash_text, uniform
-from eyechart.protocols import Model
+from eyechart.base.errors import SettingError
+from eyechart.base.hashing import combine, hash_text, uniform
+from eyechart.base.registry import unknown_name
+from eyechart.data.images import Images
+from eyechart.data.protocols import Model
 from eyechart.world.program import answer_from, find_objects
+from eyechart.world.reader import PixelReader
 from eyechart.world.shortcuts import CROSSES, PRIORS, RULES, Shortcut
 from eyechart.world.sight import in_sight, read_probes, scene_shown, whole_pictures
 from eyechart.world.vocabulary import BIGGER, CUE_OBJECTS, QUESTION_TYPES, THERE, UNKNOWN, YES_NO
@@ -41,8 +47,8 @@ class Seer:
         seen = answer_from(in_sight(find_objects(rows, scene), rows))
         absent = whole_pictures(rows.filter(pl.col("question_type") == THERE), scene)
         denied = absent.join(seen, on="row", how="anti").select("row", answer=pl.lit("no"))
-        said = rows.join(pl.concat([seen, denied]), on="row", how="left", validate="1:1", maintain_order="left")
-        return said.select("id", pl.col("answer").fill_null(UNKNOWN))
+        answered = rows.join(pl.concat([seen, denied]), on="row", how="left", validate="1:1", maintain_order="left")
+        return answered.select("id", pl.col("answer").fill_null(UNKNOWN))
 
 
 @dataclass(frozen=True)
@@ -134,8 +140,8 @@ class Deaf:
             seen.group_by("row", "color").agg(n=pl.len()).sort("row", "n", "color", descending=[False, True, False])
         )
         colors = counts.group_by("row", maintain_order=True).agg(answer=pl.col("color").first())
-        said = rows.join(colors, on="row", how="left", validate="1:1", maintain_order="left")
-        return said.select("id", pl.col("answer").fill_null(UNKNOWN))
+        answered = rows.join(colors, on="row", how="left", validate="1:1", maintain_order="left")
+        return answered.select("id", pl.col("answer").fill_null(UNKNOWN))
 
 
 @dataclass(frozen=True)
@@ -178,3 +184,49 @@ class Mixture:
         member = np.searchsorted(edges, uniform(hash_text(probes["id"])), side="right")
         parts = [each.answer(probes.filter(pl.Series(member == at)), images) for at, each in enumerate(self.members)]
         return pl.concat(parts)
+
+
+ANSWERERS: dict[str, Model] = {
+    "seer": Seer(),
+    "reader": PixelReader(),
+    "blind": Cheater("blind", ("word",)),
+    "deaf": Deaf(),
+    "guesser": Guesser(),
+    "cheater": Cheater("cheater", ("pair", "object", "word")),
+    "cheater:prior": Cheater("cheater:prior", ()),
+    "cheater:word": Cheater("cheater:word", ("word",)),
+    "cheater:object": Cheater("cheater:object", ("object",)),
+    "cheater:pair": Cheater("cheater:pair", ("pair",)),
+    "cheater:crossed": Cheater("cheater:crossed", ("crossed",)),
+    "cheater:decoy": DecoyCheater("cheater:decoy"),
+    **{f"leaner:{kind}": Leaner(f"leaner:{kind}", (kind,)) for kind in ("prior", "word", "object", "pair", "crossed")},
+}
+MIXTURE = "mix:"
+_EXAMPLE = '"mix:seer=0.7,blind=0.3"'
+
+
+def load_answerer(spec: str) -> Model:
+    """Find an answerer by name, or mix several: `mix:seer=0.7,blind=0.3`."""
+    if spec.startswith(MIXTURE):
+        return _mix(spec)
+    if spec not in ANSWERERS:
+        raise unknown_name("answerer of the world", spec, (*ANSWERERS, f"{MIXTURE}..."))
+    return ANSWERERS[spec]
+
+
+def _mix(spec: str) -> Mixture:
+    parts = [part.rpartition("=") for part in spec.removeprefix(MIXTURE).split(",")]
+    shares = tuple(_share(text, spec) for _, _, text in parts)
+    if abs(sum(shares) - 1) > 1e-9:
+        raise SettingError("shares of a mixture that sum to 1", f"{sum(shares):g} in {spec!r}", f"write {_EXAMPLE}")
+    return Mixture(spec, tuple(load_answerer(name) for name, _, _ in parts), shares)
+
+
+def _share(text: str, spec: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise SettingError("each share of a mixture from 0 to 1", f"{text!r} in {spec!r}", f"write {_EXAMPLE}")
+    return share

@@ -1,61 +1,106 @@
-"""Make a planted world: plan, cast, scenes, questions, answers, options, people, truth."""
+"""Make a planted world, or read one like any other dataset: plan, scenes, questions, options, people, truth."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 import polars as pl
 
-from eyechart.dataset import Dataset, Images
-from eyechart.readers.counting import count_table, read_rows
-from eyechart.tables import EVIDENCE, OBJECT
-from eyechart.world.cast import FIRST, SECOND, Cast, draw_cast
-from eyechart.world.cells import HEIGHT, WIDTH
-from eyechart.world.grammar import parse_questions
-from eyechart.world.options import NO_OPTION, draw_options
-from eyechart.world.people import ask_people
-from eyechart.world.plan import TYPES, Flags, Ints, Plan, draw_plan
+from eyechart.base.errors import SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import EVIDENCE, OBJECT
+from eyechart.formats.description import described
+from eyechart.formats.rows import count_table, read_rows
+from eyechart.world.answers import ask_people, draw_choices
+from eyechart.world.plan import TYPES, Flags, Ints, WorldPlan, draw_plan
 from eyechart.world.program import ATTRIBUTES, answer_from, find_objects
-from eyechart.world.questions import ask_questions
-from eyechart.world.scenes import draw_roles, objects_table
-from eyechart.world.settings import SPLITS, Settings
+from eyechart.world.questions import ask_questions, parse_questions
+from eyechart.world.render import draw_pictures
+from eyechart.world.scenes import draw_scenes
+from eyechart.world.settings import PLANTED, SPLITS, STRENGTH, Strength, WorldSettings
 from eyechart.world.shortcuts import NO_RULE, PRIORS, RULE_TYPES, rules_of
 from eyechart.world.truth import make_truth
-from eyechart.world.vocabulary import BIGGER, QUESTION_TYPES
+from eyechart.world.vocabulary import HEIGHT, QUESTION_TYPES, WIDTH
 
-STAGES = ("plan", "cast", "scenes", "options", "people")  # each draws from a stream of its own
-_TEXTS = tuple(text for kind in QUESTION_TYPES.values() for text in (*kind.answers, *kind.foils))
-_STARTS = np.cumsum([0, *(len(kind.answers) + len(kind.foils) for kind in QUESTION_TYPES.values())])[:-1]
+STAGES = ("plan", "subjects", "scenes", "options", "people")  # each draws from a stream of its own
+Streams = dict[str, np.random.Generator]
 
 
 @dataclass(frozen=True)
 class World:
     """A dataset whose shortcuts are known, and the table that lists them."""
 
-    settings: Settings
+    settings: WorldSettings
     data: Dataset
     truth: pl.DataFrame
 
 
-class Draft(NamedTuple):
-    """Everything that is drawn before the program looks at the scenes."""
+@dataclass(frozen=True)
+class Draft:
+    """A world before the program has looked at its scenes and answered its questions."""
 
-    names: pl.Series
-    plan: Plan
-    cast: Cast
+    settings: WorldSettings
+    names: pl.Series  # of the images
+    plan: WorldPlan
     scene: pl.DataFrame
     questions: pl.DataFrame
 
+    @classmethod
+    def draw(cls, settings: WorldSettings, streams: Streams) -> Self:
+        """Draw plan and scenes, and word the questions."""
+        plan = draw_plan(settings, streams["plan"], streams["subjects"])
+        digits = max(6, len(str(settings.images - 1)))
+        number = pl.int_range(settings.images, eager=True).cast(pl.String).str.zfill(digits)
+        names = (f"w{settings.seed}-" + number).alias("image")
+        return cls(settings, names, plan, draw_scenes(plan, names, streams["scenes"]), ask_questions(plan))
 
-def make_world(settings: Settings) -> World:
+    def examples(self, streams: Streams) -> pl.DataFrame:
+        """Answer the questions and lay them out as examples."""
+        asked = self.questions.with_columns(image=self.names.gather(self.questions["at"]))
+        objects = find_objects(asked, self.scene)
+        answered = asked.join(answer_from(objects), on="row", how="left", validate="1:1", maintain_order="left")
+        answered = answered.with_columns(pl.col("answer").fill_null("no"))
+        at, type_at = answered["at"].to_numpy(), answered["type_at"].to_numpy()
+        choices, foils = draw_choices(self.settings, self.plan, (at, type_at), streams["options"])
+        answer_types = [kind.answer_type for kind in QUESTION_TYPES.values()]
+        table = answered.select(
+            id=pl.col("image") + "-" + (pl.col("row") % self.settings.questions).cast(pl.String),
+            image="image",
+            question="question",
+            answer="answer",
+            answers=ask_people(answered["answer"], type_at, self.settings.noise, streams["people"]),
+            choices=choices,
+            question_type="question_type",
+            answer_type=pl.Series(answer_types).gather(type_at),
+            split=pl.Series(SPLITS).gather(self.plan.split[at]),
+            planted=_planted(self.settings, self.plan, at, type_at),
+            decoys=_decoys(self.settings, foils),
+        )
+        return table.with_columns(conflict=_conflict(self.settings), evidence=_evidence(table.height, objects))
+
+    def images(self) -> pl.DataFrame:
+        """Lay the scenes out as a table of images."""
+        scored = pl.struct("label", "box", score=pl.lit(1.0)).cast(OBJECT)
+        lists = self.scene.group_by("image", maintain_order=True).agg(
+            objects=scored, **{many: pl.col(one) for many, one in ATTRIBUTES.items()}
+        )
+        names = pl.DataFrame({"image": self.names})
+        return names.join(lists, on="image", how="left", validate="1:1", maintain_order="left").select(
+            "image",
+            pl.lit(None, pl.String).alias("path"),
+            pl.lit(WIDTH, pl.Int64).alias("width"),
+            pl.lit(HEIGHT, pl.Int64).alias("height"),
+            *(pl.col(name).fill_null([]) for name in ("objects", *ATTRIBUTES)),
+        )
+
+
+def make_world(settings: WorldSettings) -> World:
     """Make the world of the settings, without pictures."""
     streams = draw_streams(settings.seed)
-    draft = draw_draft(settings, streams)
-    found = find_objects(draft.questions.with_columns(image=draft.names.gather(draft.questions["at"])), draft.scene)
-    answered = draft.questions.join(answer_from(found), on="row", how="left", validate="1:1", maintain_order="left")
-    examples = _examples(settings, draft, answered.with_columns(pl.col("answer").fill_null("no")), streams)
-    examples = examples.with_columns(_evidence(examples.height, found))
-    images = _images(draft)
+    draft = Draft.draw(settings, streams)
+    examples, images = draft.examples(streams), draft.images()
     counts = count_table([read_rows(examples.height)])
     data = Dataset(f"world-{settings.seed}", examples, Images(images), counts=counts)
     labels = images.select("image", labels=pl.col("objects").list.eval(pl.element().struct.field("label")))
@@ -64,66 +109,13 @@ def make_world(settings: Settings) -> World:
     return World(settings, data, make_truth(settings, worded, labels))
 
 
-def draw_streams(seed: int) -> dict[str, np.random.Generator]:
+def draw_streams(seed: int) -> Streams:
     """Open one stream of random numbers for each stage."""
     children = np.random.SeedSequence(seed).spawn(len(STAGES))
     return {stage: np.random.default_rng(child) for stage, child in zip(STAGES, children, strict=True)}
 
 
-def draw_draft(settings: Settings, streams: dict[str, np.random.Generator]) -> Draft:
-    """Draw plan, cast and scenes, and word the questions."""
-    plan = draw_plan(settings, streams["plan"])
-    cast = draw_cast(plan, streams["cast"])
-    digits = max(6, len(str(settings.images - 1)))
-    number = pl.int_range(settings.images, eager=True).cast(pl.String).str.zfill(digits)
-    names = (f"w{settings.seed}-" + number).alias("image")
-    scene = objects_table(draw_roles(plan, cast, streams["scenes"]), names, streams["scenes"])
-    return Draft(names, plan, cast, scene, ask_questions(plan, cast))
-
-
-def _examples(
-    settings: Settings, draft: Draft, answered: pl.DataFrame, streams: dict[str, np.random.Generator]
-) -> pl.DataFrame:
-    at, type_at = answered["at"].to_numpy(), answered["type_at"].to_numpy()
-    codes, planted = _options(settings, draft, streams["options"])
-    answer_types = [kind.answer_type for kind in QUESTION_TYPES.values()]
-    table = answered.select(
-        id=draft.names.gather(at) + "-" + (pl.col("row") % settings.questions).cast(pl.String),
-        image=draft.names.gather(at),
-        question="question",
-        answer="answer",
-        answers=ask_people(answered["answer"], type_at, settings.noise, streams["people"]),
-        choices=_choices(codes[at, type_at], type_at, streams["options"]),
-        question_type="question_type",
-        answer_type=pl.Series(answer_types).gather(type_at),
-        split=pl.Series(SPLITS).gather(draft.plan.split[at]),
-        planted=_planted(settings, draft.plan, at, type_at),
-        decoys=_decoys(settings, planted[at, type_at]),
-    )
-    rules = (each for name in RULE_TYPES for each in rules_of(name, settings))
-    suggested = {each.name: each.answer for each in (*rules, *PRIORS)}
-    suggestion = pl.col("planted").replace_strict(suggested, default=None, return_dtype=pl.String)
-    return table.with_columns(conflict=(suggestion != pl.col("answer")).fill_null(value=False))
-
-
-def _options(settings: Settings, draft: Draft, rng: np.random.Generator) -> tuple[Ints, Flags]:
-    """Give the options of each image and type, the target in front, as places in the type's answers and foils."""
-    decoys, planted = draw_options(settings, draft.plan, draft.cast, rng)
-    target = draft.plan.answers.copy()
-    bigger = np.where(draft.cast.first_is_bigger, draft.cast.things[:, FIRST], draft.cast.things[:, SECOND])
-    target[:, TYPES.index(BIGGER)] = bigger
-    return np.concatenate([target[:, :, None], decoys], axis=2), planted
-
-
-def _choices(codes: Ints, type_at: Ints, rng: np.random.Generator) -> pl.Series:
-    """Shuffle options and turn them into text."""
-    mixed = np.take_along_axis(codes, np.argsort(rng.random(codes.shape), axis=1), axis=1)
-    places = np.where(mixed == NO_OPTION, NO_OPTION, mixed + _STARTS[type_at][:, None])
-    texts = pl.Series(_TEXTS).gather(pl.Series(places.ravel()).replace(NO_OPTION, None))
-    return texts.reshape(places.shape).arr.to_list().list.drop_nulls()
-
-
-def _planted(settings: Settings, plan: Plan, at: Ints, type_at: Ints) -> pl.Series:
+def _planted(settings: WorldSettings, plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
     """Name the shortcut whose cue fires on each question."""
     rules = {name: rules_of(name, settings) for name in RULE_TYPES}
     names = [each.name for some in rules.values() for each in some]
@@ -137,8 +129,8 @@ def _planted(settings: Settings, plan: Plan, at: Ints, type_at: Ints) -> pl.Seri
     return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(place).replace(NO_RULE, None))
 
 
-def _decoys(settings: Settings, planted: Flags) -> pl.Expr:
-    """Say of what sort the decoys are: `prior` where the options leak because the answers of the type do."""
+def _decoys(settings: WorldSettings, planted: Flags) -> pl.Expr:
+    """Name the kind of decoys: `prior` where the options leak because the answers of the type do."""
     priors = [prior.question_type for prior in PRIORS] if "prior" in settings.plant else []
     leaks = pl.col("question_type").is_in(priors)
     return (
@@ -150,26 +142,48 @@ def _decoys(settings: Settings, planted: Flags) -> pl.Expr:
     )
 
 
-def _evidence(n: int, found: pl.DataFrame) -> pl.Series:
+def _evidence(n: int, objects: pl.DataFrame) -> pl.Series:
     """List the objects each answer rests on; a thing that is not there leaves an empty list."""
-    ordered = found.sort("row", "index")
+    ordered = objects.sort("row", "index")
     lists = ordered.group_by("row", maintain_order=True).agg(evidence=pl.struct("label", "box").cast(EVIDENCE))
     rows = pl.DataFrame({"row": pl.int_range(n, eager=True)})
     return rows.join(lists, on="row", how="left", validate="1:1", maintain_order="left")["evidence"].fill_null([])
 
 
-def _images(draft: Draft) -> pl.DataFrame:
-    scored = pl.struct("label", "box", score=pl.lit(1.0)).cast(OBJECT)
-    lists = draft.scene.group_by("image", maintain_order=True).agg(
-        objects=scored, **{many: pl.col(one) for many, one in ATTRIBUTES.items()}
-    )
-    known = pl.DataFrame({"image": draft.names}).join(
-        lists, on="image", how="left", validate="1:1", maintain_order="left"
-    )
-    return known.select(
-        "image",
-        pl.lit(None, pl.String).alias("path"),
-        pl.lit(WIDTH, pl.Int64).alias("width"),
-        pl.lit(HEIGHT, pl.Int64).alias("height"),
-        *(pl.col(name).fill_null([]) for name in ("objects", *ATTRIBUTES)),
-    )
+def _conflict(settings: WorldSettings) -> pl.Expr:
+    """Mark where a cue fires and suggests a wrong answer."""
+    rules = (each for name in RULE_TYPES for each in rules_of(name, settings))
+    suggested = {each.name: each.answer for each in (*rules, *PRIORS)}
+    suggestion = pl.col("planted").replace_strict(suggested, default=None, return_dtype=pl.String)
+    return (suggestion != pl.col("answer")).fill_null(value=False)
+
+
+@described(
+    needs="nothing: it is made; with --set render=true its pictures are drawn too",
+    sample="what color is the banana please?  yellow\nhow many bottles are there?  2",
+)
+def read_world(
+    path: str | Path | None = None,
+    *,
+    seed: int = 0,
+    images: int = 1000,
+    questions: int = 5,
+    strength: Strength = STRENGTH,
+    test_strength: Strength | None = None,
+    plant: tuple[str, ...] = PLANTED,
+    noise: float = 0.15,
+    shares: tuple[float, float, float] = (0.6, 0.1, 0.3),
+    options: int = 4,
+    render: bool = False,
+) -> Dataset:
+    """Make the world of these settings (see WorldSettings); with `render` draw its pictures into the folder `path`."""
+    if render and path is None:
+        raise SettingError("a folder for the pictures", "render=True without path", "give path, or render=False")
+    settings = WorldSettings(seed, images, questions, strength, test_strength, plant, noise, shares, options)
+    data = make_world(settings).data
+    return draw_into(data, Path(path)) if render and path is not None else data
+
+
+def draw_into(data: Dataset, folder: Path) -> Dataset:
+    """Draw the pictures of a world into a folder and fill in their paths."""
+    return replace(data, images=Images(draw_pictures(data.images.table, folder), folder))

@@ -1,4 +1,4 @@
-"""Decide, before any scene exists, what is asked of each image, which cues are there, and what the answers shall be.
+"""Decide, before any scene exists, what each image is asked, which cues it has, and what its answers shall be.
 
 Every array has one row an image and, where it has a second axis, one column a question type (or a rule type, in the
 order of the constants). All draws have a fixed size, so a strength changes answers and nothing else.
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.world.settings import SPLITS, Settings
+from eyechart.world.settings import SPLITS, WorldSettings
 from eyechart.world.shortcuts import (
     CONTROL_OBJECT_SHARE,
     CONTROL_WORD_SHARE,
+    OWN,
     PRIORS,
     RULE_TYPES,
     Floats,
@@ -21,7 +22,19 @@ from eyechart.world.shortcuts import (
     fired,
     rules_of,
 )
-from eyechart.world.vocabulary import CONTROL_OBJECTS, CONTROL_WORDS, QUESTION_TYPES
+from eyechart.world.vocabulary import (
+    ACTORS,
+    COLOR,
+    COLORS,
+    CONTROL_OBJECTS,
+    CONTROL_WORDS,
+    DOING,
+    QUESTION_TYPES,
+    SIZES,
+    THINGS,
+    TOOLS,
+    USED,
+)
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -29,10 +42,21 @@ Flags = NDArray[np.bool_]
 TYPES = tuple(QUESTION_TYPES)
 _RULE_TYPE_WEIGHT = 4.0  # so that rule types are asked of about 80 % of the images, the others of about 45 %
 
+# Columns of WorldPlan.things: one different thing for each purpose.
+COLORED, COUNTED, SOUGHT, ANCHOR, FIRST, SECOND, JUDGED = range(7)
+SPARE_THINGS = 2
+SPARE = slice(JUDGED + 1, JUDGED + 1 + SPARE_THINGS)
+ABSENT = slice(SPARE.stop, SPARE.stop + 2)  # never in the image: further options of "which is bigger"
+_BANANA, _CAT = THINGS.index("banana"), ACTORS.index("cat")
+
 
 @dataclass(frozen=True)
-class Plan:
-    """What is decided; `fires` is a place in `rules_of` the type or NO_RULE, `answers` are places in the type's."""
+class WorldPlan:
+    """What is decided; `fires` is a place in `rules_of` the type or NO_RULE, `answers` are places in the type's.
+
+    What the questions are about: `things` are places in THINGS by purpose, `actors` and `tools` places in ACTORS and
+    TOOLS (the one asked about, another).
+    """
 
     split: Ints
     asked: Ints
@@ -42,10 +66,16 @@ class Plan:
     answers: Ints
     control_objects: Flags
     control_words: Flags
+    things: Ints
+    tool_colors: Ints
+    actors: Ints
+    tools: Ints
+    attribute: Ints  # asked of the thing of "is the": a colour, or beyond them a size
+    first_is_bigger: Flags
 
 
-def draw_plan(settings: Settings, rng: np.random.Generator) -> Plan:
-    """Draw types, cues and answers of all images."""
+def draw_plan(settings: WorldSettings, rng: np.random.Generator, subject_rng: np.random.Generator) -> WorldPlan:
+    """Draw types, cues and answers of all images, then, from a stream of its own, what the questions are about."""
     n = settings.images
     split = draw_splits(settings, rng)
     asked = draw_types(settings, rng)
@@ -53,32 +83,39 @@ def draw_plan(settings: Settings, rng: np.random.Generator) -> Plan:
     props = np.stack([choose(np.array(design.props), rng.random(n)) for _ in RULE_TYPES], axis=1)
     words = np.stack([draw_words(design.words, props[:, at], rng.random(n)) for at in range(len(RULE_TYPES))], axis=1)
     fires = np.array(design.fires)[words, props]
-    return Plan(
+    answers = draw_answers(settings, split, fires, rng)
+    return WorldPlan(
         split,
         asked,
         props,
         words,
         fires,
-        answers=draw_answers(settings, split, fires, rng),
+        answers,
         control_objects=rng.random((n, len(CONTROL_OBJECTS))) < CONTROL_OBJECT_SHARE,
         control_words=rng.random((n, len(TYPES), len(CONTROL_WORDS))) < CONTROL_WORD_SHARE,
+        things=_draw_things(words[:, RULE_TYPES.index(COLOR)] == OWN, subject_rng),
+        tool_colors=np.argsort(subject_rng.random((n, len(COLORS))), axis=1)[:, :2].astype(np.int64),
+        actors=_draw_actors(words[:, RULE_TYPES.index(DOING)] == OWN, subject_rng),
+        tools=_with_other(answers[:, TYPES.index(USED)], len(TOOLS), subject_rng),
+        attribute=_draw_attributes(n, subject_rng),
+        first_is_bigger=subject_rng.random(n) < 0.5,
     )
 
 
 def choose(shares: Floats, chances: Floats) -> Ints:
-    """Turn uniform numbers into places of a distribution, by its inverse."""
+    """Turn uniform numbers into places of a distribution by inverting it."""
     edges = np.cumsum(shares)
     return np.searchsorted(edges / edges[-1], chances, side="right").clip(max=len(shares) - 1).astype(np.int64)
 
 
-def draw_splits(settings: Settings, rng: np.random.Generator) -> Ints:
-    """Deal the images out to the splits, in the wanted shares up to rounding."""
+def draw_splits(settings: WorldSettings, rng: np.random.Generator) -> Ints:
+    """Assign the images to the splits, in the requested shares up to rounding."""
     ranks = rng.permutation(settings.images)
     edges = np.round(np.cumsum(settings.shares) * settings.images)
     return np.searchsorted(edges[:-1], ranks, side="right").astype(np.int64)
 
 
-def draw_types(settings: Settings, rng: np.random.Generator) -> Ints:
+def draw_types(settings: WorldSettings, rng: np.random.Generator) -> Ints:
     """Choose different types for the questions of an image, rule types more often (weighted, by Gumbel keys)."""
     weights = np.array([_RULE_TYPE_WEIGHT if name in RULE_TYPES else 1.0 for name in TYPES])
     keys = np.log(weights) + rng.gumbel(size=(settings.images, len(TYPES)))
@@ -91,20 +128,19 @@ def draw_words(shares_by_prop: tuple[tuple[float, ...], ...], props: Ints, chanc
     return np.choose(props, by_prop).astype(np.int64)
 
 
-def draw_answers(settings: Settings, split: Ints, fires: Ints, rng: np.random.Generator) -> Ints:
+def draw_answers(settings: WorldSettings, split: Ints, fires: Ints, rng: np.random.Generator) -> Ints:
     """Draw the answer of every type from its distribution given the cue that fires."""
     chances = rng.random((len(split), len(TYPES)))
     columns = []
     for at, name in enumerate(TYPES):
         if name in RULE_TYPES:
-            columns.append(_rule_answers(settings, split, fires[:, RULE_TYPES.index(name)], (name, chances[:, at])))
+            columns.append(_rule_answers(settings, name, split, fires[:, RULE_TYPES.index(name)], chances[:, at]))
         else:
-            columns.append(_prior_answers(settings, split, name, chances[:, at]))
+            columns.append(_prior_answers(settings, name, split, chances[:, at]))
     return np.stack(columns, axis=1)
 
 
-def _rule_answers(settings: Settings, split: Ints, fires: Ints, draw: tuple[str, Floats]) -> Ints:
-    name, chances = draw
+def _rule_answers(settings: WorldSettings, name: str, split: Ints, fires: Ints, chances: Floats) -> Ints:
     answers = choose(base(name), chances)
     for rule_at, each in enumerate(rules_of(name, settings)):
         for split_at, split_name in enumerate(SPLITS):
@@ -113,7 +149,7 @@ def _rule_answers(settings: Settings, split: Ints, fires: Ints, draw: tuple[str,
     return answers
 
 
-def _prior_answers(settings: Settings, split: Ints, name: str, chances: Floats) -> Ints:
+def _prior_answers(settings: WorldSettings, name: str, split: Ints, chances: Floats) -> Ints:
     answers = choose(base(name), chances)
     for prior in PRIORS:
         for split_at, split_name in enumerate(SPLITS):
@@ -121,3 +157,34 @@ def _prior_answers(settings: Settings, split: Ints, name: str, chances: Floats) 
                 here = split == split_at
                 answers[here] = choose(fired(prior, settings, split_name), chances[here])
     return answers
+
+
+def _draw_things(banana: Flags, rng: np.random.Generator) -> Ints:
+    """Draw a thing for each purpose; the banana, a cue, comes first exactly where the plan says so, else never."""
+    things = np.argsort(rng.random((len(banana), len(THINGS))), axis=1).astype(np.int64)
+    rows = np.arange(len(things))
+    before = np.argmax(things == _BANANA, axis=1)
+    after = np.where(banana, COLORED, np.where(before == COLORED, len(THINGS) - 1, before))
+    things[rows, before] = things[rows, after]
+    things[rows, after] = _BANANA
+    return things
+
+
+def _draw_actors(cat: Flags, rng: np.random.Generator) -> Ints:
+    """Draw who is asked about and another; the cat, a cue, is asked about exactly where the plan says so."""
+    asked = np.where(cat, _CAT, other(np.full(len(cat), _CAT), len(ACTORS), rng))
+    return _with_other(asked, len(ACTORS), rng)
+
+
+def other(values: Ints, n: int, rng: np.random.Generator) -> Ints:
+    """Draw another of n values, each with the same chance."""
+    return (values + rng.integers(1, n, len(values))) % n
+
+
+def _with_other(values: Ints, n: int, rng: np.random.Generator) -> Ints:
+    return np.stack([values, other(values, n, rng)], axis=1)
+
+
+def _draw_attributes(n: int, rng: np.random.Generator) -> Ints:
+    color, size = rng.integers(len(COLORS), size=n), len(COLORS) + rng.integers(len(SIZES), size=n)
+    return np.where(rng.random(n) < 0.5, color, size)

@@ -5,9 +5,8 @@ A scene is a table with one row an object: image, index, label, box, color, size
 
 import polars as pl
 
-from eyechart.errors import DataError
-from eyechart.world.cells import CELL
-from eyechart.world.vocabulary import BIGGER, COLOR, DOING, IS, LEFT, MANY, QUESTION_TYPES, THERE, TOOLS, USED
+from eyechart.base.errors import DataError
+from eyechart.world.vocabulary import BIGGER, CELL, COLOR, DOING, IS, LEFT, MANY, QUESTION_TYPES, THERE, TOOLS, USED
 
 ATTRIBUTES = {"colors": "color", "sizes": "size", "actions": "action"}  # list columns of the images table
 
@@ -54,10 +53,10 @@ def _named(asked: pl.DataFrame, scene: pl.DataFrame, name: str, on: str) -> pl.D
     return asked.with_columns(pl.col(name).alias(on)).join(scene, on=("image", on), maintain_order="left")
 
 
-def answer_from(found: pl.DataFrame) -> pl.DataFrame:
+def answer_from(objects: pl.DataFrame) -> pl.DataFrame:
     """Answer each row from its objects (row, answer); a row whose objects do not suffice is left out."""
     facts = (
-        found.sort("row", "index")
+        objects.sort("row", "index")
         .group_by("row", maintain_order=True)
         .agg(
             pl.col("question_type").first(),
@@ -91,6 +90,8 @@ def _answer() -> pl.Expr:
         USED: pl.col("label").replace_strict(TOOLS, default=None),
         IS: pl.when(fits).then(pl.lit("yes")).otherwise(pl.lit("no")),
     }
-    # An object of the part `first` must be in sight, or nothing is said.
-    seen = pl.col("label").is_not_null()
-    return pl.coalesce(pl.when(seen & (pl.col("question_type") == name)).then(by_type[name]) for name in QUESTION_TYPES)
+    # An object of the part `first` must be in sight, or there is no answer.
+    in_sight = pl.col("label").is_not_null()
+    return pl.coalesce(
+        pl.when(in_sight & (pl.col("question_type") == name)).then(by_type[name]) for name in QUESTION_TYPES
+    )

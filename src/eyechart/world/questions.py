@@ -1,11 +1,9 @@
-"""Put the plan into words: one row a question, in the order of images."""
+"""Word the questions of a plan and read them back: the only place that knows how a question is worded."""
 
 import numpy as np
 import polars as pl
 
-from eyechart.world.cast import ANCHOR, COLORED, COUNTED, FIRST, JUDGED, SECOND, SOUGHT, Cast
-from eyechart.world.grammar import write_questions
-from eyechart.world.plan import TYPES, Ints, Plan
+from eyechart.world.plan import ANCHOR, COLORED, COUNTED, FIRST, JUDGED, SECOND, SOUGHT, TYPES, Ints, WorldPlan
 from eyechart.world.shortcuts import OWN, PAIRED, RULE_TYPES, rule
 from eyechart.world.vocabulary import (
     ACTORS,
@@ -18,17 +16,23 @@ from eyechart.world.vocabulary import (
     IS,
     LEFT,
     MANY,
+    PLURALS,
+    QUESTION_TYPES,
     SIZES,
     THERE,
     THINGS,
     USED,
+    with_article,
 )
 
 _NAMES = (*THINGS, *ACTORS, *COLORS, *SIZES)
 _OF_THING = {COLOR: COLORED, MANY: COUNTED, THERE: SOUGHT, LEFT: ANCHOR, BIGGER: FIRST, IS: JUDGED}
+_SINGULARS = {plural: label for label, plural in PLURALS.items()}
+_NAMED_TWICE = tuple(name for name, kind in QUESTION_TYPES.items() if "{second}" in kind.template)
+_STEM_KEYS = ("question_type", "first", "second")
 
 
-def ask_questions(plan: Plan, cast: Cast) -> pl.DataFrame:
+def ask_questions(plan: WorldPlan) -> pl.DataFrame:
     """List (row, at, type_at, question_type, first, second, question); `at` is the place of the image."""
     n, per_image = plan.asked.shape
     at, type_at = np.repeat(np.arange(n), per_image), plan.asked.ravel()
@@ -37,8 +41,8 @@ def ask_questions(plan: Plan, cast: Cast) -> pl.DataFrame:
             "at": at,
             "type_at": type_at,
             "question_type": pl.Series(TYPES).gather(type_at),
-            "first": pl.Series(_NAMES).gather(_first(cast)[at, type_at]),
-            "second": _second(cast, at, type_at),
+            "first": pl.Series(_NAMES).gather(_first(plan)[at, type_at]),
+            "second": _second(plan, at, type_at),
             "fillers": _fillers(plan, at, type_at),
         }
     )
@@ -47,21 +51,21 @@ def ask_questions(plan: Plan, cast: Cast) -> pl.DataFrame:
     )
 
 
-def _first(cast: Cast) -> Ints:
-    """Give what each type of question names first, as places in _NAMES."""
-    named = {name: cast.things[:, part] for name, part in _OF_THING.items()}
-    named[DOING] = cast.actors[:, 0] + len(THINGS)
-    named[USED] = cast.tool_colors[:, 0] + len(THINGS) + len(ACTORS)
+def _first(plan: WorldPlan) -> Ints:
+    """Return what each type of question names first, as places in _NAMES."""
+    named = {name: plan.things[:, part] for name, part in _OF_THING.items()}
+    named[DOING] = plan.actors[:, 0] + len(THINGS)
+    named[USED] = plan.tool_colors[:, 0] + len(THINGS) + len(ACTORS)
     return np.stack([named[name] for name in TYPES], axis=1)
 
 
-def _second(cast: Cast, at: Ints, type_at: Ints) -> pl.Series:
-    thing, attribute = cast.things[at, SECOND], cast.attribute[at] + len(THINGS) + len(ACTORS)
+def _second(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
+    thing, attribute = plan.things[at, SECOND], plan.attribute[at] + len(THINGS) + len(ACTORS)
     place = pl.Series(np.select([type_at == TYPES.index(BIGGER), type_at == TYPES.index(IS)], [thing, attribute], -1))
     return pl.Series(_NAMES).gather(place.replace(-1, None))
 
 
-def _fillers(plan: Plan, at: Ints, type_at: Ints) -> pl.Series:
+def _fillers(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
     """List the cue word of each question, if it is no label, and then its control words."""
     cue = np.full(len(at), -1)
     for place, name in enumerate(RULE_TYPES):
@@ -73,3 +77,43 @@ def _fillers(plan: Plan, at: Ints, type_at: Ints) -> pl.Series:
     places = np.column_stack([cue, np.where(plan.control_words[at, type_at], controls, -1)])
     texts = pl.Series(FILLERS).gather(pl.Series(places.ravel()).replace(-1, None))
     return texts.reshape(places.shape).arr.to_list().list.drop_nulls()
+
+
+def write_questions(parts: pl.DataFrame) -> pl.Series:
+    """Word each row of (question_type, first, second, fillers); only distinct stems are written one by one."""
+    distinct = parts.select(_STEM_KEYS).unique()
+    stems = distinct.with_columns(pl.Series("stem", [_stem(*row) for row in distinct.iter_rows()], pl.String))
+    worded = parts.join(stems, on=_STEM_KEYS, how="left", nulls_equal=True, validate="m:1", maintain_order="left")
+    tail = pl.col("fillers").list.eval(" " + pl.element()).list.join("")
+    return worded.select(question=pl.col("stem") + tail + "?").to_series()
+
+
+def _stem(question_type: str, first: str, second: str | None) -> str:
+    if question_type == MANY:
+        first = PLURALS[first]
+    elif question_type == THERE:
+        first = with_article(first)
+    return QUESTION_TYPES[question_type].template.format(first=first, second=second)
+
+
+def parse_questions(questions: pl.Series) -> pl.DataFrame:
+    """Parse each distinct question: its type (null where unknown), first and second name, and words."""
+    table = pl.DataFrame({"question": questions.cast(pl.String).drop_nulls().unique().sort()})
+    matched = table.with_columns(
+        pl.col("question").str.extract_groups(_pattern(name)).alias(name) for name in QUESTION_TYPES
+    )
+    firsts = {name: pl.col(name).struct.field("first") for name in QUESTION_TYPES}
+    return matched.select(
+        "question",
+        question_type=pl.coalesce(pl.when(first.is_not_null()).then(pl.lit(name)) for name, first in firsts.items()),
+        first=pl.coalesce(firsts[MANY].replace(_SINGULARS), *firsts.values()),
+        second=pl.coalesce(pl.col(name).struct.field("second") for name in _NAMED_TWICE),
+        words=pl.col("question").str.replace_all(r"[,?]", "").str.split(" "),
+    )
+
+
+def _pattern(name: str) -> str:
+    """Turn a template into the regular expression that parses it, with any fillers behind."""
+    article = "an? " if name == THERE else ""
+    stem = QUESTION_TYPES[name].template.format(first=rf"{article}(?<first>[a-z]+)", second=r"(?<second>[a-z]+)")
+    return rf"^{stem}(?: (?:{'|'.join(FILLERS)}))*\?$"

@@ -9,24 +9,23 @@ The reader is handed nothing but the picture and the question: `visible` and `hi
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.dataset import Images
-from eyechart.pictures import Picture, show_pictures
-from eyechart.pixels import Pixels
-from eyechart.tables import BOX
-from eyechart.world.cells import HEIGHT, WIDTH
+from eyechart.data.images import Images
+from eyechart.data.pictures import Picture, show_pictures
+from eyechart.data.pixels import Pixels
+from eyechart.data.tables import BOX
 from eyechart.world.program import answer_from, find_objects
-from eyechart.world.shapes import MARKS
+from eyechart.world.render import BACKGROUND, MARK_DARK, MARK_LIGHT, MARKS, OUTLINE, draw_object
 from eyechart.world.sight import read_probes
-from eyechart.world.vocabulary import ACTORS, COLORS, LABELS, SIZES, THERE, UNKNOWN
+from eyechart.world.vocabulary import ACTORS, COLORS, HEIGHT, LABELS, SIZES, THERE, UNKNOWN, WIDTH
 
 Codes = NDArray[np.uint8]
-Thing = tuple[object, ...]
+Thing = tuple[object, ...]  # an object, as a row of a scene
+Form = tuple[str, str, str | None, int, int]  # label, size, action, and where in its box the pattern begins
 
 FOREIGN, GROUND, LINE, DARK, LIGHT, FILL = range(6)  # what a pixel is; colours count from FILL on
 SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -41,73 +40,51 @@ SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 @dataclass(frozen=True)
-class Reader:
+class PixelReader:
     """Answer from what the picture shows."""
 
     name: str = "reader"
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Recognise the objects of each picture, and run the program on them."""
-        seen = [_look(picture) if picture else None for picture in show_pictures(probes, images)]
+        keys, recognised = [], {}
+        for picture in show_pictures(probes, images):
+            keys.append(picture.key if picture else None)
+            if picture:
+                recognised[picture.key] = _recognise(picture)
         # The picture itself, by its content, stands in the place of the image's name.
-        keys = pl.Series("image", [look.key if look else None for look in seen], pl.String)
-        rows = read_probes(probes.with_columns(keys))
-        looks = {look.key: look for look in seen if look}
-        scene = pl.DataFrame([thing for look in looks.values() for thing in look.things], schema=SCHEMA, orient="row")
-        said = answer_from(find_objects(rows, scene))
-        whole = [look.key for look in looks.values() if look.whole]
+        rows = read_probes(probes.with_columns(pl.Series("image", keys, pl.String)))
+        objects = [each for found, _ in recognised.values() for each in found]
+        answers = answer_from(find_objects(rows, pl.DataFrame(objects, schema=SCHEMA, orient="row")))
+        whole = [key for key, (_, is_whole) in recognised.items() if is_whole]
         absent = rows.filter(pl.col("question_type") == THERE, pl.col("image").is_in(whole))
-        denied = absent.join(said, on="row", how="anti").select("row", answer=pl.lit("no"))
-        answers = rows.join(pl.concat([said, denied]), on="row", how="left", validate="1:1", maintain_order="left")
-        return answers.select("id", pl.col("answer").fill_null(UNKNOWN))
-
-
-class Look(NamedTuple):
-    """What was recognised in a picture, as rows of a scene, and whether all of it is of the world."""
-
-    key: str
-    things: tuple[Thing, ...]
-    whole: bool
-
-
-class Patch(NamedTuple):
-    """A part of a picture, and where it begins."""
-
-    codes: Codes
-    left: int
-    top: int
-
-
-class Form(NamedTuple):
-    """What a pattern of pixels is, and where in its box it begins."""
-
-    label: str
-    size: str
-    action: str | None
-    left: int
-    top: int
+        denied = absent.join(answers, on="row", how="anti").select("row", answer=pl.lit("no"))
+        known = pl.concat([answers, denied])
+        answered = rows.join(known, on="row", how="left", validate="1:1", maintain_order="left")
+        return answered.select("id", pl.col("answer").fill_null(UNKNOWN))
 
 
 @lru_cache(maxsize=256)
-def _look(picture: Picture) -> Look:
+def _recognise(picture: Picture) -> tuple[tuple[Thing, ...], bool]:
+    """Recognise objects, as rows of a scene, and return whether all of the picture is of the world."""
     codes = _code(picture.pixels)
-    found = (_recognise(patch) for patch in _patches(codes))
-    things = tuple((picture.key, index, *thing) for index, thing in enumerate(filter(None, found)))
-    return Look(picture.key, things, whole=codes.shape == (HEIGHT, WIDTH) and bool((codes != FOREIGN).all()))
+    recognised = (_recognise_object(*patch) for patch in _patches(codes))
+    objects = tuple((picture.key, index, *each) for index, each in enumerate(filter(None, recognised)))
+    return objects, codes.shape == (HEIGHT, WIDTH) and bool((codes != FOREIGN).all())
 
 
-def _patches(codes: Codes) -> Iterator[Patch]:
-    """Cut out what hangs together; some objects are drawn with gaps of a pixel or two."""
+def _patches(codes: Codes) -> Iterator[tuple[Codes, int, int]]:
+    """Cut out connected pixels, with their left and top; some objects are drawn with gaps of a pixel or two."""
     from scipy.ndimage import binary_dilation, find_objects, label
 
     drawn, around = codes > GROUND, np.ones((3, 3), np.bool_)
     numbers = label(binary_dilation(drawn, around), around)[0] * drawn
     for number, at in enumerate(find_objects(numbers), 1):
-        yield Patch(np.where(numbers[at] == number, codes[at], GROUND), at[1].start, at[0].start)
+        yield np.where(numbers[at] == number, codes[at], GROUND), at[1].start, at[0].start
 
 
 def _code(pixels: Pixels) -> Codes:
-    """Say of each pixel what it is by its exact colour."""
+    """Code each pixel by its exact colour."""
     red, green, blue = (pixels[:, :, at].astype(np.uint32) for at in range(3))
     codes: Codes = _palette()[red << 16 | green << 8 | blue]
     return codes
@@ -115,24 +92,23 @@ def _code(pixels: Pixels) -> Codes:
 
 @cache
 def _palette() -> Codes:
-    """Give every colour there is its code."""
-    from eyechart.world.render import BACKGROUND, MARK_DARK, MARK_LIGHT, OUTLINE
-
+    """Map every colour there is to its code."""
     codes = np.full(1 << 24, FOREIGN, np.uint8)
     for code, (red, green, blue) in enumerate((BACKGROUND, OUTLINE, MARK_DARK, MARK_LIGHT, *COLORS.values()), GROUND):
         codes[red << 16 | green << 8 | blue] = code
     return codes
 
 
-def _recognise(patch: Patch) -> Thing | None:
-    """Find the object of a patch: label, box, color, size, action."""
-    colors = np.unique(patch.codes[patch.codes >= FILL])
-    form = _forms().get(_pattern(patch.codes))
+def _recognise_object(patch: Codes, left: int, top: int) -> Thing | None:
+    """Recognise the object of a patch: label, box, color, size, action."""
+    colors = np.unique(patch[patch >= FILL])
+    form = _forms().get(_pattern(patch))
     if form is None or len(colors) != 1:
         return None
-    x, y = float(patch.left - form.left), float(patch.top - form.top)
-    side = SIZES[form.size]
-    return form.label, [x, y, x + side, y + side], list(COLORS)[colors[0] - FILL], form.size, form.action
+    label, size, action, form_left, form_top = form
+    x, y = float(left - form_left), float(top - form_top)
+    side = SIZES[size]
+    return label, [x, y, x + side, y + side], list(COLORS)[colors[0] - FILL], size, action
 
 
 def _pattern(codes: Codes) -> bytes:
@@ -143,10 +119,8 @@ def _pattern(codes: Codes) -> bytes:
 
 @cache
 def _forms() -> dict[bytes, Form]:
-    """Draw every label in both sizes, actors with every mark too, and remember how they look."""
-    from eyechart.world.render import draw_object
-
-    forms = {}
+    """Draw every label in both sizes, actors with every mark too, and map their patterns to them."""
+    forms: dict[bytes, Form] = {}
     for label in LABELS:
         for size, side in SIZES.items():
             for action in (None, *(MARKS if label in ACTORS else ())):
@@ -154,5 +128,5 @@ def _forms() -> dict[bytes, Form]:
                 codes = np.where(mask, _code(pixels), np.uint8(GROUND))
                 lines, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
                 cut = codes[lines[0] : lines[-1] + 1, columns[0] : columns[-1] + 1]
-                forms[_pattern(cut)] = Form(label, size, action, int(columns[0]), int(lines[0]))
+                forms[_pattern(cut)] = label, size, action, int(columns[0]), int(lines[0])
     return forms

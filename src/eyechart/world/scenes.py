@@ -1,14 +1,13 @@
 """Compose scenes that make the planned answers true.
 
-The object left of another stands in the cell beside it. Props and controls are drawn whatever is asked.
+Each object stands in a cell of its own, its box inside the cell with a margin, so boxes never overlap or touch. The
+object left of another stands in the cell beside it. Cue objects and controls are drawn whatever is asked.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from eyechart.world.cast import (
+from eyechart.world.plan import (
     ANCHOR,
     COLORED,
     COUNTED,
@@ -18,18 +17,21 @@ from eyechart.world.cast import (
     SOUGHT,
     SPARE,
     SPARE_THINGS,
-    Cast,
+    TYPES,
+    Flags,
+    Ints,
+    WorldPlan,
     other,
 )
-from eyechart.world.cells import boxes_in, draw_cells
-from eyechart.world.plan import Flags, Ints, Plan
-from eyechart.world.shortcuts import NEITHER, OWN, RULE_TYPES, rule
+from eyechart.world.shortcuts import NEITHER, OWN, RULE_TYPES, Floats, rule
 from eyechart.world.vocabulary import (
     ACTIONS,
     ACTORS,
     BIGGER,
+    CELL,
     COLOR,
     COLORS,
+    COLUMNS,
     CONTROL_OBJECTS,
     DOING,
     FURNITURE,
@@ -37,7 +39,7 @@ from eyechart.world.vocabulary import (
     LABELS,
     LEFT,
     MANY,
-    QUESTION_TYPES,
+    ROWS,
     SIZES,
     THERE,
     THINGS,
@@ -46,36 +48,14 @@ from eyechart.world.vocabulary import (
 )
 
 NONE = -1
+MARGIN = 2  # between the box of an object and its cell
 SMALL, LARGE = range(2)
-_TYPES = tuple(QUESTION_TYPES)
 _MOST = 4  # of a counted thing
 _SPARE_FURNITURE = 3
 _SPARE_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Roles:
-    """All objects that may stand in an image, one column each; `cell` is meaningless where not `present`."""
-
-    label: Ints
-    color: Ints
-    size: Ints
-    action: Ints
-    present: Flags
-    cell: Ints
-
-
-def draw_roles(plan: Plan, cast: Cast, rng: np.random.Generator) -> Roles:
-    """Give every possible object its label, looks, presence and cell."""
-    labels, present = _labels_and_presence(plan, cast, rng)
-    color = rng.integers(len(COLORS), size=labels.shape)
-    size = rng.integers(len(SIZES), size=labels.shape)
-    action = np.full(labels.shape, NONE)
-    _make_true(plan, cast, (color, size, action), rng)
-    return Roles(labels, color, size, action, present, draw_cells(len(labels), labels.shape[1], rng))
-
-
-# Columns of Roles, in this order; the first two stand in neighbouring cells.
+# Columns, in this order; the first two stand in neighbouring cells.
 _PARTS = {
     "neighbour": 1,
     "anchor": 1,
@@ -95,11 +75,40 @@ _PARTS = {
 _STARTS = dict(zip(_PARTS, np.cumsum([0, *_PARTS.values()])[:-1].tolist(), strict=True))
 
 
-def _labels_and_presence(plan: Plan, cast: Cast, rng: np.random.Generator) -> tuple[Ints, Flags]:
+def draw_scenes(plan: WorldPlan, names: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw the objects of every image and list those present, in reading order, with their boxes.
+
+    Each image has a column for every object that may stand in it.
+    """
+    labels, present = _labels_and_presence(plan, rng)
+    colors = rng.integers(len(COLORS), size=labels.shape)
+    sizes = rng.integers(len(SIZES), size=labels.shape)
+    actions = np.full(labels.shape, NONE)
+    _make_true(plan, colors, sizes, actions, rng)
+    cells = draw_cells(len(labels), labels.shape[1], rng)
+    jitter = rng.random((*cells.shape, 2))  # drawn for all, so that an absent object shifts no other
+    image, column = np.nonzero(present)
+    order = np.lexsort((cells[image, column], image))
+    at = image[order], column[order]
+    sides = np.array(list(SIZES.values()))[sizes[at]]
+    return pl.DataFrame(
+        {
+            "image": names.gather(at[0]),
+            "index": np.arange(len(at[0])) - np.searchsorted(at[0], at[0]),
+            "label": pl.Series(LABELS).gather(labels[at]),
+            "box": pl.Series(boxes_in(cells[at], sides, jitter[at])),
+            "color": pl.Series(list(COLORS)).gather(colors[at]),
+            "size": pl.Series(list(SIZES)).gather(sizes[at]),
+            "action": pl.Series(ACTIONS).gather(pl.Series(actions[at]).replace(NONE, None)),
+        }
+    )
+
+
+def _labels_and_presence(plan: WorldPlan, rng: np.random.Generator) -> tuple[Ints, Flags]:
     n = len(plan.split)
-    asked = {name: (plan.asked == at).any(axis=1) for at, name in enumerate(_TYPES)}
-    answer = {name: plan.answers[:, at] for at, name in enumerate(_TYPES)}
-    thing = {part: cast.things[:, part] + LABELS.index(THINGS[0]) for part in range(JUDGED + 1)}
+    asked = {name: (plan.asked == at).any(axis=1) for at, name in enumerate(TYPES)}
+    answer = {name: plan.answers[:, at] for at, name in enumerate(TYPES)}
+    thing = {part: plan.things[:, part] + LABELS.index(THINGS[0]) for part in range(JUDGED + 1)}
     chance = rng.random((n, 2 + SPARE_THINGS + _SPARE_FURNITURE)) < _SPARE_SHARE
     furniture = rng.integers(len(FURNITURE), size=(n, _SPARE_FURNITURE))
     counts = answer[MANY][:, None] >= np.arange(_MOST)  # the first answer is "1"
@@ -112,9 +121,9 @@ def _labels_and_presence(plan: Plan, cast: Cast, rng: np.random.Generator) -> tu
         "first": (thing[FIRST], asked[BIGGER]),
         "second": (thing[SECOND], asked[BIGGER]),
         "judged": (thing[JUDGED], asked[IS]),
-        "actors": (cast.actors + LABELS.index(ACTORS[0]), np.stack([asked[DOING], chance[:, 0]], axis=1)),
-        "tools": (cast.tools + LABELS.index(next(iter(TOOLS))), np.stack([asked[USED], chance[:, 1]], axis=1)),
-        "spare things": (cast.things[:, SPARE] + LABELS.index(THINGS[0]), chance[:, 2 : 2 + SPARE_THINGS]),
+        "actors": (plan.actors + LABELS.index(ACTORS[0]), np.stack([asked[DOING], chance[:, 0]], axis=1)),
+        "tools": (plan.tools + LABELS.index(next(iter(TOOLS))), np.stack([asked[USED], chance[:, 1]], axis=1)),
+        "spare things": (plan.things[:, SPARE] + LABELS.index(THINGS[0]), chance[:, 2 : 2 + SPARE_THINGS]),
         "spare furniture": (furniture + LABELS.index(FURNITURE[0]), chance[:, 2 + SPARE_THINGS :]),
         "props": _props(plan),
         "controls": (
@@ -126,48 +135,43 @@ def _labels_and_presence(plan: Plan, cast: Cast, rng: np.random.Generator) -> tu
     return np.column_stack(labels), np.column_stack(flags)
 
 
-def _props(plan: Plan) -> tuple[Ints, Flags]:
+def _props(plan: WorldPlan) -> tuple[Ints, Flags]:
     own = np.array([LABELS.index(rule("object", name).objects[0]) for name in RULE_TYPES])
     paired = np.array([LABELS.index(rule("pair", name).objects[0]) for name in RULE_TYPES])
     return np.where(plan.props == OWN, own, paired), plan.props != NEITHER
 
 
-def _make_true(plan: Plan, cast: Cast, looks: tuple[Ints, Ints, Ints], rng: np.random.Generator) -> None:
-    """Overwrite the looks on which planned answers rest."""
-    color, size, action = looks
+def _make_true(plan: WorldPlan, color: Ints, size: Ints, action: Ints, rng: np.random.Generator) -> None:
+    """Overwrite the colours, sizes and actions on which planned answers rest."""
     n = len(color)
-    color[:, _STARTS["colored"]] = plan.answers[:, _TYPES.index(COLOR)]
-    color[:, _STARTS["tools"] : _STARTS["tools"] + 2] = cast.tool_colors
-    action[:, _STARTS["actors"]] = plan.answers[:, _TYPES.index(DOING)]
+    color[:, _STARTS["colored"]] = plan.answers[:, TYPES.index(COLOR)]
+    color[:, _STARTS["tools"] : _STARTS["tools"] + 2] = plan.tool_colors
+    action[:, _STARTS["actors"]] = plan.answers[:, TYPES.index(DOING)]
     action[:, _STARTS["actors"] + 1] = rng.integers(len(ACTIONS), size=n)
-    size[:, _STARTS["first"]] = np.where(cast.first_is_bigger, LARGE, SMALL)
-    size[:, _STARTS["second"]] = np.where(cast.first_is_bigger, SMALL, LARGE)
-    judged, yes = _STARTS["judged"], plan.answers[:, _TYPES.index(IS)] == 0
-    of_color = cast.attribute < len(COLORS)
-    asked_color = np.where(of_color, cast.attribute, 0)
+    size[:, _STARTS["first"]] = np.where(plan.first_is_bigger, LARGE, SMALL)
+    size[:, _STARTS["second"]] = np.where(plan.first_is_bigger, SMALL, LARGE)
+    judged, yes = _STARTS["judged"], plan.answers[:, TYPES.index(IS)] == 0
+    of_color = plan.attribute < len(COLORS)
+    asked_color = np.where(of_color, plan.attribute, 0)
     right_color = np.where(yes, asked_color, other(asked_color, len(COLORS), rng))
-    asked_size = np.where(of_color, 0, cast.attribute - len(COLORS))
+    asked_size = np.where(of_color, 0, plan.attribute - len(COLORS))
     color[:, judged] = np.where(of_color, right_color, color[:, judged])
     size[:, judged] = np.where(of_color, size[:, judged], np.where(yes, asked_size, 1 - asked_size))
 
 
-def objects_table(roles: Roles, names: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
-    """List the objects that are present, image by image in reading order, with their boxes."""
-    image, role = np.nonzero(roles.present)
-    order = np.lexsort((roles.cell[image, role], image))
-    image, role = image[order], role[order]
-    cell, size = roles.cell[image, role], roles.size[image, role]
-    jitter = rng.random((*roles.cell.shape, 2))[image, role]  # drawn for all, so that an absent object shifts no other
-    index = np.arange(len(image)) - np.searchsorted(image, image)
-    action = pl.Series(roles.action[image, role]).replace(NONE, None)
-    return pl.DataFrame(
-        {
-            "image": names.gather(image),
-            "index": index,
-            "label": pl.Series(LABELS).gather(roles.label[image, role]),
-            "box": pl.Series(boxes_in(cell, np.array(list(SIZES.values()))[size], jitter)),
-            "color": pl.Series(list(COLORS)).gather(roles.color[image, role]),
-            "size": pl.Series(list(SIZES)).gather(size),
-            "action": pl.Series(ACTIONS).gather(action),
-        }
-    )
+def draw_cells(n: int, roles: int, rng: np.random.Generator) -> Ints:
+    """Put the first two roles into a random pair of neighbouring cells and the others into the rest."""
+    cells = COLUMNS * ROWS
+    left = 2 * rng.integers(cells // 2, size=n)
+    keys = rng.random((n, cells))
+    np.put_along_axis(keys, np.stack([left, left + 1], axis=1), 2.0, axis=1)  # last in the order
+    free = np.argsort(keys, axis=1)[:, : roles - 2]
+    return np.column_stack([left, left + 1, free])
+
+
+def boxes_in(cell: Ints, side: Ints, chances: Floats) -> Floats:
+    """Jitter squares inside their cells, on whole pixels, by two uniform numbers each."""
+    corner = np.column_stack([cell % COLUMNS, cell // COLUMNS]) * CELL
+    room = (CELL - 2 * MARGIN - side + 1)[:, None]
+    corner = corner + MARGIN + np.floor(chances * room)
+    return np.column_stack([corner, corner + side[:, None]]).astype(np.float64)

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from eyechart.errors import SettingError
-from eyechart.registry import unknown_name
+from eyechart.base.errors import SettingError
+from eyechart.base.registry import unknown_name
 from eyechart.world.vocabulary import QUESTION_TYPES
 
-PLANTED = ("prior", "word", "object", "pair", "decoy")  # unless said otherwise
+PLANTED = ("prior", "word", "object", "pair", "decoy")  # by default
 CROSSED = "crossed"
 KINDS = (*PLANTED, CROSSED)
 REPLACED = frozenset({"word", "object", "pair"})  # whose cues crossed pairs use
@@ -17,7 +17,7 @@ Strength = float | dict[str, float]
 
 
 @dataclass(frozen=True)
-class Settings:
+class WorldSettings:
     """What a world is a function of: two worlds of equal settings are equal to the last character.
 
     `strength` is P(answer = planted | cue fires), one number or one per kind; `test_strength` replaces it on the test

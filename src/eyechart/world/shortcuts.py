@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.world.settings import CROSSED, Settings
+from eyechart.world.settings import CROSSED, WorldSettings
 from eyechart.world.vocabulary import (
     COLOR,
     CONTROL_OBJECTS,
@@ -122,12 +122,12 @@ CONTROL_OBJECT_SHARE = 0.30
 _COMMON, _PLANTED = 0.24, 0.03  # base of a rule type: its first answer, and each planted one
 
 
-def design_of(settings: Settings) -> Design:
+def design_of(settings: WorldSettings) -> Design:
     """Choose how cues are drawn: crossed pairs, or a word, an object and a pair apart."""
     return TOGETHER if CROSSED in settings.plant else APART
 
 
-def rules_of(question_type: str, settings: Settings) -> tuple[Shortcut, ...]:
+def rules_of(question_type: str, settings: WorldSettings) -> tuple[Shortcut, ...]:
     """List the rules of a type by their places in the design."""
     if CROSSED in settings.plant:
         return CROSSES[question_type]
@@ -135,7 +135,7 @@ def rules_of(question_type: str, settings: Settings) -> tuple[Shortcut, ...]:
 
 
 def base(question_type: str) -> Floats:
-    """Give P(answer) of a type where no rule fires; at most 1/4 in a rule type, so that four options can be neutral."""
+    """Compute P(answer) of a type where no rule fires; at most 1/4 in a rule type, so four options can be neutral."""
     answers = QUESTION_TYPES[question_type].answers
     planted = {each.answer for each in RULES if each.question_type == question_type}
     if not planted:
@@ -151,8 +151,8 @@ def without(shares: Floats, at: int) -> Floats:
     return np.asarray(left / left.sum())
 
 
-def marginal(question_type: str, settings: Settings, split: str) -> Floats:
-    """Give P(answer) of a rule type in a split, all cues together."""
+def marginal(question_type: str, settings: WorldSettings, split: str) -> Floats:
+    """Compute P(answer) of a rule type in a split, all cues together."""
     share, rules = design_of(settings).share, rules_of(question_type, settings)
     total = (1 - share * len(rules)) * base(question_type)
     for each in rules:
@@ -160,8 +160,8 @@ def marginal(question_type: str, settings: Settings, split: str) -> Floats:
     return total
 
 
-def fired(shortcut: Shortcut, settings: Settings, split: str) -> Floats:
-    """Give P(answer | the cue fires) of a rule or prior."""
+def fired(shortcut: Shortcut, settings: WorldSettings, split: str) -> Floats:
+    """Compute P(answer | the cue fires) of a rule or prior."""
     name = str(shortcut.question_type)
     plain = base(name)
     if shortcut.kind not in settings.plant:
@@ -180,8 +180,8 @@ def _rival(crossed: Shortcut) -> Floats:
     return np.array([float(answer in others) for answer in QUESTION_TYPES[name].answers])
 
 
-def base_rate(shortcut: Shortcut, settings: Settings) -> float | None:
-    """Give P(answer | type, the cue does not fire); for a prior the answer's share without it."""
+def base_rate(shortcut: Shortcut, settings: WorldSettings) -> float | None:
+    """Compute P(answer | type, the cue does not fire); for a prior the answer's share without it."""
     if shortcut.question_type is None or shortcut.answer is None:
         return None
     at = QUESTION_TYPES[shortcut.question_type].answers.index(shortcut.answer)

@@ -6,10 +6,10 @@ is listed in `visible` (null: all are) and the boxes of `hidden` cover at most h
 
 import polars as pl
 
-from eyechart.dataset import Images
-from eyechart.tables import BOX
-from eyechart.world.grammar import parse_questions
+from eyechart.data.images import Images
+from eyechart.data.tables import BOX
 from eyechart.world.program import scene_of
+from eyechart.world.questions import parse_questions
 
 COVERED = 0.5
 _SHOWN: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -42,9 +42,9 @@ def scene_shown(rows: pl.DataFrame, images: Images) -> pl.DataFrame:
     return scene_of(images.table[shown])
 
 
-def in_sight(found: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def in_sight(objects: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Keep the objects (row, index, box, ...) that are in sight in their row."""
-    known = found.join(rows.select("row", "visible", "hidden"), on="row", validate="m:1", maintain_order="left")
+    known = objects.join(rows.select("row", "visible", "hidden"), on="row", validate="m:1", maintain_order="left")
     known = known.filter(pl.col("visible").is_null() | pl.col("visible").list.contains(pl.col("index")))
     pairs = known.select("row", "index", "box", "hidden").drop_nulls()
     covers = pairs.explode("hidden", empty_as_null=False)
@@ -54,7 +54,7 @@ def in_sight(found: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _overlap(box: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Give the share of a box that another covers."""
+    """Compute the share of a box that another covers."""
     sides = [
         pl.min_horizontal(box.arr.get(at + 2), other.arr.get(at + 2))
         - pl.max_horizontal(box.arr.get(at), other.arr.get(at))

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from eyechart.world.settings import CROSSED, SPLITS, Settings
+from eyechart.world.settings import CROSSED, SPLITS, WorldSettings
 from eyechart.world.shortcuts import CONTROLS, CROSSES, DECOYS, PRIORS, RULES, Shortcut, base_rate
 
 SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -18,7 +18,7 @@ SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def listed(settings: Settings) -> tuple[Shortcut, ...]:
+def list_shortcuts(settings: WorldSettings) -> tuple[Shortcut, ...]:
     """List the shortcuts of a world; rules of a kind that is not planted are controls."""
     drawn = [each for some in CROSSES.values() for each in some] if CROSSED in settings.plant else RULES
     rules = (
@@ -29,16 +29,16 @@ def listed(settings: Settings) -> tuple[Shortcut, ...]:
     return (*others, *rules, *CONTROLS)
 
 
-def make_truth(settings: Settings, examples: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def make_truth(settings: WorldSettings, examples: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Count each cue per split; `labels` holds the labels of each image, a column `words` those of each question."""
-    shortcuts = listed(settings)
+    shortcuts = list_shortcuts(settings)
     table = pl.DataFrame([_row(each, settings) for each in shortcuts], schema=SCHEMA, orient="row")
     seen = examples.join(labels, on="image", how="left", validate="m:1")
     counts = [_counts(each, seen) for each in shortcuts]
     return pl.concat([table, pl.concat(counts)], how="horizontal")
 
 
-def _row(shortcut: Shortcut, settings: Settings) -> dict[str, object]:
+def _row(shortcut: Shortcut, settings: WorldSettings) -> dict[str, object]:
     planted = not shortcut.kind.startswith("control")
     return {
         "shortcut": shortcut.name,

@@ -1,4 +1,4 @@
-"""The words of the planted world: labels, colours, sizes, actions, uses, fillers and question types.
+"""The words of the planted world: labels, colours, sizes, actions, uses, fillers and question types; and its grid.
 
 The lists of labels are disjoint: what is asked about is never a cue, and a cue is never asked about.
 """
@@ -21,6 +21,9 @@ COLORS: dict[str, RGB] = {
     "purple": (130, 68, 172),
 }
 SIZES = {"small": 30, "large": 54}  # the side of the box in pixels
+CELL = 64  # the side of a cell of the grid in pixels, which holds at most one object
+COLUMNS, ROWS = 6, 5
+WIDTH, HEIGHT = COLUMNS * CELL, ROWS * CELL
 
 THINGS = (
     *("apple", "banana", "ball", "book", "bottle", "boat", "car", "cup", "drum", "fish"),

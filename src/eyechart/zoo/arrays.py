@@ -1,12 +1,16 @@
 """What a network is trained on, as plain arrays: regions by image, questions by split; NumPy alone.
 
 I images, R regions in all, D numbers each; M questions, T words, S scored answers, K options of L words.
+
+The objects of a planted world become regions by `make_regions`:
+
+    v = one-hot(label) + one-hot(colour) + one-hot(size) + one-hot(action) side by side, + sd * N(0, 1); then the box
 """
 
 import hashlib
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,15 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.errors import FileFormatError
+from eyechart.base.errors import FileFormatError
 
 Array = NDArray[Any]
 NO_IMAGE = -1
-SPLITS = ("train", "val")  # what training needs; every other split is only watched
+SPLITS = ("train", "val")  # what training needs; every other split is only scored
+OPERATIONS = ("none", "query", "relate", "count", "exist", "choose", "verify")  # of programs; none: no program
+NOISE = 0.1  # standard deviation
 
 
-class Padded(NamedTuple):
-    """Hold the regions of some images, filled up to the same number."""
+class PaddedRegions(NamedTuple):
+    """The regions of some images, padded to the same number."""
 
     v: Array  # [B, N, D]
     boxes: Array  # [B, N, 4]
@@ -42,7 +48,7 @@ class Regions:
         """Count the regions of the image that has most."""
         return int(np.diff(self.starts).max(initial=1))
 
-    def take(self, images: Array) -> Padded:
+    def take(self, images: Array) -> PaddedRegions:
         """Gather the regions of images by their numbers; an image of number -1 has none."""
         n = self.most
         known = images >= 0
@@ -52,12 +58,12 @@ class Regions:
         at = np.where(seen, at, 0)
         boxes = np.zeros((*at.shape, 4), np.float32) if self.boxes is None else self.boxes[at]
         if not len(self.values):
-            return Padded(np.zeros((*at.shape, self.values.shape[1]), self.values.dtype), boxes, seen)
-        return Padded(np.where(seen[..., None], self.values[at], 0), np.where(seen[..., None], boxes, 0), seen)
+            return PaddedRegions(np.zeros((*at.shape, self.values.shape[1]), self.values.dtype), boxes, seen)
+        return PaddedRegions(np.where(seen[..., None], self.values[at], 0), np.where(seen[..., None], boxes, 0), seen)
 
 
 @dataclass(frozen=True)
-class Questions:
+class QuestionArrays:
     """The examples of a split; what a method or network does not need may be None."""
 
     q: Array  # [M, T] words by number, 0 behind the last
@@ -81,45 +87,71 @@ class TrainingArrays:
     """Regions and the questions of every split; words, answers and types of questions are counted with number 0."""
 
     regions: Regions
-    splits: Mapping[str, Questions]
+    splits: Mapping[str, QuestionArrays]
     words: int
     answers: int
     types: int = 1
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """Name the splits that are scored after every epoch: the validation split first."""
+        """List the splits that are scored after every epoch, the validation split first."""
         return ("val", *(name for name in self.splits if name not in SPLITS))
 
     def digest(self) -> str:
-        """Tell these questions and answers from all others; features may be too many to be read whole."""
-        found = hashlib.sha256()
+        """Hash the questions and answers; features may be too many to be read whole."""
+        digest = hashlib.sha256()
         for name, values in save_questions(self.splits).items():
-            found.update(f"{name} {values.dtype} {values.shape} ".encode())
-            found.update(np.ascontiguousarray(values).data)
-        return found.hexdigest()[:16]
+            digest.update(f"{name} {values.dtype} {values.shape} ".encode())
+            digest.update(np.ascontiguousarray(values).data)
+        return digest.hexdigest()[:16]
 
 
-def save_questions(splits: Mapping[str, Questions]) -> dict[str, Array]:
+def save_questions(splits: Mapping[str, QuestionArrays]) -> dict[str, Array]:
     """Lay the arrays of all splits under names such as `train/q`, to be written with `numpy.savez`."""
-    found = {f"{name}/{field.name}": getattr(split, field.name) for name, split in splits.items() for field in _FIELDS}
-    return {key: value for key, value in found.items() if value is not None}
+    arrays = {f"{name}/{field.name}": getattr(split, field.name) for name, split in splits.items() for field in _FIELDS}
+    return {key: value for key, value in arrays.items() if value is not None}
 
 
-def load_questions(arrays: Mapping[str, Array]) -> dict[str, Questions]:
+def load_questions(arrays: Mapping[str, Array]) -> dict[str, QuestionArrays]:
     """Read back what `save_questions` laid out, whatever else is among the arrays."""
     names = dict.fromkeys(key.rpartition("/")[0] for key in arrays if key.endswith("/q"))
     known = {name: {field.name: arrays.get(f"{name}/{field.name}") for field in _FIELDS} for name in names}
-    return {name: Questions(**known[name]) for name in names}  # type: ignore[arg-type]  # the first four are always there
+    return {name: QuestionArrays(**known[name]) for name in names}  # type: ignore[arg-type]  # the first four are always there
 
 
-_FIELDS = fields(Questions)
+_FIELDS = fields(QuestionArrays)
 
 
 def read_arrays(file: Path) -> dict[str, Array]:
     """Read an npz file, without ever unpickling."""
     try:
-        with np.load(file, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise FileFormatError(f"arrays in {file}", str(error).splitlines()[0], "make the file anew") from None
+
+
+def make_regions(codes: Array, keys: Array, boxes: Array, sizes: Sequence[int], noise: float = NOISE) -> Regions:
+    """Make features from codes [I, N, parts] (-1: the object lacks the part, all -1: no object) and boxes [I, N, 4].
+
+    `sizes` says how many codes each part has, `keys` [I] are whole numbers. The noise of an image is a function of its
+    key alone, so that an image looks the same in every dataset it occurs in.
+    """
+    there = (codes >= 0).any(-1)  # [I, N]
+    starts = np.concatenate([[0], np.cumsum(there.sum(1))]).astype(np.int64)
+    shown = codes[there]  # [R, parts]
+    hot = np.zeros((len(shown), sum(sizes)), np.float32)
+    for at, start in enumerate(np.cumsum([0, *sizes])[:-1]):
+        rows = np.flatnonzero(shown[:, at] >= 0)
+        hot[rows, start + shown[rows, at]] = 1
+    where = boxes[there].astype(np.float32)
+    hot += np.float32(noise) * _noise(keys, there.sum(1), hot.shape[1])
+    return Regions(np.concatenate([hot, where], axis=1), starts, where)
+
+
+def _noise(keys: Array, counts: Array, width: int) -> Array:
+    drawn = [
+        np.random.Generator(np.random.Philox(key=int(key))).standard_normal((int(n), width), np.float32)
+        for key, n in zip(keys, counts, strict=True)
+    ]
+    return np.concatenate([np.zeros((0, width), np.float32), *drawn])

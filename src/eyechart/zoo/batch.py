@@ -1,12 +1,16 @@
-"""What a network is shown and what it gives back; B examples, N regions of D numbers, T words, A answers, K options."""
+"""The input and output of a network, and edits of the input.
+
+B examples, N regions of D numbers, T words, A answers, K options. A batch is edited by hiding regions, by giving
+questions the pictures of other examples, and by drawing one answer from several.
+"""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from eyechart.errors import DataError
+from eyechart.base.errors import DataError
 
 
 @dataclass
@@ -28,7 +32,7 @@ class Batch:
     program: Tensor | None = None  # [B, 3] long, what a symbolic network runs: operation, first and second word
 
     def to(self, **changes: Any) -> Self:  # noqa: ANN401 - a field of any kind
-        """Give a batch that differs from this one in the named fields."""
+        """Copy the batch with other values of the named fields."""
         return replace(self, **changes)
 
     def on(self, device: torch.device | str) -> Self:
@@ -37,26 +41,55 @@ class Batch:
         return replace(self, **{name: held[name].to(device) for name in held if held[name] is not None})
 
     def need(self, name: str) -> Tensor:
-        """Give a field that must be there, or say which one is missing."""
+        """Return a field that must be there, or raise an error that names it."""
         value = getattr(self, name)
         if not isinstance(value, Tensor):
             raise DataError(f"a batch with {name!r}", "none", "fill it in, or choose a model or method without it")
         return value
 
     def shows_the_same(self, other: "Batch") -> bool:
-        """Tell whether a network is shown the very same tensors; the right answers are not shown."""
+        """Return whether a network is shown the very same tensors; the right answers are not shown."""
         shown = (field.name for field in fields(self) if field.name != "a")
         return all(getattr(self, name) is getattr(other, name) for name in shown)
 
     def visible(self) -> Tensor:
-        """Tell for each region whether it is in sight, [B, N] bool."""
+        """Return which regions are in sight, [B, N] bool."""
         return torch.ones_like(self.v[..., 0], dtype=torch.bool) if self.v_mask is None else self.v_mask
 
 
 class Out(NamedTuple):
-    """Hold what a network says of a batch."""
+    """Hold what a network computes for a batch."""
 
     logits: Tensor  # [B, A] or [B, K]
     att: Tensor | None = None  # [B, N] share of attention on each region; only to be reported
     q: Tensor | None = None  # [B, Hq] the question alone, where the network has such a vector
     h: Tensor | None = None  # [B, H] the joint vector before the classifier
+
+
+Removal = Literal["mask", "zero", "value"]
+VALUE = -1.0  # what VisFIS writes over a region
+
+
+def drop(batch: Batch, keep: Tensor, how: Removal = "mask") -> Batch:
+    """Show only the regions to keep, [B, N] bool: the others masked, or in sight but overwritten by 0 or by -1.
+
+    These are three different tests: FPVG and CSS mask, erasure papers write 0, VisFIS writes -1.
+    """
+    if how == "mask":
+        return batch.to(v_mask=batch.visible() & keep)
+    return batch.to(v=batch.v.masked_fill(~keep.unsqueeze(-1), 0.0 if how == "zero" else VALUE))
+
+
+def swap_pictures(batch: Batch) -> Batch:
+    """Give each question the picture of an example of the batch drawn by torch's seed, with its boxes and mask."""
+    order = torch.rand(len(batch.v), device=batch.v.device).argsort()  # torch's compiler stumbles over `randperm`
+    held = {name: getattr(batch, name) for name in ("v", "boxes", "v_mask")}
+    return batch.to(**{name: value[order] for name, value in held.items() if value is not None})
+
+
+def sample_answers(batch: Batch) -> Batch:
+    """Score one answer of each example 1 and the others 0, drawn by their scores; all stay 0 where none has one."""
+    a = batch.need("a")
+    has_answer = a.any(1, keepdim=True)
+    drawn = torch.multinomial(torch.where(has_answer, a, 1.0), 1)  # [B, 1]
+    return batch.to(a=torch.zeros_like(a).scatter(1, drawn, 1.0) * has_answer)

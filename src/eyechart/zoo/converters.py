@@ -31,8 +31,9 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from eyechart.errors import DataError, EyechartError, FileFormatError, MissingExtraError, SettingError
+from eyechart.base.errors import DataError, EyechartError, FileFormatError, MissingExtraError, SettingError
 from eyechart.zoo.arrays import Array, read_arrays
+from eyechart.zoo.features import write_features
 
 FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 _LONGEST_FIELD = 1 << 27
@@ -42,7 +43,7 @@ _NO_VALUES = (ValueError, TypeError, LookupError, OverflowError)
 _DAMAGE = (*_NO_VALUES, OSError, EOFError, RuntimeError, csv.Error, zlib.error, zipfile.BadZipFile)
 
 
-class Block(NamedTuple):
+class ImageRegions(NamedTuple):
     """The regions of one image as a file has them, not yet checked."""
 
     image: str
@@ -51,7 +52,7 @@ class Block(NamedTuple):
     frame: tuple[Any, Any] | None = None  # width and height where boxes are in pixels, None where they are shares
 
 
-def read_bottom_up(path: Path) -> Iterator[Block]:
+def read_bottom_up(path: Path) -> Iterator[ImageRegions]:
     """Read the TSV of bottom-up features, line by line."""
     csv.field_size_limit(_LONGEST_FIELD)
     for file in sorted(path.glob("*.tsv*")) if path.is_dir() else [path]:
@@ -62,83 +63,87 @@ def read_bottom_up(path: Path) -> Iterator[Block]:
                 yield block
 
 
-def _bottom_up_row(row: dict[str, Any]) -> Block:
+def _bottom_up_row(row: dict[str, Any]) -> ImageRegions:
     n = int(row["num_boxes"])
     values, boxes = (
         np.frombuffer(base64.b64decode(row[name]), np.float32).reshape(n, -1) for name in ("features", "boxes")
     )
-    return Block(str(row["image_id"]), values, boxes, (row["image_w"], row["image_h"]))
+    return ImageRegions(str(row["image_id"]), values, boxes, (row["image_w"], row["image_h"]))
 
 
-def read_gqa(folder: Path) -> Iterator[Block]:
+def read_gqa(folder: Path) -> Iterator[ImageRegions]:
     """Read GQA's object features, image by image in the order of their files."""
     info = folder / "gqa_objects_info.json"
     if not info.is_file():
         raise FileFormatError(f"gqa_objects_info.json in {folder}", "none", _UNPACK)
     with _reading(f"JSON in {info}"):
-        known = json.loads(info.read_text(encoding="utf-8"))
-    if not isinstance(known, dict):
-        raise FileFormatError(f"an object with a key for each image in {info}", type(known).__name__, _UNPACK)
+        entries = json.loads(info.read_text(encoding="utf-8"))
+    if not isinstance(entries, dict):
+        raise FileFormatError(f"an object with a key for each image in {info}", type(entries).__name__, _UNPACK)
     by_file: dict[int, list[tuple[str, int, int, tuple[Any, Any]]]] = {}
-    for name, told in known.items():
+    for name, entry in entries.items():
         try:
-            at, row, n = (int(told[key]) for key in ("file", "idx", "objectsNum"))
-            frame = told["width"], told["height"]
+            number, row, n = (int(entry[key]) for key in ("file", "idx", "objectsNum"))
+            frame = entry["width"], entry["height"]
         except _NO_VALUES:
-            wanted = f"numbers file, idx, objectsNum, width and height for image {name!r} in {info}"
-            raise FileFormatError(wanted, shorten(repr(told), 100), _UNPACK) from None
-        by_file.setdefault(at, []).append((name, row, n, frame))
-    for at, images in sorted(by_file.items()):
-        with _open_hdf5(folder / f"gqa_objects_{at}.h5") as found:
+            expected = f"numbers file, idx, objectsNum, width and height for image {name!r} in {info}"
+            raise FileFormatError(expected, shorten(repr(entry), 100), _UNPACK) from None
+        by_file.setdefault(number, []).append((name, row, n, frame))
+    for number, images in sorted(by_file.items()):
+        with _open_hdf5(folder / f"gqa_objects_{number}.h5") as arrays:
             for name, row, n, frame in images:
-                yield Block(name, _regions(found, "features", row, n), _regions(found, "bboxes", row, n), frame)
+                yield ImageRegions(
+                    name, _regions(arrays, "features", row, n), _regions(arrays, "bboxes", row, n), frame
+                )
 
 
-def read_npz(folder: Path) -> Iterator[Block]:
+def read_npz(folder: Path) -> Iterator[ImageRegions]:
     """Read one file an image; its name is the image's."""
     for file in sorted(folder.glob("*.npz")):
         with _reading(f"arrays in {file}"), zipfile.ZipFile(file):  # which closes a damaged file, as NumPy does not
-            found = read_arrays(file)
-        values = found.get("features", found.get("x"))
+            arrays = read_arrays(file)
+        values = arrays.get("features", arrays.get("x"))
         if values is None:
-            raise FileFormatError(f"`features` or `x` in {file}", ", ".join(found) or "none", "rename the array")
-        boxes = found.get("boxes", found.get("bbox"))
+            raise FileFormatError(f"`features` or `x` in {file}", ", ".join(arrays) or "none", "rename the array")
+        boxes = arrays.get("boxes", arrays.get("bbox"))
         if boxes is not None and values.shape[:1] != boxes.shape[:1] == values.shape[1:]:
             values = values.T  # openvqa writes one column a region
-        sides = [found[name].squeeze().tolist() for name in ("image_w", "image_h") if name in found]
-        yield Block(file.stem, values, boxes, (sides[0], sides[1]) if len(sides) == 2 else None)
+        sides = [arrays[name].squeeze().tolist() for name in ("image_w", "image_h") if name in arrays]
+        yield ImageRegions(file.stem, values, boxes, (sides[0], sides[1]) if len(sides) == 2 else None)
 
 
-def read_hdf5(file: Path) -> Iterator[Block]:
+def read_hdf5(file: Path) -> Iterator[ImageRegions]:
     """Read one file with an array over all images."""
-    with _open_hdf5(file) as found:
+    with _open_hdf5(file) as arrays:
         for name in ("features", "ids"):
-            if name not in found:
-                raise FileFormatError(f"a dataset {name!r} in {file}", ", ".join(found) or "none", "rename it")
+            if name not in arrays:
+                raise FileFormatError(f"a dataset {name!r} in {file}", ", ".join(arrays) or "none", "rename it")
         with _reading(f"features, ids and counts of as many images in {file}"):
-            sizes = {name: len(found[name]) for name in ("features", "ids", "counts") if name in found}
-            listed = {name: found[name][:].reshape(n) for name, n in sizes.items() if name != "features"}
-            ids = [image.decode() if isinstance(image, bytes) else str(image) for image in listed["ids"]]
-            counts = [int(n) for n in listed["counts"]] if "counts" in listed else [None] * len(ids)
+            sizes = {name: len(arrays[name]) for name in ("features", "ids", "counts") if name in arrays}
+            columns = {name: arrays[name][:].reshape(n) for name, n in sizes.items() if name != "features"}
+            ids = [image.decode() if isinstance(image, bytes) else str(image) for image in columns["ids"]]
+            counts = [int(n) for n in columns["counts"]] if "counts" in columns else [None] * len(ids)
         if len(set(sizes.values())) > 1:
-            told = ", ".join(f"{n} {name}" for name, n in sizes.items())
-            raise FileFormatError(f"features, ids and counts of as many images in {file}", told, "write one an image")
-        for at, (image, n) in enumerate(zip(ids, counts, strict=True)):
-            boxes = _regions(found, "boxes", at, n) if "boxes" in found else None
-            yield Block(image, _regions(found, "features", at, n), boxes)
+            found = ", ".join(f"{n} {name}" for name, n in sizes.items())
+            raise FileFormatError(f"features, ids and counts of as many images in {file}", found, "write one an image")
+        for row, (image, n) in enumerate(zip(ids, counts, strict=True)):
+            boxes = _regions(arrays, "boxes", row, n) if "boxes" in arrays else None
+            yield ImageRegions(image, _regions(arrays, "features", row, n), boxes)
 
 
-def _regions(found: Any, name: str, at: int, n: int | None) -> Array:  # noqa: ANN401 - h5py has no types
-    """Read the first n regions of image `at`, or all of them."""
-    shape: tuple[int, ...] = getattr(found.get(name), "shape", None) or ()
-    if len(shape) != 3 or not (0 <= at < shape[0] and 0 <= (n or 0) <= shape[1]):
-        wanted = f"`{name}` [images, regions, numbers] with " + ("" if n is None else f"{n} regions in ")
-        told = f"shape {list(shape)}"
-        raise FileFormatError(f"{wanted}row {at} in {found.filename}", told, "check that it is whole and of this kind")
-    return np.asarray(found[name][at, :n])
+def _regions(arrays: Any, name: str, row: int, n: int | None) -> Array:  # noqa: ANN401 - h5py has no types
+    """Read the first n regions of the image in a row, or all of them."""
+    shape: tuple[int, ...] = getattr(arrays.get(name), "shape", None) or ()
+    if len(shape) != 3 or not (0 <= row < shape[0] and 0 <= (n or 0) <= shape[1]):
+        expected = f"`{name}` [images, regions, numbers] with " + ("" if n is None else f"{n} regions in ")
+        found = f"shape {list(shape)}"
+        raise FileFormatError(
+            f"{expected}row {row} in {arrays.filename}", found, "check that it is whole and of this kind"
+        )
+    return np.asarray(arrays[name][row, :n])
 
 
-READERS: dict[str, Callable[[Path], Iterator[Block]]] = {
+READERS: dict[str, Callable[[Path], Iterator[ImageRegions]]] = {
     "bottom-up": read_bottom_up,
     "gqa": read_gqa,
     "npz": read_npz,
@@ -148,8 +153,6 @@ READERS: dict[str, Callable[[Path], Iterator[Block]]] = {
 
 def convert(kind: str, source: Path, folder: Path, name: str = "{}") -> None:
     """Read features of a kind and write them as a folder; `name` is a format for images numbered by whole numbers."""
-    from eyechart.zoo.features import write_features
-
     if kind not in READERS:
         raise SettingError(f"features of {', '.join(READERS)}", repr(kind), "choose one of these")
     if not source.exists():
@@ -157,7 +160,7 @@ def convert(kind: str, source: Path, folder: Path, name: str = "{}") -> None:
     write_features(_checked(READERS[kind](source), source, name), folder)
 
 
-def _checked(blocks: Iterable[Block], source: Path, name: str) -> Iterator[tuple[str, Array, Array | None]]:
+def _checked(blocks: Iterable[ImageRegions], source: Path, name: str) -> Iterator[tuple[str, Array, Array | None]]:
     """Name images, turn boxes into shares, and refuse what would be of no use, whichever kind it comes from."""
     seen: set[str] = set()
     regions = 0
@@ -174,18 +177,20 @@ def _checked(blocks: Iterable[Block], source: Path, name: str) -> Iterator[tuple
         raise DataError(f"at least one region in {source}", f"none in {len(seen)} images", "check where they come from")
 
 
-def _check_shapes(block: Block, where: str) -> None:
+def _check_shapes(block: ImageRegions, where: str) -> None:
     """Refuse features that are not [regions, numbers], and boxes that are not [regions, 4]."""
     values, boxes = block.values, block.boxes
     fit = values.ndim == 2 and values.shape[1] > 0 and (boxes is None or boxes.shape == (len(values), 4))
     if not fit or any(part is not None and part.dtype.kind not in "fiu" for part in (values, boxes)):
-        told = f"features {list(values.shape)} of {values.dtype}"
-        told += "" if boxes is None else f", boxes {list(boxes.shape)} of {boxes.dtype}"
+        found = f"features {list(values.shape)} of {values.dtype}"
+        found += "" if boxes is None else f", boxes {list(boxes.shape)} of {boxes.dtype}"
         advice = "extract a row of numbers and a box for each region; a grid has none"
-        raise FileFormatError(f"features [regions, numbers], with boxes [regions, 4] or none, of {where}", told, advice)
+        raise FileFormatError(
+            f"features [regions, numbers], with boxes [regions, 4] or none, of {where}", found, advice
+        )
 
 
-def _shares(block: Block, where: str) -> Array | None:
+def _shares(block: ImageRegions, where: str) -> Array | None:
     """Turn boxes into shares of width and height, and refuse those that do not lie in their image."""
     if block.boxes is None:
         return None
@@ -197,15 +202,15 @@ def _shares(block: Block, where: str) -> Array | None:
         except _NO_VALUES:
             size = np.zeros(2)
         if not ((size > 0) & (size < np.inf)).all():
-            told = shorten(f"{block.frame[0]!r} and {block.frame[1]!r}", 100)
-            raise FileFormatError(f"width and height above 0 of {where}", told, advice)
+            found = shorten(f"{block.frame[0]!r} and {block.frame[1]!r}", 100)
+            raise FileFormatError(f"width and height above 0 of {where}", found, advice)
     with np.errstate(all="ignore"):  # what is no number is refused below
-        found = block.boxes / np.tile(size, 2)
-        inside = (found >= -_ROUNDING) & (found <= 1 + _ROUNDING)
+        shares = block.boxes / np.tile(size, 2)
+        inside = (shares >= -_ROUNDING) & (shares <= 1 + _ROUNDING)
     if not inside.all():
-        told = f"{found.min():g} to {found.max():g}"
-        raise FileFormatError(f"boxes as shares, from 0 to 1, of {where}", told, advice)
-    return np.asarray(found, np.float32)
+        found = f"{shares.min():g} to {shares.max():g}"
+        raise FileFormatError(f"boxes as shares, from 0 to 1, of {where}", found, advice)
+    return np.asarray(shares, np.float32)
 
 
 def _named(image: str, name: str) -> str:
@@ -216,13 +221,13 @@ def _named(image: str, name: str) -> str:
 
 
 @contextmanager
-def _reading(wanted: str) -> Iterator[None]:
-    """Say in one line what was to be read where a file is damaged."""
+def _reading(expected: str) -> Iterator[None]:
+    """Raise an error of one line that says what was expected, where a file is damaged."""
     try:
         yield
     except _DAMAGE as error:
-        told = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise FileFormatError(wanted, told, "check that it is whole") from None
+        found = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise FileFormatError(expected, found, "check that it is whole") from None
 
 
 def _open_text(file: Path) -> IO[str]:
@@ -235,12 +240,12 @@ def _open_hdf5(file: Path) -> Iterator[Any]:
         h5py: Any = import_module("h5py")
     except ImportError:
         raise MissingExtraError("the package h5py", "none", "pip install 'eyechart[hdf5]'") from None
-    with _reading(f"an HDF5 file {file}"), h5py.File(file, "r") as found:
-        yield found
+    with _reading(f"an HDF5 file {file}"), h5py.File(file, "r") as arrays:
+        yield arrays
 
 
 def main() -> None:
-    """Convert by the words of the command line."""
+    """Convert as the command line says."""
     import argparse
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -248,9 +253,9 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", default="{}")
-    given = parser.parse_args(sys.argv[1:])
+    arguments = parser.parse_args(sys.argv[1:])
     try:
-        convert(given.kind, given.source, given.folder, given.name)
+        convert(arguments.kind, arguments.source, arguments.folder, arguments.name)
     except EyechartError as error:
         raise SystemExit(f"error: {error}") from None
 

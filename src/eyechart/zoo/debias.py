@@ -5,8 +5,8 @@ from collections.abc import Hashable
 import torch
 from torch import Tensor, nn
 
-from eyechart.errors import SettingError
-from eyechart.zoo.batch import Batch
+from eyechart.base.errors import SettingError
+from eyechart.zoo.batch import Batch, sample_answers
 from eyechart.zoo.losses import bce, ce
 from eyechart.zoo.network import Network
 
@@ -32,7 +32,7 @@ class Debias(nn.Module):
         self.answers = model.sizes.answers
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give the loss to lower, one number."""
+        """Compute the loss to lower, one number."""
         raise NotImplementedError
 
     def predict(self, model: Network, batch: Batch) -> Tensor:
@@ -41,10 +41,10 @@ class Debias(nn.Module):
         return logits
 
     def begin_epoch(self, epoch: int) -> None:
-        """Hear that an epoch (from 0) begins."""
+        """Prepare for an epoch, counted from 0."""
 
     def begin_step(self) -> Hashable:
-        """Draw what kind of step comes next, and name it: all steps of a kind run the same operations."""
+        """Draw the kind of the next step and return it: all steps of a kind run the same operations."""
         return None
 
 
@@ -52,7 +52,7 @@ class Plain(Debias):
     """Lower bce(s, a) and nothing else."""
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L = bce(s, a)."""
+        """Compute L = bce(s, a)."""
         return bce(model(batch).logits, batch.need("a"))
 
 
@@ -60,7 +60,7 @@ class PlainCE(Debias):
     """Lower ce(s) and nothing else."""
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L = ce(s)."""
+        """Compute L = ce(s)."""
         return ce(model(batch).logits, batch.need("a"))
 
 
@@ -81,12 +81,12 @@ class Decorator(Debias):
         return self.base.predict(model, batch)
 
     def begin_epoch(self, epoch: int) -> None:
-        """Pass the news on."""
+        """Prepare the method below too."""
         self.base.begin_epoch(epoch)
         self.rate = self.base.rate if type(self).rate is None else type(self).rate
 
     def begin_step(self) -> Hashable:
-        """Take steps of the kinds of the method below."""
+        """Draw the kind of step of the method below."""
         return self.base.begin_step()
 
 
@@ -106,31 +106,49 @@ class Then(Debias):
         self.epoch, self.twice = 0, first.twice
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give the loss of the method whose turn it is."""
-        loss: Tensor = self._now()(model, batch)
+        """Compute the loss of the current method."""
+        loss: Tensor = self._current()(model, batch)
         return loss
 
     def predict(self, model: Network, batch: Batch) -> Tensor:
-        """Answer as the method whose turn it is does."""
-        return self._now().predict(model, batch)
+        """Answer as the current method does."""
+        return self._current().predict(model, batch)
 
     def begin_epoch(self, epoch: int) -> None:
-        """Change over when the first method has had its epochs; the second counts its own from 0."""
+        """Switch when the first method has had its epochs; the second counts its own from 0."""
         self.epoch = epoch
-        self._now().begin_epoch(epoch if epoch < self.n_epochs else epoch - self.n_epochs)
-        self.rate, self.twice = self._now().rate, self._now().twice
+        self._current().begin_epoch(epoch if epoch < self.n_epochs else epoch - self.n_epochs)
+        self.rate, self.twice = self._current().rate, self._current().twice
 
     def begin_step(self) -> Hashable:
-        """Take steps of the kinds of the method whose turn it is."""
-        return self.epoch < self.n_epochs, self._now().begin_step()
+        """Draw the kind of step of the current method."""
+        return self.epoch < self.n_epochs, self._current().begin_step()
 
     def get_extra_state(self) -> Tensor:
-        """Keep the epoch with the weights, so that a loaded method answers by the stage it ended in."""
+        """Save the epoch with the weights, so that a loaded method answers by the stage it ended in."""
         return torch.tensor(self.epoch)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Go back to the epoch that was kept."""
+        """Restore the saved epoch."""
         self.begin_epoch(int(state))
 
-    def _now(self) -> Debias:
+    def _current(self) -> Debias:
         return self.first if self.epoch < self.n_epochs else self.second
+
+
+def last_stage(debias: Debias) -> int:
+    """Return the epoch in which the last of several methods begins."""
+    return debias.n_epochs + last_stage(debias.second) if isinstance(debias, Then) else 0
+
+
+class Sampled(Decorator):
+    """Draw one answer by the scores each time an example is seen, as RUBi, LPF, CF-VQA and S-MRL are trained.
+
+    L = base with y drawn by the scores a, as in `rubi+sampled`. Their losses are cross-entropies against one answer,
+    the highest unless drawn.
+    """
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Compute the base loss for the answers drawn."""
+        loss: Tensor = self.base(model, sample_answers(batch))
+        return loss

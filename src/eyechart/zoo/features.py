@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.dataset import Dataset, Images
-from eyechart.errors import DataError, FileFormatError
-from eyechart.files import missing, replacing_folder
-from eyechart.hashing import hash_text
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.base.files import missing, replacing_folder
+from eyechart.base.hashing import hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
 from eyechart.world.program import ATTRIBUTES, scene_of
 from eyechart.world.vocabulary import ACTIONS, COLORS, LABELS, SIZES
-from eyechart.zoo.arrays import NO_IMAGE, Array, Regions
-from eyechart.zoo.scenes import NOISE, make_regions
+from eyechart.zoo.arrays import NO_IMAGE, NOISE, Array, Regions, make_regions
 
 MARK = "starts.npy"
 PARTS = {"label": LABELS, "color": tuple(COLORS), "size": tuple(SIZES), "action": ACTIONS}
@@ -34,12 +34,14 @@ class Features(NamedTuple):
     def number(self, names: pl.Series) -> Array:
         """Look images up by name; null is -1, and an image without features is an error."""
         asked = pl.DataFrame({"image": names.cast(pl.String)})
-        found = asked.join(self.images, on="image", how="left", validate="m:1", maintain_order="left")
-        lost = found.filter(pl.col("image").is_not_null() & pl.col("number").is_null())["image"].unique().sort()
-        if len(lost):
-            told = f"none for {lost[0]!r} and {len(lost) - 1} more"
-            raise DataError("region features of every image", told, "extract those too, or leave their questions out")
-        return found["number"].fill_null(NO_IMAGE).to_numpy().astype(np.int64)
+        numbered = asked.join(self.images, on="image", how="left", validate="m:1", maintain_order="left")
+        missing_names = (
+            numbered.filter(pl.col("image").is_not_null() & pl.col("number").is_null())["image"].unique().sort()
+        )
+        if len(missing_names):
+            found = f"none for {missing_names[0]!r} and {len(missing_names) - 1} more"
+            raise DataError("region features of every image", found, "extract those too, or leave their questions out")
+        return numbered["number"].fill_null(NO_IMAGE).to_numpy().astype(np.int64)
 
 
 def open_features(images: Images, noise: float = NOISE) -> Features:
@@ -49,41 +51,41 @@ def open_features(images: Images, noise: float = NOISE) -> Features:
     if all(name in images.table.columns for name in ATTRIBUTES):
         return world_features(images.table, noise)
     advice = "convert some with `python -m eyechart.zoo.converters` and read the data with --features; networks that "
-    advice += "see no image want them too"
+    advice += "see no image need them too"
     raise DataError("images with region features", "none in these data", advice)
 
 
 def with_features(data: Dataset, folder: Path) -> Dataset:
-    """Tie a folder of region features to a dataset, if every image that is asked about has some."""
+    """Attach a folder of region features to a dataset, in which every image that is asked about must have some."""
     read_features(folder).number(data.scan("image").select("image").unique().sort("image").collect()["image"])
     return replace(data, images=replace(data.images, features=folder))
 
 
 def frames_of(images: Images) -> pl.DataFrame | None:
-    """Give the size of each image, None where the data do not tell: boxes in pixels are no shares then."""
+    """Return the size of each image, None where the data do not tell: boxes in pixels are no shares then."""
     wanted = ["image", "width", "height"]
     return images.table.select(wanted) if set(wanted) <= set(images.table.columns) else None
 
 
 def read_features(folder: Path) -> Features:
     """Map the arrays of a folder into memory."""
-    found = {name: _map(folder / f"{name}.npy") for name in ("features", "starts", "images")}
+    arrays = {name: _map(folder / f"{name}.npy") for name in ("features", "starts", "images")}
     boxes = _map(folder / "boxes.npy") if (folder / "boxes.npy").is_file() else None
-    values, starts = found["features"], np.asarray(found["starts"], np.int64)
-    fit = len(starts) == len(found["images"]) + 1 and starts[-1] == len(values) and values.ndim == 2
+    values, starts = arrays["features"], np.asarray(arrays["starts"], np.int64)
+    fit = len(starts) == len(arrays["images"]) + 1 and starts[-1] == len(values) and values.ndim == 2
     if not fit or (np.diff(starts) < 0).any() or (boxes is not None and boxes.shape != (len(values), 4)):
-        told = f"{len(values)} regions, {len(starts)} starts and {len(found['images'])} images"
-        told += "" if boxes is None else f", boxes {boxes.shape}"
-        raise FileFormatError(f"features in {folder} that fit together", told, "convert them anew")
-    names = pl.Series("image", np.asarray(found["images"]).astype(str))
-    if (twice := names.filter(names.is_duplicated()).unique()).len():
-        told = f"{twice.len()} there more than once, as {twice.sort()[0]!r}"
-        raise FileFormatError(f"every image once in {folder}", told, "convert them anew")
+        found = f"{len(values)} regions, {len(starts)} starts and {len(arrays['images'])} images"
+        found += "" if boxes is None else f", boxes {boxes.shape}"
+        raise FileFormatError(f"features in {folder} that fit together", found, "convert them anew")
+    names = pl.Series("image", np.asarray(arrays["images"]).astype(str))
+    if (repeated := names.filter(names.is_duplicated()).unique()).len():
+        found = f"{repeated.len()} more than once, such as {repeated.sort()[0]!r}"
+        raise FileFormatError(f"every image once in {folder}", found, "convert them anew")
     return Features(Regions(values, starts, boxes), _numbered(names))
 
 
 def write_features(blocks: Iterable[tuple[str, Array, Array | None]], folder: Path) -> None:
-    """Write (image, features, boxes) one after another, without ever holding all of them."""
+    """Write (image, features, boxes) one after another, never holding all of them in memory."""
     names, sizes, boxes, width = [], [0], [], 0
     with replacing_folder(folder, MARK) as draft:
         with (draft / "raw").open("wb") as file:
@@ -115,7 +117,7 @@ def _check(name: str, values: Array, boxes: Array | None, width: int) -> None:
 
 
 def _wrap(raw: Path, file: Path, shape: tuple[int, int]) -> None:
-    """Turn bare numbers into an array file by a copy that stays on disk."""
+    """Turn raw numbers into an array file by a copy on disk."""
     made = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=shape)
     made[:] = np.memmap(raw, np.float16, "r", shape=shape)
     made.flush()
@@ -130,15 +132,8 @@ def world_features(table: pl.DataFrame, noise: float = NOISE) -> Features:
     return Features(make_regions(codes, keys, boxes, sizes, noise), _numbered(table["image"]))
 
 
-class Codes(NamedTuple):
-    """Objects by number: label, colour, size, action (-1: none), and their boxes as shares."""
-
-    codes: Array  # [I, N, 4] int16
-    boxes: Array  # [I, N, 4]
-
-
-def world_codes(table: pl.DataFrame) -> Codes:
-    """Say by number what the objects of a planted world are, filled up to the same count an image."""
+def world_codes(table: pl.DataFrame) -> tuple[Array, Array]:
+    """Encode label, colour, size and action (-1: none) of the objects of each image, [I, N, 4], and their boxes."""
     at = pl.DataFrame({"image": table["image"], "at": np.arange(table.height)})
     frames = table.select("image", "width", "height")
     scene = scene_of(table).join(at, on="image", validate="m:1").join(frames, on="image", validate="m:1")
@@ -151,7 +146,7 @@ def world_codes(table: pl.DataFrame) -> Codes:
         codes[row, place, part] = scene[name].replace_strict(places, default=-1, return_dtype=pl.Int16).to_numpy()
     frame = scene.select("width", "height", pl.col("width").alias("w"), pl.col("height").alias("h")).to_numpy()
     boxes[row, place] = scene["box"].to_numpy() / frame
-    return Codes(codes, boxes)
+    return codes, boxes
 
 
 def _numbered(names: pl.Series) -> pl.DataFrame:
@@ -160,9 +155,9 @@ def _numbered(names: pl.Series) -> pl.DataFrame:
 
 def _map(file: Path) -> Array:
     try:
-        found: Array = np.load(file, mmap_mode="r", allow_pickle=False)
+        mapped: Array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise missing(file) from None
     except (OSError, ValueError) as error:
         raise FileFormatError(f"an array in {file}", str(error).splitlines()[0], "convert it anew") from None
-    return found
+    return mapped

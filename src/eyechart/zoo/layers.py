@@ -10,7 +10,7 @@ from eyechart.zoo.batch import Batch
 HEAD_WIDTH = 64
 
 
-class Block(nn.Module):
+class RepeatedBlock(nn.Module):
     """A part that a network runs several times, from tensors to tensors alone, so that it can be compiled by itself."""
 
 
@@ -79,7 +79,7 @@ def count_heads(hidden: int) -> int:
     return next(heads for heads in range(max(1, hidden // HEAD_WIDTH), 0, -1) if hidden % heads == 0)
 
 
-class Read(NamedTuple):
+class EncodedQuestion(NamedTuple):
     """Hold a question read word by word."""
 
     states: Tensor  # [B, T, H]
@@ -87,19 +87,19 @@ class Read(NamedTuple):
     is_word: Tensor  # [B, T] bool
 
 
-class Reader(nn.Module):
+class QuestionReader(nn.Module):
     """Read a question by a GRU or LSTM; padding behind it changes nothing that comes out of its last word."""
 
     def __init__(self, embedding: int, hidden: int, cell: type[nn.GRU | nn.LSTM] = nn.GRU) -> None:
         super().__init__()
         self.cell = cell(embedding, hidden, batch_first=True)
 
-    def forward(self, words: Tensor, batch: Batch) -> Read:
+    def forward(self, words: Tensor, batch: Batch) -> EncodedQuestion:
         """Read vectors of words, [B, T, E]."""
         is_word = batch.q != 0
         states: Tensor = self.cell(words)[0]  # [B, T, H]
         end = last_place(is_word)[:, None, None].expand(-1, 1, states.shape[-1])
-        return Read(states, states.gather(1, end).squeeze(1), is_word)
+        return EncodedQuestion(states, states.gather(1, end).squeeze(1), is_word)
 
 
 def last_place(is_word: Tensor) -> Tensor:
@@ -107,21 +107,23 @@ def last_place(is_word: Tensor) -> Tensor:
     return (torch.arange(is_word.shape[1], device=is_word.device) * is_word).amax(1)
 
 
-class TwoWayReader(nn.Module):
+class BidirectionalReader(nn.Module):
     """Read a question forwards and backwards by two LSTMs of half the size, the second from the last word on."""
 
     def __init__(self, embedding: int, hidden: int) -> None:
         super().__init__()
-        self.forth = Reader(embedding, hidden - hidden // 2, nn.LSTM)
-        self.back = Reader(embedding, hidden // 2, nn.LSTM)
+        self.forth = QuestionReader(embedding, hidden - hidden // 2, nn.LSTM)
+        self.back = QuestionReader(embedding, hidden // 2, nn.LSTM)
 
-    def forward(self, words: Tensor, batch: Batch) -> Read:
+    def forward(self, words: Tensor, batch: Batch) -> EncodedQuestion:
         """Read vectors of words, [B, T, E]; a word's state is both readers' state at it."""
         forth = self.forth(words, batch)
         order = turned(forth.is_word)  # [B, T]
         back = self.back(words.gather(1, order.unsqueeze(-1).expand_as(words)), batch.to(q=batch.q.gather(1, order)))
         states = back.states.gather(1, order.unsqueeze(-1).expand_as(back.states))
-        return Read(torch.cat([forth.states, states], -1), torch.cat([forth.last, back.last], -1), forth.is_word)
+        return EncodedQuestion(
+            torch.cat([forth.states, states], -1), torch.cat([forth.last, back.last], -1), forth.is_word
+        )
 
 
 def turned(is_word: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.network import Answered, Network
+from eyechart.zoo.network import CachedNetwork, Network
 
 
 def bce(s: Tensor, a: Tensor) -> Tensor:
@@ -28,12 +28,12 @@ def ce(s: Tensor, a: Tensor) -> Tensor:
 
 
 def chance_of_answer(s: Tensor, a: Tensor) -> Tensor:
-    """Give softmax(s)_y for each example, 0 where there is none, [B]."""
+    """Return softmax(s)_y for each example, 0 where there is none, [B]."""
     return s.softmax(1).gather(1, a.argmax(1, keepdim=True)).squeeze(1) * has_answer(a)
 
 
 def has_answer(a: Tensor) -> Tensor:
-    """Tell which examples have an answer with a score, [B]."""
+    """Return which examples have an answer with a score, [B]."""
     return (a > 0).any(1)
 
 
@@ -56,28 +56,28 @@ def gradients(score: Tensor, at: Sequence[Tensor], *, keep: bool, weight: Tensor
 
 
 def ask_of_regions(model: Network, batch: Batch) -> tuple[Network, Batch]:
-    """Show a network a batch by whose regions its answer can be differentiated; give both, with the answer in hand."""
+    """Run a network on a batch whose regions take gradients; return the network, its answer cached, and the batch."""
     batch = batch.to(v=batch.v.detach().requires_grad_())
-    return Answered(model, batch), batch
+    return CachedNetwork(model, batch), batch
 
 
 def ask_of_words(model: Network, batch: Batch) -> tuple[Network, Batch]:
-    """Do so with words."""
+    """Run a network on a batch whose word vectors take gradients, likewise."""
     w = model.words(batch)
-    batch = batch.to(w=w if w.requires_grad else w.detach().requires_grad_())  # looked up, or given and not learned
-    return Answered(model, batch), batch
+    batch = batch.to(w=w if w.requires_grad else w.detach().requires_grad_())  # from the embedding, or given and fixed
+    return CachedNetwork(model, batch), batch
 
 
 def region_saliency(model: Network, batch: Batch, *, keep: bool = True) -> Tensor:
-    """Give g_n = sum_d d(sum of logits with a_k > 0) / d v_nd, [B, N], of what `ask_of_regions` gave."""
-    return gradient(wanted(model(batch).logits, batch), batch.v, keep=keep).sum(-1)
+    """Return g_n = sum_d d(sum of logits with a_k > 0) / d v_nd, [B, N], of what `ask_of_regions` gave."""
+    return gradient(scored_logits(model(batch).logits, batch), batch.v, keep=keep).sum(-1)
 
 
 def word_saliency(model: Network, batch: Batch) -> Tensor:
-    """Give the same for words, [B, T], of what `ask_of_words` gave; it cannot be differentiated again."""
-    return gradient(wanted(model(batch).logits, batch), batch.need("w"), keep=False).sum(-1)
+    """Return the same for words, [B, T], of what `ask_of_words` gave; it cannot be differentiated again."""
+    return gradient(scored_logits(model(batch).logits, batch), batch.need("w"), keep=False).sum(-1)
 
 
-def wanted(logits: Tensor, batch: Batch) -> Tensor:
+def scored_logits(logits: Tensor, batch: Batch) -> Tensor:
     """Add up the logits of all answers with a score."""
     return (logits * (batch.need("a") > 0)).sum()

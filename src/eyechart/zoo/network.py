@@ -5,11 +5,13 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from eyechart.base.errors import FileFormatError
+from eyechart.zoo.arrays import Array
 from eyechart.zoo.batch import Batch, Out
 
 
-class Sizes(NamedTuple):
-    """Say how large a network is to be; all but `hidden` and `embedding` follow from the data."""
+class NetworkSizes(NamedTuple):
+    """How large a network is; all but `hidden` and `embedding` follow from the data."""
 
     words: int  # with the 0 of "no word"
     answers: int
@@ -20,8 +22,8 @@ class Sizes(NamedTuple):
     examples: int = 0  # in training, for methods that remember each
 
 
-class Recipe(NamedTuple):
-    """Say how a network's authors trained it, where nobody says otherwise."""
+class TrainingRecipe(NamedTuple):
+    """How a network's authors trained it: the defaults of a training."""
 
     optimizer: str = "adamax"  # or adam
     rate: float = 2e-3
@@ -34,13 +36,13 @@ class Recipe(NamedTuple):
 class Network(nn.Module):
     """Answer batches; `q_size` is None where there is no vector of the question alone."""
 
-    recipe: ClassVar[Recipe] = Recipe()
+    recipe: ClassVar[TrainingRecipe] = TrainingRecipe()
     pretrained_on: tuple[str, ...] = ()
     needs: ClassVar[tuple[str, ...]] = ()  # fields of the batch beyond q and v
     q_size: int | None
     h_size: int
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: NetworkSizes) -> None:
         super().__init__()
         self.sizes = sizes
         self.embedding = nn.Embedding(sizes.words, sizes.embedding, padding_idx=0)
@@ -56,17 +58,17 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def chances(self, batch: Batch) -> Tensor:
-        """Say how likely each answer is, sigma(s), [B, A]: what a frozen network gives to others as their bias."""
+        """Return how likely each answer is, sigma(s), [B, A]: the bias that a frozen network gives to others."""
         was_training = self.training
         logits: Tensor = self.eval()(batch).logits
         self.train(was_training)
         return logits.sigmoid()
 
 
-class Answered(Network):
-    """Stand for a network that has answered a batch: whoever shows it the same again gets the same answer.
+class CachedNetwork(Network):
+    """Wrap a network that has answered a batch, and return the same answer when it is shown the same again.
 
-    A method and the one below it so share a pass, with one draw of dropout, as in the code of CSS's authors.
+    So a method and the one below it share a forward pass, with one draw of dropout, as in the code of CSS's authors.
     """
 
     def __init__(self, model: Network, batch: Batch) -> None:
@@ -82,3 +84,23 @@ class Answered(Network):
     def words(self, batch: Batch) -> Tensor:
         """Look the words up as the network does."""
         return self.model.words(batch)
+
+
+class StartingVectors(NamedTuple):
+    """Vectors of some words of a vocabulary, from which training starts."""
+
+    places: Array  # [n] in the vocabulary
+    values: Array  # [n, E]
+
+    def copy_into(self, module: nn.Module) -> None:
+        """Start the words that have vectors from them wherever words are embedded; others keep what was drawn."""
+        for part in module.modules():
+            embedding = getattr(part, "embedding", None)
+            if not isinstance(embedding, nn.Embedding):
+                continue
+            if embedding.weight.shape[1] != self.values.shape[1]:
+                found = f"{self.values.shape[1]} numbers a word"
+                expected = f"word vectors of {embedding.weight.shape[1]} numbers for this network"
+                raise FileFormatError(expected, found, "leave --words out, or give others")
+            with torch.no_grad():
+                embedding.weight[torch.from_numpy(self.places)] = torch.from_numpy(self.values)

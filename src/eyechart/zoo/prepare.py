@@ -1,4 +1,4 @@
-"""Turn a dataset into arrays to train on: words, soft targets, hints, what each network and method may ask for."""
+"""Turn a dataset into arrays to train on: words, soft targets, hints, and whatever a network or method may need."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,14 +6,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from eyechart.boxes import Lists, gather, overlaps
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError
-from eyechart.zoo.arrays import Array, Questions, TrainingArrays
+from eyechart.base.errors import DataError
+from eyechart.data.boxes import BoxLists, gather, overlaps
+from eyechart.data.dataset import Dataset
+from eyechart.zoo.arrays import Array, QuestionArrays, TrainingArrays
 from eyechart.zoo.features import Features, frames_of
-from eyechart.zoo.models.symbolic import OPERATIONS
-from eyechart.zoo.programs import programs_of
-from eyechart.zoo.vocabulary import Vocabulary
+from eyechart.zoo.vocabulary import NetworkVocabulary, programs_of
 
 PER_PERSON = 0.3  # the official score of one, two, three of ten people: 0.3, 0.6, 0.9, then 1
 HELD_OUT = "val"
@@ -24,7 +22,7 @@ def divide(data: Dataset, seed: int) -> dict[str, Dataset]:
     names = data.splits()
     if "train" not in names:  # what is learned must not be judged later, and audits know splits alone
         found = f"splits {', '.join(names)}" if names else "no splits"
-        advice = "give the examples one, as by `eyechart read resplit DATA --set recipe=random`"
+        advice = "give the examples one, for example by `eyechart read resplit DATA --set recipe=random`"
         raise DataError(f"a split 'train' in {data.name}", found, advice)
     parts = {name: data.take(pl.col("split") == name) for name in names}
     parts = {name: part.take(pl.col("answer").is_not_null()) for name, part in parts.items()}
@@ -45,26 +43,26 @@ def _hold_out(data: Dataset, seed: int) -> pl.Expr:
     return pl.lit(data.clusters().is_in(chosen.implode()))
 
 
-def make_arrays(parts: Mapping[str, Dataset], vocabulary: Vocabulary, features: Features) -> TrainingArrays:
+def make_arrays(parts: Mapping[str, Dataset], vocabulary: NetworkVocabulary, features: Features) -> TrainingArrays:
     """Turn the parts of a dataset into arrays."""
-    splits = {name: encode(part, vocabulary, features) for name, part in parts.items()}
+    splits = {name: encode_examples(part, vocabulary, features) for name, part in parts.items()}
     sizes = (len(vocabulary.words), len(vocabulary.answers), len(vocabulary.types))
     return TrainingArrays(features.regions, splits, *sizes)
 
 
-def encode(data: Dataset, vocabulary: Vocabulary, features: Features) -> Questions:
-    """Turn examples into arrays."""
+def encode_examples(data: Dataset, vocabulary: NetworkVocabulary, features: Features) -> QuestionArrays:
+    """Encode examples as arrays."""
     examples = data.examples
     answers, scores = soft_targets(examples, vocabulary)
     images = features.number(examples["image"])
-    questions = Questions(
+    questions = QuestionArrays(
         q=vocabulary.read(examples["question"]),
         image=images,
         answers=answers,
         scores=scores,
         qtype=vocabulary.number_types(examples["question"], examples.get_column("question_type", default=None)),
         qmask=open_words(examples, vocabulary),
-        program=programs_of(examples["question"], vocabulary.word_numbers, OPERATIONS),
+        program=programs_of(examples["question"], vocabulary.word_numbers),
     )
     if "evidence" in examples.columns:
         questions = replace(questions, hints=hints(data, features, images))
@@ -74,13 +72,13 @@ def encode(data: Dataset, vocabulary: Vocabulary, features: Features) -> Questio
     return questions
 
 
-def soft_targets(examples: pl.DataFrame, vocabulary: Vocabulary) -> tuple[Array, Array]:
-    """Score answers by how many people gave them, min(1, 0.3 n), or where nobody is known the one by 1; both [M, S]."""
+def soft_targets(examples: pl.DataFrame, vocabulary: NetworkVocabulary) -> tuple[Array, Array]:
+    """Score answers by how many people gave them, min(1, 0.3 n), or the one answer by 1 without people; both [M, S]."""
     one, numbers = pl.concat_list("answer"), pl.DataFrame({"answer": vocabulary.answers}).with_row_index("number")
     people = pl.col("answers") if "answers" in examples.columns else pl.lit(None, pl.List(pl.String))
     asked = people.list.len().fill_null(0) > 0
-    said = examples.select(asked=asked, answer=pl.when(asked).then(people).otherwise(one)).with_row_index("row")
-    long = said.explode("answer", empty_as_null=False, keep_nulls=False)
+    answered = examples.select(asked=asked, answer=pl.when(asked).then(people).otherwise(one)).with_row_index("row")
+    long = answered.explode("answer", empty_as_null=False, keep_nulls=False)
     counted = long.join(numbers, on="answer", validate="m:1").group_by("row", "asked", "number").agg(n=pl.len())
     score = pl.when("asked").then(pl.min_horizontal(pl.lit(1.0), PER_PERSON * pl.col("n"))).otherwise(1.0)
     known = counted.with_columns(score=score).sort("row", "score", "number", descending=[False, True, False])
@@ -96,25 +94,25 @@ def right_options(examples: pl.DataFrame) -> Array:
     """Score the options: 1 for the answer, [M, K]."""
     options = examples["choices"]
     sizes = options.list.len().fill_null(0).to_numpy()
-    found = np.zeros((examples.height, int(sizes.max(initial=1))), np.float32)
+    scores = np.zeros((examples.height, int(sizes.max(initial=1))), np.float32)
     rows = np.repeat(np.arange(examples.height), sizes)
     texts = options.explode(empty_as_null=False, keep_nulls=False)
     right = (texts == examples["answer"].gather(rows)).fill_null(value=False)
-    found[np.arange(found.shape[1]) < sizes[:, None]] = right.to_numpy()
-    return found
+    scores[np.arange(scores.shape[1]) < sizes[:, None]] = right.to_numpy()
+    return scores
 
 
-def open_words(examples: pl.DataFrame, vocabulary: Vocabulary) -> Array:
-    """Tell which words may be critical: those behind the question's type, [M, T]."""
-    told = pl.col("question_type") if "question_type" in examples.columns else pl.lit(None, pl.String)
-    begun = pl.col("question").str.to_lowercase().str.starts_with(told.str.to_lowercase())
-    kinds = examples.select(pl.when(begun).then(told)).to_series()
+def open_words(examples: pl.DataFrame, vocabulary: NetworkVocabulary) -> Array:
+    """Return which words may be critical: those behind the question's type, [M, T]."""
+    known = pl.col("question_type") if "question_type" in examples.columns else pl.lit(None, pl.String)
+    begun = pl.col("question").str.to_lowercase().str.starts_with(known.str.to_lowercase())
+    kinds = examples.select(pl.when(begun).then(known)).to_series()
     return vocabulary.may_be_hidden(examples["question"], kinds)
 
 
 def hints(data: Dataset, features: Features, images: Array) -> Array | None:
-    """Say how well each region covers a piece of evidence: its largest intersection over union, [M, N]."""
-    regions, found = features.regions, np.zeros((len(images), features.regions.most), np.float16)
+    """Measure how well each region covers a piece of evidence: its largest intersection over union, [M, N]."""
+    regions, covered = features.regions, np.zeros((len(images), features.regions.most), np.float16)
     frames = frames_of(data.images)
     if regions.boxes is None or frames is None:
         return None
@@ -125,10 +123,10 @@ def hints(data: Dataset, features: Features, images: Array) -> Array | None:
     long = long.with_columns(box=pl.col("box").struct.field("box")).drop_nulls(["box", "width", "height"])
     frame = long.select("width", "height", pl.col("width").alias("w"), pl.col("height").alias("h")).to_numpy()
     marked = gather(long["row"].to_numpy(), long["box"].to_numpy() / frame, len(images))
-    seen = Lists(regions.starts, np.asarray(regions.boxes, np.float64))
+    boxes = BoxLists(regions.starts, np.asarray(regions.boxes, np.float64))
     shown = np.flatnonzero(images >= 0)
-    some = gather(np.searchsorted(shown, marked.rows), marked.boxes, len(shown))  # no frame, no evidence
-    pairs = overlaps(some, seen, images[shown])
+    marked_shown = gather(np.searchsorted(shown, marked.rows), marked.boxes, len(shown))  # no frame, no evidence
+    pairs = overlaps(marked_shown, boxes, images[shown])
     rows = shown[pairs.rows]
-    found[rows, pairs.seen - regions.starts[images[rows]]] = pairs.iou
-    return found
+    covered[rows, pairs.seen - regions.starts[images[rows]]] = pairs.iou
+    return covered

@@ -1,18 +1,25 @@
-"""Words, answers and types of questions by number, and texts turned into numbers."""
+"""Words, answers and types of questions by number, and texts turned into numbers.
+
+The words of a released network are pieces of words: WordPiece, as BERT's, between [CLS] and [SEP]. The questions of a
+planted world are also read as programs, for the symbolic network.
+"""
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
 
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError
-from eyechart.zoo import pieces
-from eyechart.zoo.arrays import Array
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.data.dataset import Dataset
+from eyechart.world.questions import parse_questions
+from eyechart.world.vocabulary import BIGGER, COLOR, DOING, IS, LEFT, MANY, PLURALS, THERE, USED
+from eyechart.zoo.arrays import OPERATIONS, Array
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -20,11 +27,24 @@ if TYPE_CHECKING:
 NOTHING, UNKNOWN = "", "<unknown>"  # words 0 and 1
 LONGEST = 14  # words of a question that are read
 ANSWERS = 3129  # as many as UpDn has
+BEGIN, END, OTHER = "[CLS]", "[SEP]", "[UNK]"
+LONGEST_IN_PIECES = 20  # pieces of a question that are read, as LXMERT does
+OPERATION_OF = {
+    COLOR: "query",
+    DOING: "query",
+    USED: "query",
+    LEFT: "relate",
+    MANY: "count",
+    THERE: "exist",
+    BIGGER: "choose",
+    IS: "verify",
+}
+QUERIED = {COLOR: "color", DOING: "doing", USED: "use"}  # the word of the question that says what is queried
 _WORD = r"[\p{L}\p{N}']+"
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class NetworkVocabulary:
     """The lists a network is made for; `pieces` says that words are those of a released network's tokenizer."""
 
     words: tuple[str, ...]
@@ -46,46 +66,46 @@ class Vocabulary:
         return cls((NOTHING, UNKNOWN, *words), tuple(known["answer"].head(most)), (NOTHING, *_types(examples)))
 
     def digest(self) -> str:
-        """Tell these lists, in their order, from all others."""
+        """Hash these lists, in their order."""
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:16]
 
     @cached_property
     def word_numbers(self) -> dict[str, int]:
-        """Give each word its place."""
+        """Map each word to its number."""
         return {word: at for at, word in enumerate(self.words)}
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
-        return pieces.make_tokenizer(self.words)
+        return make_tokenizer(self.words)
 
     def read(self, texts: pl.Series, longest: int | None = None) -> Array:
         """Turn texts into words by number, [M, longest]; null is no word at all."""
         if self.pieces:
-            return pieces.read_pieces(self._tokenizer, texts, longest or pieces.LONGEST)
+            return read_pieces(self._tokenizer, texts, longest or LONGEST_IN_PIECES)
         longest = longest or LONGEST
         tokens = _words(texts.fill_null("")).list.head(longest)
         sizes = tokens.list.len().to_numpy()
         flat = tokens.explode(empty_as_null=False)
         numbers = flat.replace_strict(self.word_numbers, default=self.words.index(UNKNOWN), return_dtype=pl.Int32)
-        found = np.zeros((len(texts), longest), np.int32)
-        found[np.arange(longest) < sizes[:, None]] = numbers.to_numpy()
-        return found
+        encoded = np.zeros((len(texts), longest), np.int32)
+        encoded[np.arange(longest) < sizes[:, None]] = numbers.to_numpy()
+        return encoded
 
     def read_options(self, options: pl.Series) -> Array:
         """Turn lists of options into words by number, [M, K, L]; 0 throughout where a list has no such option."""
         sizes = options.list.len().fill_null(0).to_numpy()
         texts = options.explode(empty_as_null=False, keep_nulls=False)
-        longest = pieces.LONGEST if self.pieces else int(count_words(texts).max(initial=1))
-        found = np.zeros((len(options), int(sizes.max(initial=1)), longest), np.int32)
-        found[np.arange(found.shape[1]) < sizes[:, None]] = self.read(texts, longest)
-        return found
+        longest = LONGEST_IN_PIECES if self.pieces else int(count_words(texts).max(initial=1))
+        encoded = np.zeros((len(options), int(sizes.max(initial=1)), longest), np.int32)
+        encoded[np.arange(encoded.shape[1]) < sizes[:, None]] = self.read(texts, longest)
+        return encoded
 
     def may_be_hidden(self, texts: pl.Series, beginnings: pl.Series) -> Array:
-        """Tell which words stand behind a text's beginning, [M, T]; null is none."""
+        """Mark the words behind the beginning of each text, [M, T]; a null beginning is none."""
         q, begun = self.read(texts), count_words(beginnings)
         if self.pieces:
             begun = (self.read(beginnings) != 0).sum(1) - 1  # with [CLS], without [SEP]
-            q = np.where(q == self.words.index(pieces.END), 0, q)
+            q = np.where(q == self.words.index(END), 0, q)
         return np.asarray((q != 0) & (np.arange(q.shape[1]) >= begun[:, None]))
 
     def number_types(self, questions: pl.Series, known: pl.Series | None = None) -> Array:
@@ -97,10 +117,10 @@ class Vocabulary:
         text = pl.col("text").str.to_lowercase()
         begun = [pl.when(text.str.starts_with(self.types[at].lower())).then(pl.lit(at)) for at in longest_first]
         numbers = {kind: at for at, kind in enumerate(self.types)}
-        told = pl.col("known").replace_strict(numbers, default=None, return_dtype=pl.Int32)
+        given = pl.col("known").replace_strict(numbers, default=None, return_dtype=pl.Int32)
         asked = pl.DataFrame({"text": questions, "known": known}, {"text": pl.String, "known": pl.String})
-        found = asked.with_columns(at=pl.coalesce(told, *begun, pl.lit(0)).cast(pl.Int32))
-        return found["at"].to_numpy()
+        numbered = asked.with_columns(at=pl.coalesce(given, *begun, pl.lit(0)).cast(pl.Int32))
+        return numbered["at"].to_numpy()
 
 
 def _types(examples: pl.DataFrame) -> list[str]:
@@ -114,3 +134,69 @@ def _words(texts: pl.Series) -> pl.Series:
 def count_words(texts: pl.Series) -> Array:
     """Count the words of each text, 0 for null."""
     return _words(texts.fill_null("")).list.len().to_numpy()
+
+
+def read_known_pieces(folder: Path) -> tuple[str, ...]:
+    """List the pieces that the tokenizer of released weights knows, by number."""
+    listed, whole = folder / "vocab.txt", folder / "tokenizer.json"
+    try:
+        if listed.is_file():
+            pieces = listed.read_text(encoding="utf-8").splitlines()
+        elif whole.is_file():
+            from tokenizers import Tokenizer
+
+            numbers = Tokenizer.from_file(str(whole)).get_vocab()
+            pieces = sorted(numbers, key=numbers.__getitem__)
+        else:
+            pieces = []
+    except Exception as error:  # noqa: BLE001 - tokenizers raises bare exceptions
+        raise FileFormatError(f"a tokenizer in {folder}", str(error).partition("\n")[0], "save it anew") from None
+    if not pieces or pieces[0] != "[PAD]" or not {BEGIN, END, OTHER} <= set(pieces):
+        found = "none" if not pieces else f"one that begins with {pieces[0]!r}"
+        advice = "save the tokenizer of these weights beside them, as vocab.txt or tokenizer.json"
+        raise FileFormatError(f"a tokenizer as BERT's in {folder}", found, advice)
+    return tuple(pieces)
+
+
+def make_tokenizer(words: tuple[str, ...]) -> "Tokenizer":
+    """Build the tokenizer that cuts texts into pieces, in lower case as both released networks expect."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    numbers = {word: at for at, word in enumerate(words)}
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token=OTHER))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing((END, numbers[END]), (BEGIN, numbers[BEGIN]))
+    return tokenizer
+
+
+def read_pieces(tokenizer: "Tokenizer", texts: pl.Series, longest: int) -> Array:
+    """Turn texts into pieces by number, [M, longest], 0 behind the last; a longer one keeps its [SEP]."""
+    tokenizer.enable_truncation(longest)
+    unique = texts.fill_null("").unique()
+    numbers = [each.ids for each in tokenizer.encode_batch(unique.to_list())]
+    encoded = np.zeros((len(unique), longest), np.int32)
+    for row, ids in enumerate(numbers):  # once for each different question
+        encoded[row, : len(ids)] = ids
+    places = pl.DataFrame({"text": unique}).with_row_index("at")
+    asked = pl.DataFrame({"text": texts.fill_null("")}).join(places, on="text", how="left", maintain_order="left")
+    rows: Array = encoded[asked["at"].to_numpy()]
+    return rows
+
+
+def programs_of(questions: pl.Series, words: Mapping[str, int]) -> Array:
+    """Write each question as (operation, first word, second word) by number, [M, 3]; zeros where it has no program."""
+    texts = pl.DataFrame({"question": questions.cast(pl.String)})
+    parsed = texts.join(parse_questions(questions), on="question", how="left", validate="m:1", maintain_order="left")
+    queried = pl.col("question_type").replace_strict(QUERIED, default=None, return_dtype=pl.String)
+    operations = {name: OPERATIONS.index(operation) for name, operation in OPERATION_OF.items()}
+    numbers = {label: words[plural] for label, plural in PLURALS.items() if plural in words} | dict(words)
+    programs: Array = (
+        parsed.with_columns(second=pl.coalesce("second", queried))
+        .select(
+            pl.col("question_type").replace_strict(operations, default=0, return_dtype=pl.Int64),
+            *(pl.col(name).replace_strict(numbers, default=0, return_dtype=pl.Int64) for name in ("first", "second")),
+        )
+        .to_numpy()
+    )
+    return programs

@@ -19,13 +19,13 @@ import ray  # noqa: TID253 - a script about nothing else
 from ray.cluster_utils import Cluster  # noqa: TID253 - as above
 
 from eyechart.audits import make_audit
-from eyechart.dataset import Images
+from eyechart.data.images import Images
+from eyechart.data.store import Store
 from eyechart.engines.ray import Ray
-from eyechart.interview import Asking
+from eyechart.formats import read
 from eyechart.mining import MiningSettings, Transactions, mine
-from eyechart.readers import read
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import Run
 
 PATIENCE_S = 240  # for processes to start everywhere, and for the loss of a node to be noticed
 SMALL = {"num_cpus": 1, "object_store_memory": 100 * 2**20}

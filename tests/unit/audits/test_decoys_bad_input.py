@@ -4,11 +4,12 @@ import polars as pl
 import pytest
 
 from eyechart.audits.decoys import DecoysAudit
-from eyechart.audits.decoys.sets import offer
-from eyechart.dataset import Dataset, Images
+from eyechart.audits.decoys.options import offer
+from eyechart.base.errors import TableError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.errors import TableError
-from eyechart.result import Result
 
 AUDIT = DecoysAudit(folds=2)
 

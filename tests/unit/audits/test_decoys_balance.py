@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eyechart.audits.decoys.drawing.balance import expected_use, fit_weights, keep_balanced
+from eyechart.audits.decoys.balance import expected_use, fit_weights, keep_balanced
 
 N, K = 3_000, 3
 

@@ -6,11 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.audits.decoys.blind import CONTROL, SCORERS, Learning, drawn_targets, score_blindly, solved
+from eyechart.audits.decoys.blind import CONTROL, SCORERS, drawn_targets, score_blindly, solved
 from eyechart.audits.decoys.features import SEEN, describe, matrix
-from eyechart.audits.decoys.picking import pick
-from eyechart.dataset import Dataset, Images
-from eyechart.tables import OBJECT
+from eyechart.audits.decoys.options import pick
+from eyechart.audits.decoys.settings import DecoysSettings
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import OBJECT
 
 LABELS = ("dog", "cat", "cow", "pig")
 MEMORY = '''
@@ -51,7 +53,7 @@ def quiz(n: int, seed: int = 0) -> tuple[pl.DataFrame, Dataset]:
 
 
 def accuracies(offers: pl.DataFrame, data: Dataset) -> dict[str, float]:
-    found = solved(offers, score_blindly(offers, data, Learning(3, 0)), 0)
+    found = solved(offers, score_blindly(offers, data, DecoysSettings(folds=3)), 0)
     return found.select(pl.exclude("id").mean()).row(0, named=True)
 
 
@@ -82,7 +84,7 @@ def test_a_scorer_that_learns_by_heart_gains_nothing_where_each_image_is_unlike_
     examples = offers.filter("target").select("id", "image", "question", answer="text")
     data = Dataset("twins", examples, Images.named(examples["image"]))
 
-    scores = score_blindly(offers, data, Learning(4, 0, f"{file}:remember"))
+    scores = score_blindly(offers, data, DecoysSettings(folds=4, scorer=f"{file}:remember"))
 
     assert (scores["A"] == 0.5).all()
     assert solved(offers, scores, 0)["A"].to_list() == pytest.approx([0.25] * 400)
@@ -134,7 +136,7 @@ def test_images_without_objects_add_nothing() -> None:
     offers, data = quiz(60)
     bare = Dataset("bare", data.examples, Images(data.images.table.select("image")))
 
-    scores = score_blindly(offers, bare, Learning(3, 0))
+    scores = score_blindly(offers, bare, DecoysSettings(folds=3))
 
     # One flag that is the same on all options is all that the image adds.
     assert solved(offers, scores, 0).select((pl.col("A") == pl.col("I+A")).all()).item()

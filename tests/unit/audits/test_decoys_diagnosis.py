@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.decoys.cues import CUES, follow_cues, kind_of
-from eyechart.audits.decoys.kinds import kinds_table
-from eyechart.audits.decoys.neutrality import measure_neutrality, usage_table
-from eyechart.audits.decoys.picking import chance, lay_out, pick
-from eyechart.audits.decoys.prior import count_uses, prior_of
+from eyechart.audits.decoys.diagnosis import kinds_table
+from eyechart.audits.decoys.options import chance, lay_out, pick
+from eyechart.audits.decoys.usage import count_uses, measure_neutrality, prior_of, usage_table
 
 LETTERS = st.sampled_from("abcdefg")
 ITEMS = st.lists(st.lists(LETTERS, min_size=2, max_size=4, unique=True), min_size=1, max_size=12)
@@ -108,7 +107,7 @@ def scored(
     """Follow a cue learned on the first half of the items, and average its scores on the second."""
     offers = offers_of(items, questions, targets)
     learn = offers["id"] < f"{len(items) // 2:04}"
-    scores = follow_cues(offers, learn)[cue].scores
+    _, scores = follow_cues(offers, learn)[cue]
     return float(scores.tail(len(items) - len(items) // 2)["score"].mean())  # type: ignore[arg-type]
 
 

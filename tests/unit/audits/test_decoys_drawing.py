@@ -3,16 +3,19 @@
 import os
 import subprocess
 import sys
+from typing import get_args
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.decoys.parts import JUDGED, LEARN, parts_of
-from eyechart.audits.decoys.recipes import COMPATS, DRAWINGS, SOURCES, Drawn, Recipe, draw_decoys
-from eyechart.dataset import Dataset, Images
-from eyechart.text import clean_answer, normalize_answer
+from eyechart.audits.decoys.draw import DrawnDecoys, draw_decoys
+from eyechart.audits.decoys.settings import JUDGED, LEARNED, SOURCES, Compat, DecoysSettings, Drawing
+from eyechart.audits.decoys.study import label_parts
+from eyechart.base.text import clean_answer, normalize_answer
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
 
 ANSWERS = ["dog", "A dog.", "DOG", "old dog", "puppy", "cat", "yes", "no", "2", "two", "red", "blue car", "a", "犬", ""]
 QUESTIONS = ["what is it?", "what is this?", "is it big?", "how many?", "what color?", "何?", ""]
@@ -26,19 +29,19 @@ def make(rows: list[tuple[str | None, str | None, str | None, list[str]]]) -> Da
     return Dataset("made up", examples, Images.named(examples["image"]))
 
 
-def draw(data: Dataset, recipe: Recipe | None = None, parts: tuple[str | None, ...] = (None,)) -> Drawn:
+def draw(data: Dataset, recipe: DecoysSettings | None = None, parts: tuple[str | None, ...] = (None,)) -> DrawnDecoys:
     """Draw for all examples, which are in the parts in turn."""
     turn = pl.col("id").cast(pl.Int64) % len(parts)
     asked = data.examples.select("id", part=turn.replace_strict(dict(enumerate(parts)), return_dtype=pl.String))
-    return draw_decoys(data, asked, recipe or Recipe())
+    return draw_decoys(data, asked, recipe or DecoysSettings())
 
 
-def draw_divided(data: Dataset, recipe: Recipe) -> Drawn:
+def draw_divided(data: Dataset, recipe: DecoysSettings) -> DrawnDecoys:
     """Draw in the parts of the division, as the audit does."""
-    return draw_decoys(data, parts_of(data).examples, recipe)
+    return draw_decoys(data, label_parts(data), recipe)
 
 
-def decoys_of(drawn: Drawn, source: str, which: str) -> list[str]:
+def decoys_of(drawn: DrawnDecoys, source: str, which: str) -> list[str]:
     return drawn.decoys.filter(source=source, id=which)["decoy"].to_list()
 
 
@@ -54,10 +57,10 @@ ROW = st.tuples(
     st.lists(st.sampled_from(ANSWERS), max_size=3),
 )
 RECIPES = st.builds(
-    Recipe,
+    DecoysSettings,
     k=st.integers(1, 3),
-    drawing=st.sampled_from(DRAWINGS),
-    compat=st.sampled_from(COMPATS),
+    drawing=st.sampled_from(get_args(Drawing)),
+    compat=st.sampled_from(get_args(Compat)),
     guards=st.booleans(),
     seed=st.integers(0, 3),
     threshold=st.just(0.9),
@@ -67,13 +70,15 @@ RECIPES = st.builds(
 )
 
 
-PARTS = st.sampled_from([(None,), (LEARN, JUDGED), (JUDGED, None, LEARN)])
+PARTS = st.sampled_from([(None,), (LEARNED, JUDGED), (JUDGED, None, LEARNED)])
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(ROW, min_size=1, max_size=25), RECIPES, PARTS)
 def test_no_decoy_is_an_accepted_answer_or_stands_twice(
-    rows: list[tuple[str | None, str | None, str | None, list[str]]], recipe: Recipe, parts: tuple[str | None, ...]
+    rows: list[tuple[str | None, str | None, str | None, list[str]]],
+    recipe: DecoysSettings,
+    parts: tuple[str | None, ...],
 ) -> None:
     data = make(rows)
     drawn = draw(data, recipe, parts)
@@ -95,7 +100,7 @@ def test_no_decoy_is_an_accepted_answer_or_stands_twice(
 @given(st.lists(ROW, min_size=2, max_size=25), RECIPES, PARTS, st.integers(0, 100))
 def test_the_order_of_the_examples_makes_no_difference(
     rows: list[tuple[str | None, str | None, str | None, list[str]]],
-    recipe: Recipe,
+    recipe: DecoysSettings,
     parts: tuple[str | None, ...],
     seed: int,
 ) -> None:
@@ -129,7 +134,7 @@ def test_decoys_for_the_question_are_answers_to_the_nearest_questions() -> None:
 
 
 def test_decoys_for_the_image_are_answers_to_its_other_questions() -> None:
-    drawn = draw(make(SCENES), Recipe(k=2))
+    drawn = draw(make(SCENES), DecoysSettings(k=2))
 
     assert set(decoys_of(drawn, "iou", "0")) == {"horse", "street"}
     assert drawn.decoys.filter(source="iou", id="0")["donor"].sort().to_list() == ["1", "2"]
@@ -165,21 +170,21 @@ def test_yes_and_no_questions_have_one_decoy() -> None:
     assert drawn.counts.filter(source="qou", filter="missing")["n"].item() >= 12
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS)
+@pytest.mark.parametrize("drawing", get_args(Drawing))
 def test_equal_answers_have_no_decoys_and_all_are_counted(drawing: str) -> None:
-    drawn = draw(make([(str(at), "what?", "red", []) for at in range(4)]), Recipe(drawing=drawing))
+    drawn = draw(make([(str(at), "what?", "red", []) for at in range(4)]), DecoysSettings(drawing=drawing))
 
     assert drawn.decoys.is_empty()
     assert drawn.counts.filter(filter="missing")["n"].to_list() == [12, 12, 12]
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS)
+@pytest.mark.parametrize("drawing", get_args(Drawing))
 def test_data_without_answers_or_examples_give_no_decoys(drawing: str) -> None:
     unanswered = make([("i", "what?", None, []), ("i", "who?", None, [])])
     nothing = Dataset("nothing", unanswered.examples.clear(), unanswered.images)
 
-    assert draw(unanswered, Recipe(drawing=drawing)).decoys.is_empty()
-    assert draw(nothing, Recipe(drawing=drawing)).decoys.is_empty()
+    assert draw(unanswered, DecoysSettings(drawing=drawing)).decoys.is_empty()
+    assert draw(nothing, DecoysSettings(drawing=drawing)).decoys.is_empty()
     assert draw(nothing).decoys.schema == draw(make(SCENES)).decoys.schema
 
 
@@ -188,20 +193,22 @@ def test_only_the_asked_examples_get_decoys_though_all_give_some() -> None:
 
     asked = pl.DataFrame({"id": ["0", "7", "not there"]}).with_columns(part=pl.lit(None, pl.String))
 
-    drawn = draw_decoys(data, asked, Recipe())
+    drawn = draw_decoys(data, asked, DecoysSettings())
 
     assert drawn.decoys["id"].unique().sort().to_list() == ["0", "7"]
     assert drawn.decoys.equals(draw(data).decoys.filter(pl.col("id").is_in(["0", "7"])))
 
 
 def test_the_seed_changes_what_is_drawn_at_random() -> None:
-    one, two = (draw(make(SCENES), Recipe(seed=seed)).decoys.filter(source="random") for seed in range(2))
+    one, two = (draw(make(SCENES), DecoysSettings(seed=seed)).decoys.filter(source="random") for seed in range(2))
 
     assert not one.equals(two)
 
 
 def test_the_smallest_recipe_for_questions_in_another_script() -> None:
-    drawn = draw(make([("i", "何色?", "赤", []), ("j", "何色?", "青", []), ("i", "何?", "車", [])]), Recipe(k=1))
+    drawn = draw(
+        make([("i", "何色?", "赤", []), ("j", "何色?", "青", []), ("i", "何?", "車", [])]), DecoysSettings(k=1)
+    )
 
     assert decoys_of(drawn, "qou", "0") == ["青"]
     assert decoys_of(drawn, "iou", "0") == ["車"]
@@ -214,7 +221,7 @@ def test_neutral_decoys_are_used_as_often_as_they_are_targets() -> None:
     data = make(rows)
     targets = pl.Series("text", colours).value_counts(name="targets")
 
-    drawn = draw_divided(data, Recipe(drawing="neutral", k=1))
+    drawn = draw_divided(data, DecoysSettings(drawing="neutral", k=1))
     used = drawn.decoys.filter(source="qou")["decoy"].value_counts(name="uses")
     both = targets.join(used, left_on="text", right_on="decoy")
 
@@ -227,7 +234,7 @@ YES_OR_NO = [(str(at), f"is it {at % 9}?", "no" if at % 3 == 0 else "yes", []) f
 
 
 def test_neutral_drawing_keeps_every_example_unless_told() -> None:
-    drawn = draw_divided(make(YES_OR_NO), Recipe(drawing="neutral"))
+    drawn = draw_divided(make(YES_OR_NO), DecoysSettings(drawing="neutral"))
 
     assert drawn.decoys.filter(source="qou")["id"].n_unique() == 600
     assert drawn.counts.filter(filter="left out for balance").is_empty()
@@ -235,7 +242,7 @@ def test_neutral_drawing_keeps_every_example_unless_told() -> None:
 
 def test_neutral_drawing_leaves_out_what_cannot_be_balanced_and_counts_it() -> None:
     """Twice as many yes as no: half of the former go, in the part that is learned from and in the judged one."""
-    drawn = draw_divided(make(YES_OR_NO), Recipe(drawing="neutral", leave_out=True))
+    drawn = draw_divided(make(YES_OR_NO), DecoysSettings(drawing="neutral", leave_out=True))
     uses = dict(drawn.decoys.filter(source="qou")["decoy"].value_counts().iter_rows())
 
     assert uses["yes"] == pytest.approx(200, abs=2)
@@ -248,15 +255,16 @@ def test_neutral_drawing_leaves_out_what_cannot_be_balanced_and_counts_it() -> N
 
 UNCOMPILED = """
 import polars as pl
-from eyechart.audits.decoys.recipes import Recipe, draw_decoys
-from eyechart.dataset import Dataset, Images
+from eyechart.audits.decoys.draw import draw_decoys
+from eyechart.audits.decoys.settings import DecoysSettings
+from eyechart.data.dataset import Dataset, Images
 answers = ["red", "blue", "old dog", "puppy", "yes", "no", "2", "several"] * 2
 examples = pl.DataFrame({"id": [str(at) for at in range(16)], "image": list("abcd") * 4, "answer": answers})
 examples = examples.with_columns(question=pl.lit("what is ") + pl.col("id"), answers=pl.concat_list("answer"))
 data = Dataset("small", examples, Images.named(examples["image"]))
 asked = examples.select("id", part=pl.lit(["learned", "judged"] * 8).explode())
 for drawing in ("nearest", "neutral"):
-    print(draw_decoys(data, asked, Recipe(drawing=drawing)).decoys.rows())
+    print(draw_decoys(data, asked, DecoysSettings(drawing=drawing)).decoys.rows())
 """
 
 

@@ -7,22 +7,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.audits.decoys.drawing.answers import number_answers
-from eyechart.audits.decoys.drawing.lexicon import FEW, Known, know
-from eyechart.audits.decoys.drawing.pairs import (
+from eyechart.audits.decoys.filters import (
     ALIKE,
     AMOUNT,
     CONTAINS,
     FINE,
     POLAR,
     SIMILAR,
+    Filters,
     answer_similarity,
     judge_pair,
-    make_memory,
 )
-from eyechart.audits.decoys.recipes import Recipe
-from eyechart.wordnet import Taxonomy
-from eyechart.wordnet.similarity import word_similarities
+from eyechart.audits.decoys.lexicon import FEW, NumberedAnswers, make_lexicon
+from eyechart.audits.decoys.settings import DecoysSettings
+from eyechart.language.wordnet import Taxonomy, word_similarity
 
 
 def table(answers: list[str], humans: list[list[str]] | None = None) -> pl.DataFrame:
@@ -30,18 +28,18 @@ def table(answers: list[str], humans: list[list[str]] | None = None) -> pl.DataF
     return examples if humans is None else examples.with_columns(pl.Series("answers", humans))
 
 
-def judge(first: str, second: str, recipe: Recipe, humans: list[list[str]] | None = None) -> int:
+def judge(first: str, second: str, settings: DecoysSettings, humans: list[list[str]] | None = None) -> int:
     """Say which filter keeps two answers apart."""
     rows = [first, second] + [""] * (len(humans or []) - 2)
     examples = table(rows, humans)
-    answers = number_answers(examples)
+    answers = NumberedAnswers.of(examples)
     one, two = answers.reference[:2]
-    known = know(answers, examples, recipe)
-    return int(judge_pair(known.lexicon, known.limits, make_memory(9), one, two))
+    lexicon, _ = make_lexicon(answers, examples, settings)
+    return int(judge_pair(Filters.of(lexicon), one, two))
 
 
-RELEASE = Recipe(compat="release")
-PAPER = Recipe(guards=False)
+RELEASE = DecoysSettings(compat="release")
+PAPER = DecoysSettings(guards=False)
 
 
 @pytest.mark.parametrize(
@@ -102,37 +100,37 @@ def test_clean_filters_look_at_whole_words(first: str, second: str, expected: in
     ],
 )
 def test_guards_know_yes_and_no_and_numbers(first: str, second: str, expected: int) -> None:
-    assert judge(first, second, Recipe()) == expected
+    assert judge(first, second, DecoysSettings()) == expected
 
 
 def test_numbers_are_no_synonyms_whatever_wordnet_says() -> None:
-    assert judge("2", "3", Recipe(guards=False, threshold=0.8)) == SIMILAR
-    assert judge("2", "3", Recipe(threshold=0.8)) == FINE
+    assert judge("2", "3", DecoysSettings(guards=False, threshold=0.8)) == SIMILAR
+    assert judge("2", "3", DecoysSettings(threshold=0.8)) == FINE
 
 
 HUMANS = [["lady", "woman"], ["woman", "lady"], ["red", "maroon"], ["blue", "navy"], ["dog", "puppy"]] * (FEW // 4)
 
 
 def test_answers_that_people_give_to_the_same_question_are_alike() -> None:
-    assert judge("lady", "woman", Recipe(), HUMANS) == ALIKE
-    assert judge("lady", "blue", Recipe(), HUMANS) == FINE
+    assert judge("lady", "woman", DecoysSettings(), HUMANS) == ALIKE
+    assert judge("lady", "blue", DecoysSettings(), HUMANS) == FINE
 
 
 def test_where_questions_have_one_answer_vectors_from_elsewhere_tell_what_is_alike(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("lady 1 0.1\nwoman 1 0\nblue 0 1\n", encoding="utf-8")
 
-    assert judge("lady", "woman", Recipe()) == FINE
-    assert judge("lady", "woman", Recipe(similarity=str(path))) == ALIKE
-    assert judge("lady", "blue", Recipe(similarity=str(path))) == FINE
+    assert judge("lady", "woman", DecoysSettings()) == FINE
+    assert judge("lady", "woman", DecoysSettings(similarity=str(path))) == ALIKE
+    assert judge("lady", "blue", DecoysSettings(similarity=str(path))) == FINE
 
 
 def test_who_uses_the_released_filters_on_answers_without_full_stops_is_told() -> None:
     examples = table(["red.", "blue", "green"])
 
-    assert any(
-        "2 answers have no full stop" in note for note in know(number_answers(examples), examples, RELEASE).notes
-    )
+    _, notes = make_lexicon(NumberedAnswers.of(examples), examples, RELEASE)
+
+    assert any("2 answers have no full stop" in note for note in notes)
 
 
 def literal_similarity(first: list[str], second: list[str]) -> float:
@@ -141,9 +139,10 @@ def literal_similarity(first: list[str], second: list[str]) -> float:
     known = [[word for word in words if len(taxonomy.senses(pl.Series([word])).senses)] for words in (first, second)]
     if not all(known):
         return 0.0
-    pairs = [(one, two) for one in known[0] for two in known[1]]
-    ours = word_similarities(pl.Series([one for one, _ in pairs]), pl.Series([two for _, two in pairs]), taxonomy)
-    square = ours.reshape(len(known[0]), len(known[1]))
+    senses, n = taxonomy.senses(pl.Series([*known[0], *known[1]])), len(known[0])
+    square = np.array(
+        [[word_similarity(taxonomy.hypernyms, senses, i, n + j) for j in range(len(known[1]))] for i in range(n)]
+    )
     return max(math.prod(square.max(axis=1).tolist()), math.prod(square.max(axis=0).tolist()))
 
 
@@ -152,13 +151,13 @@ def test_similarities_of_answers_are_the_greater_product_of_maxima() -> None:
     draw = np.random.default_rng(0)
     answers = sorted({" ".join(draw.choice(words, draw.integers(1, 4))) for _ in range(40)})
     examples = table(answers)
-    numbered = number_answers(examples)
-    known: Known = know(numbered, examples, PAPER)
-    memory = make_memory(len(answers))
+    numbered = NumberedAnswers.of(examples)
+    lexicon, _ = make_lexicon(numbered, examples, PAPER)
+    filters = Filters.of(lexicon)
     reference = numbered.reference
     order = {int(number): answer for number, answer in zip(reference, answers, strict=True)}
     pairs = [(one, two) for one in sorted(order) for two in sorted(order) if one < two][::7]
 
     for one, two in pairs:
-        ours = answer_similarity(known.lexicon, memory, one, two)
+        ours = answer_similarity(filters, one, two)
         assert ours == pytest.approx(literal_similarity(order[one].split(), order[two].split()), abs=1e-12)

@@ -1,24 +1,27 @@
 """The judgement: what is asked hides what it says, letters and texts mean the same option, and cheaters are caught."""
 
+from typing import get_args
+
 import polars as pl
 import pytest
 
 from eyechart.audits.decoys import DecoysAudit
-from eyechart.audits.decoys.asking import Condition
-from eyechart.audits.decoys.audit import HIDDEN
-from eyechart.audits.decoys.shifts import picked_options, steadiness
-from eyechart.dataset import Dataset, Images
+from eyechart.audits.decoys.judge import picked_options, steadiness
+from eyechart.audits.decoys.probing import Condition
+from eyechart.audits.decoys.settings import Hidden
+from eyechart.base.errors import DataError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.protocols import Model
+from eyechart.data.result import Key, Result
+from eyechart.data.tables import ANSWERS, empty
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, SettingError
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.protocols import Model
-from eyechart.readers import read
-from eyechart.result import Key, Result
-from eyechart.tables import ANSWERS, empty
+from eyechart.formats import read
 from eyechart.world import load_answerer
 
-AUDIT = DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=300, hide=HIDDEN, rotations=2)
+AUDIT = DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=300, hide=get_args(Hidden), rotations=2)
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +294,7 @@ def test_only_what_says_good_or_bad_of_a_model_has_a_better_way(
         assert found["chance", options] == "neither"
         assert found["image adds", options] == found["question adds", options] == "higher"
         assert found["accuracy", options] == found["over chance", options] == "higher"
-        for hidden in HIDDEN:
+        for hidden in get_args(Hidden):
             assert found["accuracy", f"{options}-{hidden}"] == "neither"
             assert found["over chance", f"{options}-{hidden}"] == ("lower" if hidden == "image-question" else "neither")
     assert {better for (_, condition), better in found.items() if condition.startswith("rotate")} == {"higher"}

@@ -5,9 +5,9 @@ import pytest
 
 from eyechart.audits.decoys import DecoysAudit
 from eyechart.audits.decoys.blind import CONTROL
+from eyechart.data.result import Key, Result
 from eyechart.engines.local import Local
-from eyechart.readers import read
-from eyechart.result import Key, Result
+from eyechart.formats import read
 
 MADE = ("iou", "qou", "iou+qou")
 

@@ -6,10 +6,11 @@ import polars as pl
 import pytest
 
 from eyechart.audits.accuracy import Accuracy
-from eyechart.dataset import Dataset, Images
-from eyechart.result import Result
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.result import Result
+from eyechart.data.store import Store
+from eyechart.runs.run import Run
 
 N = 8
 

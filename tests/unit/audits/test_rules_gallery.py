@@ -3,9 +3,9 @@
 import polars as pl
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.encode.words import question_words
 from eyechart.engines.local import Local
-from eyechart.readers import read
+from eyechart.formats import read
+from eyechart.language.questions import question_words
 
 
 def test_examples_shown_with_a_rule_meet_it() -> None:

@@ -4,16 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset, Images
-from eyechart.encode.items import (
-    human_answers,
-    learn_vocabulary,
-    make_accepted,
-    make_transactions,
-    numbered_answers,
-)
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import OBJECT
+from eyechart.language.answers import human_answers
+from eyechart.language.items import learn_vocabulary, make_accepted, make_transactions, numbered_answers
 from eyechart.mining import Accepted, Transactions
-from eyechart.tables import OBJECT
 
 
 def dataset(questions: list[str | None], answers: list[str | None], people: list[list[str]] | None = None) -> Dataset:

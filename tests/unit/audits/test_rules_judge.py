@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.audits.rules.gap import expected_contributions, measure_gap, with_strata
-from eyechart.audits.rules.judge import decide
-from eyechart.dataset import Dataset, Images
+from eyechart.audits.rules.judge import decide, expected_contributions, measure_gap, with_strata
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.result import Measure, Result
 from eyechart.engines.local import Local
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.readers import read
-from eyechart.result import Measure, Result
+from eyechart.formats import read
 from eyechart.statistics import mean
 from eyechart.world import load_answerer
 

@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.audits.rules.export import write_rules
-from eyechart.dataset import Dataset
+from eyechart.audits.rules.published import write_rules
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, FileFormatError
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.verbs import audit
-from eyechart.verbs import study as study_data
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
+from eyechart.runs.verbs import study as study_data
 
 AUDIT = RulesAudit(min_support=4)
 

@@ -9,16 +9,17 @@ import pytest
 
 from eyechart.audits import make_audit, remake_audit
 from eyechart.audits.rules import RulesAudit
-from eyechart.audits.rules.mined import least_support
-from eyechart.dataset import Dataset, Images
-from eyechart.encode.items import learn_vocabulary, make_transactions
+from eyechart.audits.rules.mining import least_support
+from eyechart.base.errors import DataError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, SettingError
+from eyechart.formats import read
+from eyechart.language.items import learn_vocabulary, make_transactions
 from eyechart.mining.reference import mine_slowly
 from eyechart.mining.settings import MiningSettings
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.verbs import audit
+from eyechart.runs.verbs import audit
 from eyechart.world import load_answerer
 
 AUDIT = RulesAudit(min_support=4, max_items=2)
@@ -273,7 +274,7 @@ def test_settings_that_do_not_fit_are_one_clear_error(small: Dataset, settings: 
         RulesAudit(**settings).study(small, Local())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("settings", [{"correct": "any"}, {"answers": 0}])
+@pytest.mark.parametrize("settings", [{"correct": "any"}, {"superset": "any"}, {"compat": "any"}, {"answers": 0}])
 def test_settings_of_no_meaning_are_refused_at_once(settings: dict[str, object]) -> None:
     with pytest.raises(SettingError):
         RulesAudit(**settings)  # type: ignore[arg-type]

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
 from eyechart.engines.local import Local
-from eyechart.readers import read
+from eyechart.formats import read
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.encode.words import question_words
+from eyechart.language.questions import question_words
 
 STEPS = (
     (r"'", " ' "),

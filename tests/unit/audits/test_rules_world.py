@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.contract import check_audit
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.readers import read
-from eyechart.result import Result
+from eyechart.formats import read
+from eyechart.runs.contract import check_audit
 from eyechart.statistics import difference
-from eyechart.world import Settings, load_answerer, make_world
+from eyechart.world import WorldSettings, load_answerer, make_world
 
 AUDIT = RulesAudit()
 PLANTED = ("word", "object", "pair")
@@ -36,7 +36,7 @@ def confirmed(study: Result) -> list[Antecedent]:
 @pytest.mark.parametrize(("seed", "strength"), [(0, 0.6), (1, 0.6), (2, 0.6), (3, 0.8), (4, 0.9)])
 def test_planted_rules_are_confirmed_and_controls_are_not(seed: int, strength: float) -> None:
     """A planted rule is its cue beside words of its type; a control, with or without such words, must not be there."""
-    world = make_world(Settings(seed=seed, images=1000, strength=strength))
+    world = make_world(WorldSettings(seed=seed, images=1000, strength=strength))
     rules = confirmed(AUDIT.study(world.data, Local()))
     missed, controls = [], []
     for row in world.truth.iter_rows(named=True):

@@ -12,14 +12,15 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.audits.decoys import DecoysAudit
 from eyechart.audits.grounding import GroundingAudit
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.dataset import Dataset, Images
+from eyechart.base.errors import ModelError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.protocols import AnnouncingAudit, Audit, Engine
+from eyechart.data.result import Result
+from eyechart.data.tables import COUNTS, empty
 from eyechart.engines.local import Local
-from eyechart.errors import ModelError
-from eyechart.protocols import Announcing, Audit, Engine
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.tables import COUNTS, empty
-from eyechart.verbs import audit
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
 
 ALL = [make_audit(name) for name in AUDITS.names()]
 VARIED = (
@@ -79,7 +80,7 @@ def test_every_audit_of_ours_announces_part_of_what_it_asks_or_asks_plain_alone(
     world: Dataset, wanted: dict[str, set[str]]
 ) -> None:
     for chosen in ALL:
-        assert isinstance(chosen, Announcing)
+        assert isinstance(chosen, AnnouncingAudit)
         told = set(chosen.beyond_plain(world))
         assert "plain" not in told
         assert told & wanted[chosen.name] if told else wanted[chosen.name] == {"plain"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.errors import DataError
+from eyechart.base.errors import DataError
 from eyechart.mining import Accepted, MiningSettings, Rules, Transactions, match, mine
 
 N_ITEMS, N_ANSWERS = 8, 4

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.errors import DataError, SettingError
+from eyechart.base.errors import DataError, SettingError
 from eyechart.mining import MiningSettings, Rules, Transactions, mine, prior
-from eyechart.mining.found import Found
 from eyechart.mining.levels import NO_ITEM
-from eyechart.mining.mine import undominated
 from eyechart.mining.reference import Rule, mine_slowly
+from eyechart.mining.rules import RuleBuffer
 from eyechart.mining.settings import Compat, Superset
+from eyechart.mining.superset import undominated
 
 EASY = MiningSettings(min_support=1, min_confidence=Fraction(0), superset="none")
 
@@ -82,7 +82,7 @@ def left_by(superset: Superset, *rules: tuple[tuple[int, ...], int, int]) -> lis
     for row, rule in zip(items, rules, strict=True):
         row[: len(rule[0])] = rule[0]
     answers, joints = (np.array([rule[column] for rule in rules], np.int32) for column in (1, 2))
-    found = Found(items, answers, joints, np.full(len(rules), 100, np.int32), np.array([len(rules)]))
+    found = RuleBuffer(items, answers, joints, np.full(len(rules), 100, np.int32), np.array([len(rules)]))
     return [rules[row][0] for row in undominated(found, MiningSettings(max_items=6, superset=superset))]
 
 

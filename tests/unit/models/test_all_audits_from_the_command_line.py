@@ -11,8 +11,8 @@ from polars.testing import assert_frame_equal
 
 from eyechart.audits import AUDITS
 from eyechart.cli import main
-from eyechart.result import Result
-from eyechart.store import Store
+from eyechart.data.result import Result
+from eyechart.data.store import Store
 from servers.transformers_serve import serving
 
 pytest.importorskip("openai")

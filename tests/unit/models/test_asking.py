@@ -5,11 +5,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset, Images
+from eyechart.base.errors import ModelError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.probes import Prober
 from eyechart.engines.local import Local
-from eyechart.errors import ModelError
-from eyechart.models.asking import Answering, AnswerLog, ask, asking_alone, unanswered
-from eyechart.probes import Prober
+from eyechart.models.asking import AnswerLog, AnswerStep, ask, lock_model, select_unanswered
 
 
 class Echo:
@@ -35,7 +36,7 @@ def test_batches_have_their_size_and_answers_their_question(
     tiny: Dataset, probes: pl.DataFrame, batch: int, sizes: list[int]
 ) -> None:
     model = Echo()
-    answers = pl.concat(ask(Answering(model, tiny.images), probes, tiny, Local(), batch))
+    answers = pl.concat(ask(AnswerStep(model, tiny.images), probes, tiny, Local(), batch))
 
     assert model.batches == sizes
     assert answers.sort("id")["answer"].to_list() == tiny.examples["question"].to_list()
@@ -44,7 +45,7 @@ def test_batches_have_their_size_and_answers_their_question(
 def test_an_answer_to_other_content_does_not_count(probes: pl.DataFrame) -> None:
     answers = probes.select("id", pl.when(pl.col("id") != "03").then("probe").otherwise(pl.lit("1")).alias("probe"))
 
-    assert unanswered(probes, answers.with_columns(status=pl.lit("ok")))["id"].to_list() == ["03"]
+    assert select_unanswered(probes, answers.with_columns(status=pl.lit("ok")))["id"].to_list() == ["03"]
 
 
 def test_failures_and_missing_draws_are_asked_for(probes: pl.DataFrame) -> None:
@@ -52,25 +53,25 @@ def test_failures_and_missing_draws_are_asked_for(probes: pl.DataFrame) -> None:
     once = probes.select("id", "probe", status.alias("status"))
     twice = pl.concat([once, once.filter(pl.col("id") != "05")])
 
-    assert unanswered(probes, once)["id"].to_list() == ["03"]
-    assert unanswered(probes, twice, draws=2)["id"].to_list() == ["03", "05"]
+    assert select_unanswered(probes, once)["id"].to_list() == ["03"]
+    assert select_unanswered(probes, twice, draws=2)["id"].to_list() == ["03", "05"]
 
 
 def test_a_model_is_asked_by_one_process_at_a_time(tmp_path: Path) -> None:
     with (
-        asking_alone(tmp_path / "a.lock", "it"),
-        asking_alone(tmp_path / "b.lock", "other"),
+        lock_model(tmp_path / "a.lock", "it"),
+        lock_model(tmp_path / "b.lock", "other"),
         pytest.raises(ModelError, match="it to be asked by one process; found another"),
-        asking_alone(tmp_path / "a.lock", "it"),
+        lock_model(tmp_path / "a.lock", "it"),
     ):
         pytest.fail("two ask at once")
-    with asking_alone(tmp_path / "a.lock", "it"):
+    with lock_model(tmp_path / "a.lock", "it"):
         pass
 
 
 def test_a_log_cut_anywhere_keeps_every_whole_line(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:
     log = AnswerLog(tmp_path / "plain.jsonl")
-    for answers in ask(Answering(Echo(), tiny.images), probes, tiny, Local(), 4):
+    for answers in ask(AnswerStep(Echo(), tiny.images), probes, tiny, Local(), 4):
         log.append(answers)
     content = log.path.read_bytes()
     for length in range(0, len(content) + 1, 7):
@@ -81,7 +82,7 @@ def test_a_log_cut_anywhere_keeps_every_whole_line(tiny: Dataset, probes: pl.Dat
 
 def test_a_cut_log_can_be_continued(tiny: Dataset, probes: pl.DataFrame, tmp_path: Path) -> None:
     log = AnswerLog(tmp_path / "plain.jsonl")
-    first, second = ask(Answering(Echo(), tiny.images), probes, tiny, Local(), 4)
+    first, second = ask(AnswerStep(Echo(), tiny.images), probes, tiny, Local(), 4)
     log.append(first)
     log.path.write_bytes(log.path.read_bytes()[:-5])
     kept = log.read()
@@ -99,7 +100,7 @@ def test_odd_answers_survive_the_log(tiny: Dataset, probes: pl.DataFrame, tmp_pa
             return probes.select("id").with_columns(pl.Series("answer", odd), pl.Series("scores", scores))
 
     log = AnswerLog(tmp_path / "plain.jsonl")
-    (answers,) = ask(Answering(Odd(), tiny.images), probes, tiny, Local(), 8)
+    (answers,) = ask(AnswerStep(Odd(), tiny.images), probes, tiny, Local(), 8)
     log.append(answers)
 
     assert log.read().select(answers.columns).equals(answers)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.errors import FileFormatError
-from eyechart.models.cache import AnswerCache, ShortMemory, Store, default_place
-from eyechart.models.cached import Cached, open_store
-from eyechart.models.shown import Said, Shown
-from eyechart.pictures import Picture
+from eyechart.base.errors import FileFormatError
+from eyechart.data.pictures import Picture
+from eyechart.language.prompts import PromptBatch
+from eyechart.models.backend import Response
+from eyechart.models.cache import AnswerCache, CachedBackend, MemoryStore, ResponseStore, default_cache_file, open_cache
 
 PICTURE = Picture.of(np.zeros((3, 4, 3), np.uint8))
 OPTIONS = ["red", "blue"]
@@ -30,30 +30,30 @@ class Parrot:
     failing: bool = False
     asked: list[str] = field(default_factory=list)
 
-    def answer_shown(self, shown: Shown) -> list[Said]:
-        self.asked += shown.prompts
-        return [Said(None, failed="tired") if self.failing else Said(f"{text}!") for text in shown.prompts]
+    def respond(self, batch: PromptBatch) -> list[Response]:
+        self.asked += batch.prompts
+        return [Response(None, failed="tired") if self.failing else Response(f"{text}!") for text in batch.prompts]
 
 
 @pytest.fixture(params=["disk", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return AnswerCache(tmp_path / "a" / "cache.sqlite") if request.param == "disk" else ShortMemory()
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ResponseStore:
+    return AnswerCache(tmp_path / "a" / "cache.sqlite") if request.param == "disk" else MemoryStore()
 
 
-def put(store: Store, identity: str, said: dict[str, Said]) -> None:
+def put(store: ResponseStore, identity: str, said: dict[str, Response]) -> None:
     with store.writing(identity) as keep:
         keep(said)
 
 
-def show(*prompts: str, picture: Picture | None = PICTURE, choices: list[str] | None = None) -> Shown:
-    return Shown(list(prompts), [picture] * len(prompts), [choices] * len(prompts))
+def show(*prompts: str, picture: Picture | None = PICTURE, choices: list[str] | None = None) -> PromptBatch:
+    return PromptBatch(list(prompts), [picture] * len(prompts), [choices] * len(prompts))
 
 
-def test_nothing_is_asked_twice_and_every_answer_belongs_to_its_prompt(store: Store) -> None:
+def test_nothing_is_asked_twice_and_every_answer_belongs_to_its_prompt(store: ResponseStore) -> None:
     parrot = Parrot()
-    cached = Cached(parrot, store)
-    first = cached.answer_shown(show("a", "b", "a"))
-    second = cached.answer_shown(show("c", "b", "a", "c"))
+    cached = CachedBackend(parrot, store)
+    first = cached.respond(show("a", "b", "a"))
+    second = cached.respond(show("c", "b", "a", "c"))
 
     assert [one.raw for one in first] == ["a!", "b!", "a!"]
     assert [one.raw for one in second] == ["c!", "b!", "a!", "c!"]
@@ -79,32 +79,32 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
-def test_a_changed_input_never_gets_the_answer_to_the_unchanged_one(store: Store, changed: Shown) -> None:
+def test_a_changed_input_never_gets_the_answer_to_the_unchanged_one(store: ResponseStore, changed: PromptBatch) -> None:
     parrot = Parrot()
-    cached = Cached(parrot, store)
+    cached = CachedBackend(parrot, store)
     for shown in (show("a"), show("a", choices=["red"]), changed, changed):
-        cached.answer_shown(shown)
+        cached.respond(shown)
 
     assert len(parrot.asked) == 3
 
 
-def test_another_asker_is_asked_itself(store: Store) -> None:
+def test_another_asker_is_asked_itself(store: ResponseStore) -> None:
     one, other = Parrot("t=0"), Parrot("t=1")
     for parrot in (one, other):
-        Cached(parrot, store).answer_shown(show("a"))
+        CachedBackend(parrot, store).respond(show("a"))
 
     assert (one.asked, other.asked) == (["a"], ["a"])
 
 
-def test_failures_are_not_kept(store: Store) -> None:
+def test_failures_are_not_kept(store: ResponseStore) -> None:
     failing, well = Parrot(failing=True), Parrot()
 
-    assert Cached(failing, store).answer_shown(show("a")) == [Said(None, failed="tired")]
-    assert Cached(well, store).answer_shown(show("a")) == [Said("a!")]
+    assert CachedBackend(failing, store).respond(show("a")) == [Response(None, failed="tired")]
+    assert CachedBackend(well, store).respond(show("a")) == [Response("a!")]
 
 
 said = st.builds(
-    Said,
+    Response,
     raw=st.text(st.characters(exclude_categories=["Cs"])),
     scores=st.none() | st.lists(st.tuples(st.text(max_size=3), st.floats(-50, 0))),
     failed=st.none(),
@@ -114,7 +114,9 @@ said = st.builds(
 
 @settings(deadline=None, max_examples=50)
 @given(st.dictionaries(st.text("abc", min_size=1), said))
-def test_what_was_said_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, said: dict[str, Said]) -> None:
+def test_what_was_said_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, said: dict[str, Response]
+) -> None:
     cache = AnswerCache(tmp_path_factory.mktemp("cache") / "it.sqlite")
     put(cache, "me", said)
 
@@ -123,24 +125,24 @@ def test_what_was_said_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFac
 
 def test_asking_anew_sees_only_what_came_since(tmp_path: Path) -> None:
     cache = AnswerCache(tmp_path / "it.sqlite")
-    put(cache, "me", {"old": Said("1")})
+    put(cache, "me", {"old": Response("1")})
     fresh = replace(cache, since=time.time())
-    put(fresh, "me", {"new": Said("2")})
+    put(fresh, "me", {"new": Response("2")})
 
-    assert fresh.get(["old", "new"]) == {"new": Said("2")}
-    assert cache.get(["old", "new"]) == {"old": Said("1"), "new": Said("2")}
+    assert fresh.get(["old", "new"]) == {"new": Response("2")}
+    assert cache.get(["old", "new"]) == {"old": Response("1"), "new": Response("2")}
 
 
 def test_listing_and_pruning_go_by_asker_and_age(tmp_path: Path) -> None:
     cache = AnswerCache(tmp_path / "it.sqlite")
-    put(cache, "openai tiny", {"a": Said("1"), "b": Said("2")})
+    put(cache, "openai tiny", {"a": Response("1"), "b": Response("2")})
     middle = time.time()
-    put(cache, "hf large", {"c": Said("3")})
+    put(cache, "hf large", {"c": Response("3")})
 
     assert [(one.identity, one.answers) for one in cache.list()] == [("hf large", 1), ("openai tiny", 2)]
     assert (cache.prune(containing="nobody"), cache.prune(before=middle, containing="large")) == (0, 0)
     assert cache.prune(before=middle) == 2
-    assert cache.get(["a", "b", "c"]) == {"c": Said("3")}
+    assert cache.get(["a", "b", "c"]) == {"c": Response("3")}
     assert (cache.prune(), cache.list()) == (1, [])
 
 
@@ -148,11 +150,11 @@ WRITER = """
 import sys
 from pathlib import Path
 from eyechart.models.cache import AnswerCache
-from eyechart.models.shown import Said
+from eyechart.models.backend import Response
 cache, me = AnswerCache(Path(sys.argv[1])), sys.argv[2]
 for n in range(int(sys.argv[3])):
     with cache.writing(me) as put:
-        put({f"{me} {n}": Said(str(n)), f"both {n}": Said("same")})
+        put({f"{me} {n}": Response(str(n)), f"both {n}": Response("same")})
     print(n, flush=True)
 """
 
@@ -197,7 +199,7 @@ def test_a_cache_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     database.close()
 
     with pytest.raises(FileFormatError, match="found version 99; upgrade eyechart"):
-        put(AnswerCache(tmp_path / "it.sqlite"), "me", {"a": Said("1")})
+        put(AnswerCache(tmp_path / "it.sqlite"), "me", {"a": Response("1")})
 
 
 def test_the_place_is_the_named_one_or_the_usual_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -205,9 +207,9 @@ def test_the_place_is_the_named_one_or_the_usual_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     usual = tmp_path / "eyechart" / "answers.sqlite"
 
-    assert default_place() == usual
-    assert open_store(None) == AnswerCache(usual)
-    assert open_store("there.sqlite") == AnswerCache(Path("there.sqlite"))
-    assert isinstance(open_store("off"), ShortMemory)
+    assert default_cache_file() == usual
+    assert open_cache(None) == AnswerCache(usual)
+    assert open_cache("there.sqlite") == AnswerCache(Path("there.sqlite"))
+    assert isinstance(open_cache("off"), MemoryStore)
     monkeypatch.setenv("EYECHART_CACHE", "elsewhere.sqlite")
-    assert default_place() == Path("elsewhere.sqlite")
+    assert default_cache_file() == Path("elsewhere.sqlite")

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.errors import DataError, ModelError, SettingError
+from eyechart.base.errors import DataError, ModelError, SettingError
+from eyechart.data.pictures import Picture
+from eyechart.language.prompts import PromptBatch
+from eyechart.models.backend import Response
+from eyechart.models.cache import estimate_tokens
 from eyechart.models.endpoint import Endpoint
-from eyechart.models.sending import Bounds, data_url, estimate_tokens
-from eyechart.models.shown import Said, Shown
-from eyechart.pictures import Picture
+from eyechart.models.messages import data_url
 from servers.starting import Served, misbehaving
 
 KEY = "sk-do-not-tell-anyone-1234567890"
@@ -35,12 +37,12 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def show(*prompts: str, picture: Picture | None = None, choices: list[str] | None = None) -> Shown:
-    return Shown(list(prompts), [picture] * len(prompts), [choices] * len(prompts))
+def show(*prompts: str, picture: Picture | None = None, choices: list[str] | None = None) -> PromptBatch:
+    return PromptBatch(list(prompts), [picture] * len(prompts), [choices] * len(prompts))
 
 
-def ask(server: Served, model: str, *prompts: str) -> list[Said]:
-    return Endpoint(model, server.url, retries=3).answer_shown(show(*prompts))
+def ask(server: Served, model: str, *prompts: str) -> list[Response]:
+    return Endpoint(model, server.url, retries=3).respond(show(*prompts))
 
 
 def test_answers_come_back_in_the_order_of_the_prompts(server: Served) -> None:
@@ -51,7 +53,7 @@ def test_answers_come_back_in_the_order_of_the_prompts(server: Served) -> None:
 
 def test_each_answer_is_handed_over_when_it_comes(server: Served) -> None:
     places: list[int] = []
-    Endpoint("delayed", server.url).answer_each(show(*"abcdefghi"), lambda at, said: places.append(at))
+    Endpoint("delayed", server.url).respond_each(show(*"abcdefghi"), lambda at, said: places.append(at))
 
     assert sorted(places) == list(range(9))
 
@@ -72,7 +74,7 @@ def test_what_passes_is_tried_again(server: Served, model: str) -> None:
     [
         ("dead", "status 500 (Error code: 500 - out of order)"),
         ("banned", "status 429"),
-        ("malformed", "a reply that is no JSON"),
+        ("malformed", "a reply that is not JSON"),
         ("page", "a reply without an answer"),
         ("odd", "a reply without an answer"),
     ],
@@ -95,50 +97,50 @@ def test_one_bad_prompt_does_not_hurt_the_others(server: Served, caplog: pytest.
 
 
 def test_a_slow_answer_is_given_up(server: Served, caplog: pytest.LogCaptureFixture) -> None:
-    (said,) = Endpoint("slow", server.url, timeout=1.0, retries=1).answer_shown(show("why?"))
+    (said,) = Endpoint("slow", server.url, timeout=1.0, retries=1).respond(show("why?"))
 
-    assert said == Said(None, failed="no answer in time")
+    assert said == Response(None, failed="no answer in time")
     assert len(server.seen("slow")) == 2
 
 
 @pytest.mark.parametrize(("model", "found"), [("gone", "no connection"), ("missing", "status 404")])
 def test_where_nobody_answers_nothing_goes_on(server: Served, model: str, found: str) -> None:
     with pytest.raises(ModelError, match=f"answers of {model} at .*; found {found}"):
-        Endpoint(model, server.url, retries=0, concurrency=2).answer_shown(show(*map(str, range(500))))
+        Endpoint(model, server.url, retries=0, concurrency=2).respond(show(*map(str, range(500))))
     assert len(server.seen(model)) < 10
 
 
 def test_a_service_that_keeps_failing_is_left_alone(server: Served) -> None:
-    heard: list[Said] = []
+    heard: list[Response] = []
     endpoint = Endpoint("dead", server.url, retries=0, concurrency=4)
     before = len(server.seen("dead"))
 
     with pytest.raises(ModelError, match="found status 500"):
-        endpoint.answer_each(show(*map(str, range(500))), lambda at, said: heard.append(said))
+        endpoint.respond_each(show(*map(str, range(500))), lambda at, said: heard.append(said))
     assert len(server.seen("dead")) - before < 30
     assert all(one.failed for one in heard)
 
 
 def test_refusals_and_empty_answers_are_kept_as_such(server: Served) -> None:
-    assert ask(server, "refusing", "why?") == [Said("No, thank you.", refused=True)]
-    assert ask(server, "filtered", "why?") == [Said("", refused=True)]
-    assert ask(server, "empty", "why?") + ask(server, "empty", "why?") == [Said(""), Said("")]
+    assert ask(server, "refusing", "why?") == [Response("No, thank you.", refused=True)]
+    assert ask(server, "filtered", "why?") == [Response("", refused=True)]
+    assert ask(server, "empty", "why?") + ask(server, "empty", "why?") == [Response(""), Response("")]
 
 
 def test_options_get_their_log_probabilities_where_they_are_offered(server: Served) -> None:
     asking = Endpoint("letters", server.url, scores=True)
-    (said,) = asking.answer_shown(show("which?", choices=["A", "B", "C"]))
-    (without,) = replace(asking, model="echo").answer_shown(show("which?", choices=["A", "B"]))
-    asking.answer_shown(show("open?"))
+    (said,) = asking.respond(show("which?", choices=["A", "B", "C"]))
+    (without,) = replace(asking, model="echo").respond(show("which?", choices=["A", "B"]))
+    asking.respond(show("open?"))
 
-    assert said == Said("A", [("A", pytest.approx(-0.5)), ("B", pytest.approx(-1.25))])
+    assert said == Response("A", [("A", pytest.approx(-0.5)), ("B", pytest.approx(-1.25))])
     assert without.scores is None
     assert [one["logprobs"] for one in server.seen("letters")] == [True, None]
 
 
 def test_decoding_is_greedy_unless_a_temperature_is_set(server: Served) -> None:
-    Endpoint("lucky", server.url, max_new_tokens=7).answer_shown(show("a"))
-    Endpoint("lucky", server.url, temperature=0.5).answer_shown(show("a")._replace(draw=3))
+    Endpoint("lucky", server.url, max_new_tokens=7).respond(show("a"))
+    Endpoint("lucky", server.url, temperature=0.5).respond(show("a")._replace(draw=3))
     told = [(one["temperature"], one["max_tokens"], one["seed"]) for one in server.seen("lucky")]
 
     assert told == [(0.0, 7, None), (0.5, 32, 3)]
@@ -153,7 +155,7 @@ def read_data_url(url: str) -> Image.Image:
 
 def test_pictures_are_sent_before_the_text_and_arrive_pixel_by_pixel(server: Served) -> None:
     picture, more = Picture.of(NOISE), Picture.of(NOISE[:9, :9])
-    Endpoint("echo", server.url).answer_shown(show("seen?", picture=picture)._replace(further=[(more,)]))
+    Endpoint("echo", server.url).respond(show("seen?", picture=picture)._replace(further=[(more,)]))
     (parts,) = (one["parts"] for one in server.seen("echo") if one["question"] == "seen?")
     first, second = (read_data_url(part["image_url"]["url"]) for part in parts[:2])
 
@@ -164,18 +166,18 @@ def test_pictures_are_sent_before_the_text_and_arrive_pixel_by_pixel(server: Ser
 
 def test_large_pictures_become_smaller_and_then_jpeg_and_are_then_refused() -> None:
     picture = Picture.of(NOISE)
-    small = read_data_url(data_url(picture, Bounds(40, 10**6)))
-    jpeg = read_data_url(data_url(picture, Bounds(80, 14_000)))
+    small = read_data_url(data_url(picture, 40, 10**6))
+    jpeg = read_data_url(data_url(picture, 80, 14_000))
 
     assert (small.format, small.size) == ("PNG", (40, 30))
     assert (jpeg.format, jpeg.size) == ("JPEG", (80, 60))
     with pytest.raises(DataError, match="at most 100 bytes"):
-        data_url(picture, Bounds(80, 100))
+        data_url(picture, 80, 100)
 
 
 def test_a_picture_that_cannot_be_sent_fails_alone(server: Served, caplog: pytest.LogCaptureFixture) -> None:
-    shown = Shown(["small", "large"], [None, Picture.of(NOISE)], [None, None])
-    small, large = Endpoint("echo", server.url, max_bytes=100).answer_shown(shown)
+    shown = PromptBatch(["small", "large"], [None, Picture.of(NOISE)], [None, None])
+    small, large = Endpoint("echo", server.url, max_bytes=100).respond(shown)
 
     assert small.raw == "5"
     assert "a picture of at most 100 bytes" in str(large.failed)
@@ -199,7 +201,7 @@ def test_the_key_is_sent_and_never_told(server: Served) -> None:
 
 def test_another_variable_may_hold_the_key(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_KEY", "sk-other")
-    Endpoint("echo", server.url, key="OTHER_KEY").answer_shown(show("other?"))
+    Endpoint("echo", server.url, key="OTHER_KEY").respond(show("other?"))
     (seen,) = (one for one in server.seen("echo") if one["question"] == "other?")
 
     assert seen["headers"]["authorization"] == "Bearer sk-other"
@@ -210,7 +212,7 @@ def test_without_a_key_only_an_endpoint_of_ones_own_is_asked(server: Served, mon
 
     assert ask(server, "echo", "free")[0].raw == "4"
     with pytest.raises(ModelError, match="a key in the environment variable OPENAI_API_KEY; found none; set it"):
-        Endpoint("gpt").answer_shown(show("why?"))
+        Endpoint("gpt").respond(show("why?"))
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@host/v1", "https://host/v1?api_key=secret"])
@@ -222,13 +224,13 @@ def test_an_address_with_a_secret_is_refused_without_repeating_it(url: str) -> N
 
 def test_requests_keep_the_pace(server: Served) -> None:
     began = time.monotonic()
-    Endpoint("echo", server.url, per_minute=600).answer_shown(show(*"abcdef"))
+    Endpoint("echo", server.url, per_minute=600).respond(show(*"abcdef"))
 
     assert time.monotonic() - began > 0.5  # five gaps of a tenth of a second
 
 
 def test_it_also_answers_inside_a_running_loop(server: Served) -> None:
-    async def notebook() -> list[Said]:
+    async def notebook() -> list[Response]:
         return ask(server, "echo", "in a notebook")
 
     assert asyncio.run(notebook())[0].raw == "13"

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.models.extraction import Asked, extract, read_answer
-from eyechart.models.prompts import choose_template
+from eyechart.language.prompts import choose_template
+from eyechart.models.extraction import AnswerContext, extract, read_answer
 
 OPTIONS = ["red", "blue", "red and white", "a dog"]
-LISTED = Asked("text", OPTIONS, ["A", "B", "C", "D"])
-NUMBERED = Asked("text", OPTIONS, ["1", "2", "3", "4"])
+LISTED = AnswerContext("text", OPTIONS, ["A", "B", "C", "D"])
+NUMBERED = AnswerContext("text", OPTIONS, ["1", "2", "3", "4"])
 
 
-def found(text: str, asked: Asked = LISTED) -> str:
+def found(text: str, asked: AnswerContext = LISTED) -> str:
     """Give the answer, or else the status."""
     answer, status = read_answer(text, asked)
     return answer if answer is not None else status
@@ -126,7 +126,7 @@ def test_what_is_unclear_is_unparsed(text: str) -> None:
     ],
 )
 def test_a_refusal_is_a_refusal_with_options_and_without(text: str) -> None:
-    assert found(text) == found(text, Asked("text")) == "refused"
+    assert found(text) == found(text, AnswerContext("text")) == "refused"
 
 
 def test_an_option_that_reads_like_a_refusal_is_an_option() -> None:
@@ -164,7 +164,7 @@ def test_the_same_option_twice_is_no_contradiction() -> None:
 
 
 def test_yes_and_no_as_options() -> None:
-    asked = Asked("text", ["yes", "no"], ["A", "B"])
+    asked = AnswerContext("text", ["yes", "no"], ["A", "B"])
 
     said = ["Yes", "No, it is not red", "Yes, there is.", "yes and no", "There is no way to say"]
     assert [found(text, asked) for text in said] == ["yes", "no", "yes", "unparsed", "no"]
@@ -265,7 +265,7 @@ def test_whatever_is_said_the_answer_is_an_option_or_none(text: str) -> None:
     st.sampled_from(["text", "yes/no", "perhaps number"]),
 )
 def test_an_open_answer_is_part_of_what_was_said(text: str, expects: str) -> None:
-    answer, status = read_answer(text, Asked(expects))
+    answer, status = read_answer(text, AnswerContext(expects))
 
     assert (answer is None) == (status != "ok")
     assert answer is None or letters(answer) in letters(text)
@@ -281,4 +281,4 @@ def letters(text: str) -> str:
 def test_a_degenerate_text_does_not_take_for_ever(text: str) -> None:
     """Models that run wild repeat themselves; a pattern that backtracks would hang here for minutes."""
     assert read_answer(text, LISTED).status == "unparsed"
-    assert read_answer(text, Asked("number")).status == "unparsed"
+    assert read_answer(text, AnswerContext("number")).status == "unparsed"

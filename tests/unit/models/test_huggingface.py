@@ -11,14 +11,16 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from eyechart.dataset import Dataset, Images
-from eyechart.errors import ModelError, SettingError
+from eyechart.base.errors import ModelError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.pictures import Picture
+from eyechart.data.probes import Prober, fill
+from eyechart.language.prompts import PromptBatch
 from eyechart.models import load
+from eyechart.models.backend import Response
 from eyechart.models.huggingface import HuggingFace
-from eyechart.models.shown import Said, Shown
 from eyechart.models.weights import find_kind, find_revision
-from eyechart.pictures import Picture
-from eyechart.probes import Prober, fill
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -31,10 +33,10 @@ def picture(seed: int) -> Picture:
 
 
 @pytest.fixture(scope="module")
-def shown() -> Shown:
+def shown() -> PromptBatch:
     """Prompts of unequal length, one without a picture and one with three."""
     further = [(), (), (picture(3), picture(4))]
-    return Shown(PROMPTS, [picture(0), None, picture(2)], [["red", "dark blue"], None, ["A", "B"]], further)
+    return PromptBatch(PROMPTS, [picture(0), None, picture(2)], [["red", "dark blue"], None, ["A", "B"]], further)
 
 
 class ByHand:
@@ -93,11 +95,11 @@ def both(request: pytest.FixtureRequest) -> tuple[Path, ByHand]:
     return folder, ByHand(folder, request.param)
 
 
-def ask(folder: Path, shown: Shown, **settings: Any) -> list[Said]:  # noqa: ANN401
-    return HuggingFace(str(folder), **settings).answer_shown(shown)
+def ask(folder: Path, shown: PromptBatch, **settings: Any) -> list[Response]:  # noqa: ANN401
+    return HuggingFace(str(folder), **settings).respond(shown)
 
 
-def test_greedy_answers_are_those_of_a_loop_without_padding(both: tuple[Path, ByHand], shown: Shown) -> None:
+def test_greedy_answers_are_those_of_a_loop_without_padding(both: tuple[Path, ByHand], shown: PromptBatch) -> None:
     folder, hand = both
     pictures = shown.all_pictures()
     expected = [hand.write(hand.begin(*pair), 6) for pair in zip(PROMPTS, pictures, strict=True)]
@@ -108,7 +110,7 @@ def test_greedy_answers_are_those_of_a_loop_without_padding(both: tuple[Path, By
 
 @pytest.mark.parametrize("normalise", ["mean", "sum"])
 def test_option_scores_are_log_probabilities_added_by_hand(
-    both: tuple[Path, ByHand], shown: Shown, normalise: str
+    both: tuple[Path, ByHand], shown: PromptBatch, normalise: str
 ) -> None:
     """Token by token after the prompt; negative, and divided by the number of tokens for the mean."""
     folder, hand = both
@@ -125,7 +127,7 @@ def test_option_scores_are_log_probabilities_added_by_hand(
     assert len(hand.tokenizer("dark blue")["input_ids"]) > 1
 
 
-def test_the_likeliest_option_can_be_the_answer(tiny_llava: Path, shown: Shown) -> None:
+def test_the_likeliest_option_can_be_the_answer(tiny_llava: Path, shown: PromptBatch) -> None:
     """Only where there are options; elsewhere the model writes."""
     found = ask(tiny_llava, shown, max_new_tokens=3, decide="scores")
 
@@ -142,7 +144,7 @@ def test_options_are_scored_from_where_their_tokens_part_from_the_prompt(tiny_ll
     tokenizer.save_pretrained(folder)
     hand = ByHand(folder, "llama")
     options = ["red", "blue", "zebra"]
-    found = ask(folder, Shown(["x"], [None], [options]), scores=True, normalise="sum", max_new_tokens=1)
+    found = ask(folder, PromptBatch(["x"], [None], [options]), scores=True, normalise="sum", max_new_tokens=1)
 
     prompt, *wholes = (
         tokenizer(f"<s>x it is {each}", add_special_tokens=False)["input_ids"] for each in ["", *options]
@@ -175,7 +177,9 @@ def test_a_base_model_gets_the_bare_prompt(tiny_llama: Path, tmp_path: Path) -> 
     (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"pad_token": None}))
     hand = ByHand(folder, "llama")
     assert hand.tokenizer.pad_token is None
-    found = ask(folder, Shown(PROMPTS, [None] * 3, [["red", "dark blue"], None, None]), scores=True, max_new_tokens=4)
+    found = ask(
+        folder, PromptBatch(PROMPTS, [None] * 3, [["red", "dark blue"], None, None]), scores=True, max_new_tokens=4
+    )
 
     inputs = [dict(hand.tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)) for prompt in PROMPTS]
     assert [one.raw for one in found] == [hand.write(each, 4) for each in inputs]
@@ -185,24 +189,26 @@ def test_a_base_model_gets_the_bare_prompt(tiny_llama: Path, tmp_path: Path) -> 
 def test_a_model_with_eyes_needs_a_chat_template(tiny_llava: Path, tmp_path: Path) -> None:
     folder = without_template(tiny_llava, tmp_path / "mute")
     with pytest.raises(ModelError, match="a chat template; found none saved with the model"):
-        ask(folder, Shown(["x"], [picture(0)], [None]))
+        ask(folder, PromptBatch(["x"], [picture(0)], [None]))
 
 
 def test_the_picture_is_looked_at(tiny_llava: Path) -> None:
-    same = Shown(["it"] * 3, [picture(0), picture(0), picture(1)], [["A", "B"]] * 3)
+    same = PromptBatch(["it"] * 3, [picture(0), picture(0), picture(1)], [["A", "B"]] * 3)
     first, again, other = (one.scores for one in ask(tiny_llava, same, scores=True, max_new_tokens=1))
 
     assert first == again != other
 
 
 def test_a_mark_for_a_picture_inside_a_question_is_no_picture(tiny_llava: Path) -> None:
-    marked, plain = (Shown([text], [picture(0)], [None]) for text in ("<image>what color is it?", "what color is it?"))
+    marked, plain = (
+        PromptBatch([text], [picture(0)], [None]) for text in ("<image>what color is it?", "what color is it?")
+    )
 
     assert ask(tiny_llava, marked) == ask(tiny_llava, plain)
 
 
 def test_a_prompt_without_room_fails_alone(tiny_llava: Path) -> None:
-    found = ask(tiny_llava, Shown(["short", "long " * 600], [None, None], [None, None]), max_new_tokens=2)
+    found = ask(tiny_llava, PromptBatch(["short", "long " * 600], [None, None], [None, None]), max_new_tokens=2)
 
     assert found[0].failed is None
     assert found[0].raw is not None
@@ -211,7 +217,7 @@ def test_a_prompt_without_room_fails_alone(tiny_llava: Path) -> None:
 
 
 def test_draws_differ_and_can_be_had_again(tiny_llava: Path) -> None:
-    one = Shown(["what color is it?"], [picture(0)], [None])
+    one = PromptBatch(["what color is it?"], [picture(0)], [None])
     draws = [ask(tiny_llava, one._replace(draw=draw), temperature=1.0)[0].raw for draw in (0, 1, 2, 0)]
 
     assert draws[0] == draws[3]
@@ -222,12 +228,12 @@ def test_asking_leaves_the_random_numbers_of_others_alone(tiny_llava: Path) -> N
     torch.manual_seed(7)
     expected = torch.rand(1)
     torch.manual_seed(7)
-    ask(tiny_llava, Shown(["x"], [None], [None]), temperature=1.0)
+    ask(tiny_llava, PromptBatch(["x"], [None], [None]), temperature=1.0)
 
     assert torch.rand(1) == expected
 
 
-def test_a_dtype_can_be_chosen(tiny_llava: Path, shown: Shown) -> None:
+def test_a_dtype_can_be_chosen(tiny_llava: Path, shown: PromptBatch) -> None:
     exact, coarse = (
         ask(tiny_llava, shown, scores=True, dtype=name, max_new_tokens=1) for name in ("float32", "bfloat16")
     )
@@ -245,7 +251,7 @@ def test_a_classic_model_says_its_best_label(tiny_vilt: Path) -> None:
     model = transformers.ViltForQuestionAnswering.from_pretrained(tiny_vilt)
     processor = transformers.AutoProcessor.from_pretrained(tiny_vilt)
     prompts, pictures = ["what color is it ?", "is it big ?"], [picture(0), picture(30)]
-    found = ask(tiny_vilt, Shown(prompts, list(pictures), [None, ["no", "blue", "purple"]]), decide="scores")
+    found = ask(tiny_vilt, PromptBatch(prompts, list(pictures), [None, ["no", "blue", "purple"]]), decide="scores")
 
     logits = [
         model(**processor(images=Image.fromarray(each.pixels), text=prompt, return_tensors="pt")).logits[0].detach()
@@ -262,7 +268,7 @@ def test_a_classic_model_says_its_best_label(tiny_vilt: Path) -> None:
 
 
 def test_a_classic_model_fails_where_it_cannot_answer(tiny_vilt: Path) -> None:
-    found = ask(tiny_vilt, Shown(["is it ?", "is it ? " * 30], [None, picture(0)], [None, None]))
+    found = ask(tiny_vilt, PromptBatch(["is it ?", "is it ? " * 30], [None, picture(0)], [None, None]))
 
     assert [one.failed for one in found] == [
         "0 pictures where the model takes one",
@@ -280,7 +286,7 @@ def test_a_model_that_writes_is_not_a_classic_one(tmp_path: Path, tiny_vilt: Pat
     transformers.BlipProcessor(images, transformers.AutoTokenizer.from_pretrained(tiny_vilt)).save_pretrained(tmp_path)
 
     with pytest.raises(ModelError, match="chooses among known answers; found BlipForQuestionAnswering"):
-        ask(tmp_path, Shown(["is it ?"], [picture(0)], [None]))
+        ask(tmp_path, PromptBatch(["is it ?"], [picture(0)], [None]))
 
 
 def test_the_revision_is_that_of_the_files(tiny_llama: Path, tmp_path: Path) -> None:
@@ -311,7 +317,7 @@ def test_pickled_weights_are_not_opened(tiny_llama: Path, tmp_path: Path) -> Non
     torch.save({}, folder / "pytorch_model.bin")
 
     with pytest.raises(ModelError, match="only safetensors are opened"):
-        ask(folder, Shown(["x"], [None], [None]))
+        ask(folder, PromptBatch(["x"], [None], [None]))
 
 
 def test_code_of_a_model_is_never_run(tiny_llama: Path, tmp_path: Path) -> None:
@@ -322,7 +328,7 @@ def test_code_of_a_model_is_never_run(tiny_llama: Path, tmp_path: Path) -> None:
     (folder / "it.py").write_text(f"open({str(tmp_path / 'was_run')!r}, 'w')\nclass It: pass\n")
 
     with pytest.raises(ModelError, match="to open as text"):
-        ask(folder, Shown(["x"], [None], [None]))
+        ask(folder, PromptBatch(["x"], [None], [None]))
     assert not (tmp_path / "was_run").exists()
 
 
@@ -372,7 +378,7 @@ def test_a_blind_model_does_not_open_pictures_and_says_so(
     probes = fill(Prober(tiny).plain(tiny.examples["id"]), tiny)
     answers = load(f"hf:{tiny_llama},max_new_tokens=2,cache=off").answer(probes, tiny.images)
 
-    assert "llama,max_new_tokens=2 has no eyes" in caplog.text
+    assert "llama,max_new_tokens=2 is a text model" in caplog.text
 
     assert answers.height == 8
     assert "failed" not in set(answers["status"])

@@ -10,11 +10,11 @@ from polars.testing import assert_frame_equal
 
 import eyechart
 from eyechart.audits import AUDITS
-from eyechart.dataset import Dataset
-from eyechart.errors import ModelError
-from eyechart.models.weights import find_revision, open_weights
-from eyechart.run import Asking
-from eyechart.store import Store
+from eyechart.base.errors import ModelError
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
+from eyechart.models.weights import find_revision, load_weights
+from eyechart.runs.run import Asking
 
 SETTINGS = "decide=scores,prompt=auto,max_new_tokens=2,batch=32,cache=off"
 
@@ -57,8 +57,8 @@ def test_other_weights_cannot_go_on_with_the_answers_of_a_run(world: Dataset, ti
 
     (folder / "generation_config.json").write_text('{"eos_token_id": 2}')
     find_revision.cache_clear()
-    open_weights.cache_clear()
-    with pytest.raises(ModelError, match="found another revision; ask it anew with --fresh"):
+    load_weights.cache_clear()
+    with pytest.raises(ModelError, match="found another revision; ask it again with --fresh"):
         eyechart.audit(world, model, ["accuracy"], to=tmp_path / "run", asking=partly)
     eyechart.audit(world, model, ["accuracy"], to=tmp_path / "run", asking=Asking(fresh=True, allow_partial=True))
 

@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.dataset import Dataset, Images
+from eyechart.base.errors import FileFormatError, ModelError, SettingError, UnknownNameError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import Predictions
+from eyechart.data.probes import Prober, fill
 from eyechart.engines.local import Local
-from eyechart.errors import FileFormatError, ModelError, SettingError, UnknownNameError
+from eyechart.formats.predictions import PredictionFile
 from eyechart.models import load, load_all
-from eyechart.models.asking import Answering, ask
+from eyechart.models.asking import AnswerStep, ask
 from eyechart.models.file import PredictionFiles
 from eyechart.models.function import Function
-from eyechart.predictions import Predictions
-from eyechart.probes import Prober, fill
-from eyechart.readers.predictions import PredictionFile
 
 SCRIPT = """
 import polars as pl
@@ -276,7 +277,7 @@ def test_a_log_is_a_model_with_its_settings(tiny: Dataset, asked: pl.DataFrame, 
 
 def test_draws_of_a_log_reach_the_answers_table(tiny: Dataset, asked: pl.DataFrame, tmp_path: Path) -> None:
     model = load(f"predictions:{log(tmp_path)}")
-    (answers,) = ask(Answering(model, tiny.images), asked, tiny, Local(), batch=100)
+    (answers,) = ask(AnswerStep(model, tiny.images), asked, tiny, Local(), batch=100)
 
     assert Predictions("log", answers).answers["draw"].to_list() == [0, 1] * 8
     assert model.stock(asked.head(3)).filter(status="extra")["n"].to_list() == [5]

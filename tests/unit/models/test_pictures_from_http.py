@@ -12,11 +12,12 @@ import pytest
 from eyechart.audits.accuracy import Accuracy
 from eyechart.audits.grounding import GroundingAudit
 from eyechart.cli import main
-from eyechart.dataset import Dataset, Images
-from eyechart.readers import read
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.verbs import audit
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.runs.run import NamedSplits, Run
+from eyechart.runs.verbs import audit
 from servers.gallery import Gallery, showing
 from servers.starting import Served, misbehaving
 
@@ -71,7 +72,7 @@ def eyechart(
 
 
 def probed(data: Dataset, folder: Path) -> Path:
-    run = Run(Store(folder)).start(data)
+    run = Run(Store(folder)).start(data, parts=NamedSplits(["none"], ["none"]))
     run.study([Accuracy(), GroundingAudit()])
     run.probe()
     return folder
@@ -115,8 +116,9 @@ def test_the_library_allows_it_with_the_data(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     data = (local, remote.allow_http(private=True))
-    every = {"learn": ["none"], "judge": ["none"]}
-    here, there = (audit(each, "world:reader", [Accuracy()], **every)["accuracy"] for each in data)
+    here, there = (
+        audit(each, "world:reader", [Accuracy()], learn=["none"], judge=["none"])["accuracy"] for each in data
+    )
 
     assert here.measures.equals(there.measures)
     assert here.measure("accuracy", "plain").n == 30

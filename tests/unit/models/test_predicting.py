@@ -14,10 +14,10 @@ import pytest
 
 from eyechart.audits.accuracy import Accuracy
 from eyechart.cli import main
-from eyechart.dataset import Dataset
-from eyechart.readers import read
-from eyechart.run import Run
-from eyechart.store import Store
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.runs.run import Run
 from servers.starting import Served, misbehaving
 
 KEY = "sk-do-not-tell-anyone-1234567890"

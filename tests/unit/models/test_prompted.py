@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from eyechart.dataset import Dataset, Images
-from eyechart.errors import ModelError
-from eyechart.models.prompted import Prompted, read_said, show
-from eyechart.models.prompts import choose_template
-from eyechart.models.shown import Said, Shown
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import Prober, fill, source
+from eyechart.base.errors import ModelError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import Prober, fill, source
+from eyechart.language.prompts import PromptBatch, build_prompts, choose_template
+from eyechart.models.backend import Response
+from eyechart.models.prompted import Prompted, read_responses
 
 COLORS = {"a": 0, "b": 60, "c": 120, "d": 180}
 
@@ -24,12 +25,12 @@ COLORS = {"a": 0, "b": 60, "c": 120, "d": 180}
 class Parrot:
     """An asker that says what it was told to, and remembers what it was shown."""
 
-    said: list[Said]
+    said: list[Response]
     identity: str = '{"kind": "parrot"}'
-    seen: list[Shown] = field(default_factory=list)
+    seen: list[PromptBatch] = field(default_factory=list)
 
-    def answer_shown(self, shown: Shown) -> list[Said]:
-        self.seen.append(shown)
+    def respond(self, batch: PromptBatch) -> list[Response]:
+        self.seen.append(batch)
         return self.said
 
 
@@ -48,12 +49,12 @@ def filled(data: Dataset, **columns: pl.Expr) -> pl.DataFrame:
     return fill(Prober(data).complete(keys, "plain"), data)
 
 
-def colors(shown: Shown) -> list[list[int]]:
+def colors(shown: PromptBatch) -> list[list[int]]:
     return [[int(each.pixels[0, 0, 0]) for each in pictures] for pictures in shown.all_pictures()]
 
 
 def test_each_prompt_has_its_own_picture(seen: Dataset) -> None:
-    shown = show(filled(seen), seen.images, choose_template(None))
+    shown = build_prompts(filled(seen), seen.images, choose_template(None))
 
     assert colors(shown) == [[COLORS[name]] for name in seen.examples["image"]]
     assert [prompt.split("\n")[0] for prompt in shown.prompts] == seen.examples["question"].to_list()
@@ -61,15 +62,15 @@ def test_each_prompt_has_its_own_picture(seen: Dataset) -> None:
 
 
 def test_a_donor_brings_its_picture_and_the_question_stays(seen: Dataset) -> None:
-    shown = show(filled(seen, image_from=pl.lit("06")), seen.images, choose_template(None))
+    shown = build_prompts(filled(seen, image_from=pl.lit("06")), seen.images, choose_template(None))
 
     assert colors(shown) == [[COLORS["d"]]] * 8
-    assert shown.prompts == show(filled(seen), seen.images, choose_template(None)).prompts
+    assert shown.prompts == build_prompts(filled(seen), seen.images, choose_template(None)).prompts
 
 
 def test_a_removed_picture_is_not_shown(seen: Dataset) -> None:
     nothing = {source("image"): pl.lit(None, pl.String), "removal": pl.lit("image=guess")}
-    shown = show(filled(seen, **nothing), seen.images, choose_template(None))
+    shown = build_prompts(filled(seen, **nothing), seen.images, choose_template(None))
 
     assert colors(shown) == [[]] * 8
     assert all(prompt.startswith("There is no image.") for prompt in shown.prompts)
@@ -78,7 +79,7 @@ def test_a_removed_picture_is_not_shown(seen: Dataset) -> None:
 def test_several_pictures_are_shown_in_order(seen: Dataset) -> None:
     several = pl.Series([["a", "c", "d"], None, *[["b"]] * 2, *[None] * 4], dtype=pl.List(pl.String))
     data = Dataset("several", seen.examples.with_columns(images=several), seen.images)
-    shown = show(filled(data), data.images, choose_template(None))
+    shown = build_prompts(filled(data), data.images, choose_template(None))
 
     assert colors(shown) == [[0, 120, 180], [0], [60], [60], [120], [120], [180], [180]]
     assert shown.take([1, 0]).all_pictures() == shown.all_pictures()[1::-1]
@@ -88,7 +89,7 @@ def test_donors_bring_all_their_pictures(seen: Dataset) -> None:
     """And the probe is another one where only a further picture differs."""
     several = pl.Series([["a", "c"], *[None] * 7], dtype=pl.List(pl.String))
     data = Dataset("several", seen.examples.with_columns(images=several), seen.images)
-    shown = show(filled(data, image_from=pl.lit("00")), data.images, choose_template(None))
+    shown = build_prompts(filled(data, image_from=pl.lit("00")), data.images, choose_template(None))
     ids = data.examples["id"]
     changed = pl.Series([["a", "d"], *[None] * 7], dtype=pl.List(pl.String))
     other = Dataset("several", seen.examples.with_columns(images=changed), seen.images)
@@ -99,17 +100,17 @@ def test_donors_bring_all_their_pictures(seen: Dataset) -> None:
 
 def test_what_is_said_becomes_a_table_of_answers(seen: Dataset) -> None:
     said = [
-        Said("B", [("A", -2.0), ("B", -0.5)]),
-        Said("<think>yes?</think>\n(B)"),
-        Said("Red."),
-        Said(None, failed="timed out"),
-        Said("I'm sorry, I can't."),
-        Said(""),
-        Said("blue", refused=True),
-        Said(None),
+        Response("B", [("A", -2.0), ("B", -0.5)]),
+        Response("<think>yes?</think>\n(B)"),
+        Response("Red."),
+        Response(None, failed="timed out"),
+        Response("I'm sorry, I can't."),
+        Response(""),
+        Response("blue", refused=True),
+        Response(None),
     ]
     probes = filled(seen)
-    answers = read_said(said, probes, choose_template(None))
+    answers = read_responses(said, probes, choose_template(None))
 
     assert answers["id"].to_list() == probes["id"].to_list()
     assert answers["answer"].to_list() == ["blue", "no", "Red", *[None] * 5]
@@ -131,7 +132,7 @@ def test_what_is_said_becomes_a_table_of_answers(seen: Dataset) -> None:
 
 
 def test_a_blind_model_is_shown_no_picture_of_any_kind(seen: Dataset) -> None:
-    parrot = Parrot([Said("x")] * 8)
+    parrot = Parrot([Response("x")] * 8)
     Prompted("blind", parrot, blind=True).answer(filled(seen, removal=pl.lit("image=blank")), seen.images)
 
     assert colors(parrot.seen[0]) == [[]] * 8
@@ -139,7 +140,7 @@ def test_a_blind_model_is_shown_no_picture_of_any_kind(seen: Dataset) -> None:
 
 def test_an_asker_must_answer_everything(seen: Dataset) -> None:
     with pytest.raises(ModelError, match="8 answers from short; found 1"):
-        Prompted("short", Parrot([Said("x")])).answer(filled(seen), seen.images)
+        Prompted("short", Parrot([Response("x")])).answer(filled(seen), seen.images)
 
 
 def test_the_words_of_the_template_are_in_the_identity() -> None:

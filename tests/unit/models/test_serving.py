@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 
 from eyechart.audits import AUDITS
-from eyechart.dataset import Dataset
+from eyechart.data.dataset import Dataset
+from eyechart.data.pictures import Picture
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.language.prompts import PromptBatch
 from eyechart.models import load
 from eyechart.models.endpoint import Endpoint
 from eyechart.models.huggingface import HuggingFace
-from eyechart.models.shown import Shown
-from eyechart.pictures import Picture
-from eyechart.readers import read
-from eyechart.store import Store
-from eyechart.verbs import audit
+from eyechart.runs.verbs import audit
 from servers.transformers_serve import serving
 
 pytest.importorskip("openai")
@@ -39,9 +39,9 @@ def world(tmp_path: Path) -> Dataset:
 def test_a_served_model_says_what_it_says_in_this_process(tiny_llava: Path, url: str) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (6, 50, 70, 3), np.uint8)
     pictures = [Picture.of(each) for each in pixels]
-    shown = Shown([f"what color is it? {n}" for n in range(6)], [*pictures[:5], None], [None] * 6)
-    here = HuggingFace(str(tiny_llava), device="cpu", dtype="float32", max_new_tokens=8).answer_shown(shown)
-    there = Endpoint(str(tiny_llava), url, max_new_tokens=8).answer_shown(shown)
+    shown = PromptBatch([f"what color is it? {n}" for n in range(6)], [*pictures[:5], None], [None] * 6)
+    here = HuggingFace(str(tiny_llava), device="cpu", dtype="float32", max_new_tokens=8).respond(shown)
+    there = Endpoint(str(tiny_llava), url, max_new_tokens=8).respond(shown)
 
     assert [one.raw for one in there] == [one.raw for one in here]
     assert len({one.raw for one in here}) > 1  # it does look

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.errors import MissingExtraError, ModelError
+from eyechart.base.errors import MissingExtraError, ModelError
 from eyechart.models import load, weights
 from eyechart.models.weights import find_config, find_kind, find_revision
 

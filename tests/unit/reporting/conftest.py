@@ -6,15 +6,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset, Images
-from eyechart.files import write_record, write_table
-from eyechart.furniture import Look
-from eyechart.result import Key, Measure, Result, Verdict, View, measures_table
-from eyechart.store import Divided, Manifest, Plan, Store, fingerprint
-from eyechart.tables import ANSWERS, COUNTS, PROBES, empty
+from eyechart.base.files import write_record, write_table
+from eyechart.data.dataset import Dataset
+from eyechart.data.furniture import Look
+from eyechart.data.images import Images
+from eyechart.data.records import DivisionRecord, RunManifest, StudyPlan
+from eyechart.data.result import Key, Measure, Result, Verdict, View, measures_table
+from eyechart.data.store import Store, fingerprint
+from eyechart.data.tables import ANSWERS, COUNTS, PROBES, empty
+from eyechart.reporting import Page, collect
 
 NASTY = "<script>alert(1)</script>"
 STRANGE = Look(r"strange(#\d+)?", f"a condition of a stranger's audit {NASTY}", "#12ab9f")
+THREE = {"b/two": 0.5, "a:one": 0.7, f"c {NASTY}": 0.1}  # models, and a value of each
 BY_TYPE = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
 
 
@@ -111,7 +115,7 @@ def make_kinds() -> Result:
 
 def make_folder(folder: Path, models: dict[str, float], *, limit: int | None = None) -> Store:
     """Lay out a run folder: four examples, of which each model answers two usably, fails one and misses one."""
-    layout = Store(folder)
+    run = Store(folder)
     examples = pl.DataFrame(
         {
             "id": ["01", "02", "03", "04"],
@@ -124,20 +128,20 @@ def make_folder(folder: Path, models: dict[str, float], *, limit: int | None = N
     counts = counted((None, "read", None, 4), (None, "dropped", f"no picture {NASTY}", 17))
     data = Dataset(f"data {NASTY}", examples, Images.named(examples["image"]), counts=counts).decide(seed=7)
     data.save(folder / "data")
-    manifest = Manifest("run", f"eyechart audit --seed 7 {NASTY}", 7, limit, fingerprint(folder / "data"))
+    manifest = RunManifest("run", f"eyechart audit --seed 7 {NASTY}", 7, limit, fingerprint(folder / "data"))
     write_record(manifest, folder / "manifest.json")
     assert data.division is not None
-    write_record(Divided("divided", data.division, data.sizes()), layout.division_file)
-    make_result("the data", value=0.2).save(layout.study_folder("accuracy"))
-    write_record(Plan("accuracy", {}, division=data.division, looks=(STRANGE,)), layout.plan_file("accuracy"))
+    write_record(DivisionRecord("divided", data.division, data.sizes()), run.division_file)
+    make_result("the data", value=0.2).save(run.study_folder("accuracy"))
+    write_record(StudyPlan("accuracy", {}, division=data.division, looks=(STRANGE,)), run.plan_file("accuracy"))
     probes = examples.select("id", pl.lit("plain").alias("condition"), pl.lit("p").alias("probe"))
-    write_table(pl.concat([empty(PROBES), probes], how="diagonal"), layout.probe_file("plain"))
+    write_table(pl.concat([empty(PROBES), probes], how="diagonal"), run.probe_file("plain"))
     for model, value in models.items():
-        make_result(model, value=value).save(layout.result_folder(model, "accuracy"))
+        make_result(model, value=value).save(run.result_folder(model, "accuracy"))
         answers = probes.head(3).with_columns(draw=0, status=pl.Series(["ok", "refused", "failed"]))
-        write_table(pl.concat([empty(ANSWERS), answers], how="diagonal_relaxed"), layout.answer_file(model, "plain"))
-        write_table(counted(("plain", "extra", "nobody asked", 12)), layout.stock_file(model))
-    return layout
+        write_table(pl.concat([empty(ANSWERS), answers], how="diagonal_relaxed"), run.answer_file(model, "plain"))
+        write_table(counted(("plain", "extra", "nobody asked", 12)), run.stock_file(model))
+    return run
 
 
 @pytest.fixture
@@ -156,9 +160,15 @@ def kinds() -> Result:
 
 
 @pytest.fixture
-def layout(tmp_path: Path) -> Store:
-    """Lay out a run with three models."""
-    return make_folder(tmp_path / "run", {"b/two": 0.5, "a:one": 0.7, f"c {NASTY}": 0.1}, limit=4)
+def run(tmp_path: Path) -> Store:
+    """Lay out a run with three models, which a test may change."""
+    return make_folder(tmp_path / "run", THREE, limit=4)
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """Collect a run with three models."""
+    return collect(make_folder(tmp_path_factory.mktemp("reporting") / "run", THREE, limit=4))
 
 
 @pytest.fixture

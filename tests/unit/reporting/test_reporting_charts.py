@@ -7,10 +7,11 @@ from xml.etree import ElementTree as ET
 import polars as pl
 import pytest
 
-from eyechart.reporting.charts import CHARTS, MOST_BARS, caption, draw, drawable
-from eyechart.reporting.drawing import Column, Drawing, prepare
-from eyechart.reporting.look import AGAINST, PAPER
-from eyechart.result import Result, View
+from eyechart.data.result import Result, View
+from eyechart.reporting.bars import MOST_BARS
+from eyechart.reporting.chart_style import AGAINST, PAPER
+from eyechart.reporting.charts import CHARTS, caption, drawable, make_spec, make_svg
+from eyechart.reporting.drawing import Drawing, DrawingColumn, prepare
 
 DRAWN = (
     "bars",
@@ -30,13 +31,17 @@ def drawing(result: Result, title: str) -> Drawing:
 
 
 def bars(n: int, *, left_out: int = 0, value: float | None = 0.5, table: str = "t") -> Drawing:
-    columns = (Column("share", "x", "points"), Column("name", "y", "text"), Column("n", "n", "count"))
+    columns = (
+        DrawingColumn("share", "x", "points"),
+        DrawingColumn("name", "y", "text"),
+        DrawingColumn("n", "n", "count"),
+    )
     rows = tuple((value, f"bar {k}", 1000 + k) for k in range(n))
     return Drawing("Bars", "", "bars", table, columns, rows, left_out)
 
 
 def svg_of(shown: Drawing, mark: str = "chart") -> str:
-    return draw(shown, mark).svg
+    return make_svg(make_spec(shown), shown.title, mark)
 
 
 def words(svg: str) -> list[str]:
@@ -135,7 +140,11 @@ def test_many_bars_are_cut_and_counted() -> None:
 
 
 def test_many_colours_become_few(kinds: Result) -> None:
-    columns = (Column("x", "x", "number"), Column("y", "y", "number"), Column("c", "color", "text"))
+    columns = (
+        DrawingColumn("x", "x", "number"),
+        DrawingColumn("y", "y", "number"),
+        DrawingColumn("c", "color", "text"),
+    )
     crowded = Drawing("", "", "scatter", "t", columns, tuple((k, k, f"color {k}") for k in range(12)))
 
     found = words(svg_of(crowded))
@@ -156,17 +165,17 @@ def binned(kinds: Result) -> Drawing:
 
 def test_a_histogram_of_bins_draws_their_counts(kinds: Result) -> None:
     """What is counted already is not counted again: 200 examples are 200, and not 3 bins."""
-    drawn = draw(binned(kinds))
+    spec, svg = make_spec(binned(kinds)), svg_of(binned(kinds))
 
-    (rows,) = drawn.spec["datasets"].values()
+    (rows,) = spec["datasets"].values()
     assert sum(row["n"] for row in rows) == 200
-    assert drawn.spec["encoding"]["y"]["stack"] is None
-    assert "200" in words(drawn.svg)
-    assert "points" in words(drawn.svg)
+    assert spec["encoding"]["y"]["stack"] is None
+    assert "200" in words(svg)
+    assert "points" in words(svg)
 
 
 def test_bars_of_two_series_share_their_bin(kinds: Result) -> None:
-    (rows,) = draw(binned(kinds)).spec["datasets"].values()
+    (rows,) = make_spec(binned(kinds))["datasets"].values()
 
     places = {(row["color"], row["x"]): (row["left"], row["right"]) for row in rows}
 
@@ -175,7 +184,11 @@ def test_bars_of_two_series_share_their_bin(kinds: Result) -> None:
 
 def test_names_that_begin_alike_can_be_told_apart() -> None:
     names = [f"llava-hf/llava-onevision-qwen2-{size}b-ov-chat-hf" for size in (7, 72)]
-    columns = (Column("v", "x", "points"), Column("of", "y", "text"), Column("model", "color", "text"))
+    columns = (
+        DrawingColumn("v", "x", "points"),
+        DrawingColumn("of", "y", "text"),
+        DrawingColumn("model", "color", "text"),
+    )
     beside = replace(bars(2), rows=tuple((0.5, name, 9) for name in names))
     colored = Drawing("", "", "bars", "t", columns, tuple((0.5, "all", name) for name in names))
 
@@ -186,7 +199,7 @@ def test_names_that_begin_alike_can_be_told_apart() -> None:
 
 
 def test_chance_is_drawn_where_it_is_told() -> None:
-    columns = (*bars(1).columns, Column("chance", "chance", "points"))
+    columns = (*bars(1).columns, DrawingColumn("chance", "chance", "points"))
     drawn = svg_of(replace(bars(1), columns=columns, rows=((0.5, "bar", 9, 0.25),)))
 
     assert AGAINST not in svg_of(bars(1))
@@ -198,17 +211,21 @@ def test_whiskers_are_seen_on_bars_of_any_colour(result: Result) -> None:
 
 
 def test_labels_of_points_stay_inside_the_chart() -> None:
-    columns = (Column("x", "x", "points"), Column("y", "y", "points"), Column("name", "label", "text"))
+    columns = (
+        DrawingColumn("x", "x", "points"),
+        DrawingColumn("y", "y", "points"),
+        DrawingColumn("name", "label", "text"),
+    )
     edges = Drawing("", "", "scatter", "t", columns, ((0.0, 0.0, "first"), (1.0, 1.0, "last")))
 
     anchors = dict(re.findall(r'text-anchor="(\w+)"[^>]*>(first|last)<', svg_of(edges)))
 
     assert anchors == {"start": "first", "end": "last"}
-    assert draw(edges).spec["layer"][0]["encoding"]["x"]["scale"]["padding"] > 0
+    assert make_spec(edges)["layer"][0]["encoding"]["x"]["scale"]["padding"] > 0
 
 
 def test_a_large_matrix_is_cut_to_a_corner() -> None:
-    columns = (Column("x", "x", "text"), Column("y", "y", "text"), Column("v", "color", "points"))
+    columns = (DrawingColumn("x", "x", "text"), DrawingColumn("y", "y", "text"), DrawingColumn("v", "color", "points"))
     cells = tuple((f"x{a}", f"y{b}", 0.125) for a in range(MOST_BARS + 1) for b in range(2))
     large = Drawing("", "", "matrix", "t", columns, cells)
 

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.errors import FileFormatError
+from eyechart.base.errors import FileFormatError
+from eyechart.data.result import Key, Measure, Result, Verdict, View, measures_table
+from eyechart.data.store import Store
+from eyechart.data.tables import COUNTS, empty
 from eyechart.reporting import as_dict, collect, collect_results, gather, to_json
 from eyechart.reporting.contents import Page
-from eyechart.reporting.drawing import Drawing, plain, prepare, say
-from eyechart.result import Key, Measure, Result, Verdict, View, measures_table
-from eyechart.store import Store
-from eyechart.tables import COUNTS, empty
+from eyechart.reporting.drawing import Drawing, format_value, plain, prepare
 
 
 def drawing(result: Result, title: str) -> Drawing:
@@ -49,8 +49,8 @@ def test_the_headline_is_the_measure_the_verdict_names_whatever_its_sentence_say
     assert (headline.condition, headline.by, headline.said) == ("video", None, "40.0 [39.0, 41.0]")
 
 
-def test_the_facts_of_a_run_are_those_of_its_data(layout: Store, nasty: str) -> None:
-    facts = collect(layout).facts
+def test_the_facts_of_a_run_are_those_of_its_data(run: Store, nasty: str) -> None:
+    facts = collect(run).facts
 
     assert facts is not None
     assert (facts.name, facts.examples, facts.images) == (f"data {nasty}", 4, 2)
@@ -58,43 +58,43 @@ def test_the_facts_of_a_run_are_those_of_its_data(layout: Store, nasty: str) -> 
     assert [(row.status, row.n) for row in facts.counts] == [("read", 4), ("dropped", 17)]
 
 
-def test_the_origin_of_a_run_is_its_manifest(layout: Store, nasty: str) -> None:
-    origin = collect(layout).origin
+def test_the_origin_of_a_run_is_its_manifest(run: Store, nasty: str) -> None:
+    origin = collect(run).origin
 
     assert origin is not None
     assert (origin.command, origin.seed, origin.limit) == (f"eyechart audit --seed 7 {nasty}", 7, 4)
     assert set(origin.inputs) == {"examples.parquet", "images.parquet", "counts.parquet"}
 
 
-def test_coverage_counts_each_probe_once_by_its_best_answer(layout: Store) -> None:
-    again = pl.read_parquet(layout.answer_file("b/two", "plain")).with_columns(draw=1, status=pl.lit("unparsed"))
-    both = pl.concat([pl.read_parquet(layout.answer_file("b/two", "plain")), again], how="diagonal_relaxed")
-    both.write_parquet(layout.answer_file("b/two", "plain"))
+def test_coverage_counts_each_probe_once_by_its_best_answer(run: Store) -> None:
+    again = pl.read_parquet(run.answer_file("b/two", "plain")).with_columns(draw=1, status=pl.lit("unparsed"))
+    both = pl.concat([pl.read_parquet(run.answer_file("b/two", "plain")), again], how="diagonal_relaxed")
+    both.write_parquet(run.answer_file("b/two", "plain"))
 
-    found = {row.model: row for row in collect(layout).coverage}
+    found = {row.model: row for row in collect(run).coverage}
 
     once = {"ok": 1, "refused": 1, "unparsed": 0, "failed": 1, "missing": 1}
     assert (found["a:one"].asked, found["a:one"].usable, found["a:one"].statuses) == (4, 2, once)
     assert found["b/two"].statuses == {**once, "unparsed": 1, "failed": 0}
 
 
-def test_a_condition_a_model_was_never_asked_is_all_missing(layout: Store) -> None:
-    layout.answer_file("b/two", "plain").unlink()
+def test_a_condition_a_model_was_never_asked_is_all_missing(run: Store) -> None:
+    run.answer_file("b/two", "plain").unlink()
 
-    row = next(row for row in collect(layout).coverage if row.model == "b/two")
+    row = next(row for row in collect(run).coverage if row.model == "b/two")
 
     assert (row.usable, row.statuses["missing"]) == (0, 4)
 
 
-def test_files_of_answers_tell_what_they_hold(layout: Store) -> None:
-    stocks = collect(layout).stocks
+def test_files_of_answers_tell_what_they_hold(run: Store) -> None:
+    stocks = collect(run).stocks
 
     assert next((stock.model, row.status, row.n) for stock in stocks for row in stock.counts) == ("a:one", "extra", 12)
     assert len(stocks) == 3
 
 
-def test_the_study_comes_before_the_models_and_they_by_name(layout: Store, nasty: str) -> None:
-    page = collect(layout)
+def test_the_study_comes_before_the_models_and_they_by_name(run: Store, nasty: str) -> None:
+    page = collect(run)
 
     assert [(s.role, s.subject) for s in page.sections] == [
         ("study", "the data"),
@@ -123,13 +123,13 @@ def test_a_mapping_is_collected_like_the_results_in_it(result: Result) -> None:
     assert gather(result) == collect_results([result])
 
 
-def test_a_run_folder_is_named_by_text_or_path(layout: Store) -> None:
-    assert gather(str(layout.folder)) == gather(layout.folder) == collect(layout)
+def test_a_run_folder_is_named_by_text_or_path(run: Store) -> None:
+    assert gather(str(run.folder)) == gather(run.folder) == collect(run)
 
 
-def test_what_is_no_run_is_said_so(layout: Store) -> None:
+def test_what_is_no_run_is_said_so(run: Store) -> None:
     with pytest.raises(FileFormatError, match=r"no manifest\.json there"):
-        gather(layout.folder / "data" / "nowhere")
+        gather(run.folder / "data" / "nowhere")
 
 
 def test_the_summary_says_the_measure_the_verdict_rests_on(result: Result) -> None:
@@ -157,8 +157,8 @@ def test_a_verdict_on_no_measure_has_no_number(kinds: Result) -> None:
     assert (line.said, line.n, line.clusters) == ("-", None, None)
 
 
-def test_several_subjects_stand_side_by_side_best_first(layout: Store, nasty: str) -> None:
-    (overview,) = collect(layout).overviews
+def test_several_subjects_stand_side_by_side_best_first(run: Store, nasty: str) -> None:
+    (overview,) = collect(run).overviews
 
     assert [(row[0], row[1]) for row in overview.rows] == [("a:one", 0.7), ("b/two", 0.5), (f"c {nasty}", 0.1)]
 
@@ -167,10 +167,10 @@ def test_one_subject_has_nothing_beside_it(result: Result) -> None:
     assert collect_results([result]).overviews == ()
 
 
-def test_a_page_survives_json(layout: Store) -> None:
+def test_a_page_survives_json(run: Store) -> None:
     from pydantic import TypeAdapter
 
-    page = collect(layout)
+    page = collect(run)
 
     assert json.loads(to_json(page)) == as_dict(page)
     assert TypeAdapter(Page).validate_python(as_dict(page)) == page
@@ -326,7 +326,7 @@ def test_a_page_stays_small_whatever_the_table(result: Result, kind: str, most: 
     ],
 )
 def test_values_are_spoken(value: object, kind: str, said: str) -> None:
-    assert say(value, kind) == said  # type: ignore[arg-type]
+    assert format_value(value, kind) == said  # type: ignore[arg-type]
 
 
 def test_anything_becomes_plain() -> None:

@@ -15,16 +15,16 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from eyechart.dataset import Images
+from eyechart.data.images import Images
+from eyechart.data.result import Result, Verdict, View, measures_table
+from eyechart.data.store import Store
+from eyechart.data.tables import COUNTS, empty
 from eyechart.reporting import collect, collect_results, render, report
 from eyechart.reporting.contents import Page
-from eyechart.reporting.drawing import Column, Drawing, prepare
+from eyechart.reporting.drawing import Drawing, DrawingColumn, prepare
 from eyechart.reporting.gallery import Frame, arrange_cards, make_thumbnails
-from eyechart.reporting.grid import drawing_grid, say_chance
+from eyechart.reporting.grid import drawing_grid, format_p
 from eyechart.reporting.palette import NO_LOOKS
-from eyechart.result import Result, Verdict, View, measures_table
-from eyechart.store import Store
-from eyechart.tables import COUNTS, empty
 
 NASTY = "<b>no</b>"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -71,12 +71,7 @@ def read(html: str) -> Reader:
     return reader
 
 
-@pytest.fixture
-def page(layout: Store) -> Page:
-    return collect(layout)
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def html(page: Page) -> str:
     return render(page)
 
@@ -160,8 +155,8 @@ def test_ids_are_unique_and_links_lead_somewhere(html: str) -> None:
     assert set(targets) <= set(ids)
 
 
-def test_the_same_run_gives_the_same_bytes(layout: Store, tmp_path: Path) -> None:
-    first, second = (report(layout.folder, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
+def test_the_same_run_gives_the_same_bytes(run: Store, tmp_path: Path) -> None:
+    first, second = (report(run.folder, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
 
     assert first == second
 
@@ -237,7 +232,7 @@ def test_a_short_breakdown_stands_open_and_a_long_one_is_folded(result: Result) 
     assert "<summary>20 measures by b0</summary>" in html
 
 
-def test_settings_that_subjects_share_are_said_once(layout: Store, html: str) -> None:
+def test_settings_that_subjects_share_stand_once(html: str) -> None:
     assert html.count("Settings of accuracy") == 1
 
 
@@ -261,7 +256,7 @@ def test_a_table_has_its_intervals_beside_its_values(kinds: Result) -> None:
 
 @pytest.mark.parametrize(("p", "said"), [(None, None), (0.00001, "< 0.001"), (0.0314, "0.031"), (1.0, "1.000")])
 def test_chances_are_spoken(p: float | None, said: str | None) -> None:
-    assert say_chance(p) == said
+    assert format_p(p) == said
 
 
 def test_a_run_of_six_models_stays_small_beside_the_runtime_of_the_charts(result: Result, tmp_path: Path) -> None:
@@ -327,8 +322,7 @@ def test_a_gallery_shows_pictures_as_they_were_seen_with_boxes(tmp_path: Path) -
         View("gallery", "cards", "seen", "", roles),
     )
 
-    [group] = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
-    whole, edited, bare = group.cards
+    ((_, (whole, edited, bare)),) = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
 
     assert whole.frames == (Frame(NASTY, 25.0, 25.0, 50.0, 50.0),)
     assert whole.picture != edited.picture
@@ -340,9 +334,9 @@ def test_a_gallery_shows_pictures_as_they_were_seen_with_boxes(tmp_path: Path) -
 
 def test_pictures_that_are_not_there_leave_the_words(tmp_path: Path) -> None:
     images = Images(pl.DataFrame({"image": ["a"], "path": ["gone.png"]}), tmp_path)
-    columns = (Column("image", "image", "text"), Column("asked", "title", "text"))
+    columns = (DrawingColumn("image", "image", "text"), DrawingColumn("asked", "title", "text"))
     drawing = Drawing("seen", "", "gallery", "cards", columns, (("a", "what is it?"),))
 
-    [group] = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
+    ((_, (card,)),) = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
 
-    assert (group.cards[0].title, group.cards[0].picture) == ("what is it?", None)
+    assert (card.title, card.picture) == ("what is it?", None)

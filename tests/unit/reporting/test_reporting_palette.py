@@ -8,10 +8,10 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from eyechart.furniture import Look
-from eyechart.reporting.charts import draw
+from eyechart.data.furniture import Look
+from eyechart.reporting.charts import make_spec, make_svg
 from eyechart.reporting.collect import collect_looks
-from eyechart.reporting.drawing import Column, Drawing
+from eyechart.reporting.drawing import Drawing, DrawingColumn
 from eyechart.reporting.gallery import arrange_cards
 from eyechart.reporting.palette import NO_LOOKS, OTHER, Palette, families, paint, variables
 
@@ -92,8 +92,8 @@ def test_what_has_a_look_is_a_condition(name: str, known: bool) -> None:  # noqa
 
 
 def test_only_the_unchanged_condition_is_known_without_looks() -> None:
-    assert (NO_LOOKS.family("plain"), NO_LOOKS.said("plain")) == ("plain", "as it is")
-    assert (NO_LOOKS.family("image"), NO_LOOKS.said("image")) == (OTHER, "")
+    assert (NO_LOOKS.family("plain"), NO_LOOKS.describe("plain")) == ("plain", "as it is")
+    assert (NO_LOOKS.family("image"), NO_LOOKS.describe("image")) == (OTHER, "")
 
 
 def test_names_are_taken_for_conditions_only_where_all_are() -> None:
@@ -106,7 +106,7 @@ def test_a_colour_of_ones_own_is_painted_and_has_a_rule_of_style() -> None:
     assert LOOKS.family("dimmed") == "12ab9f"
     assert LOOKS.paint_condition("dimmed") == "#12ab9f"
     assert LOOKS.rules() == ".dot.of-12ab9f, .under.of-12ab9f { --dot: #12ab9f; }\n"
-    assert LOOKS.said("dimmed") == "a darker picture"
+    assert LOOKS.describe("dimmed") == "a darker picture"
     assert NO_LOOKS.rules() == ""
 
 
@@ -130,24 +130,24 @@ def test_charts_and_style_have_the_same_colour(name: str) -> None:
 
 
 def bars(role: str) -> Drawing:
-    columns = (Column("value", "x", "points"), Column("of", "y" if role == "color" else "z", "text"))
-    columns = (*columns, Column("condition", role, "text"))
+    columns = (DrawingColumn("value", "x", "points"), DrawingColumn("of", "y" if role == "color" else "z", "text"))
+    columns = (*columns, DrawingColumn("condition", role, "text"))
     return Drawing("t", "", "bars", "t", columns, ((0.5, "a", "plain"), (0.4, "a", "image"), (0.2, "b", "rest")))
 
 
 @pytest.mark.parametrize("role", ["y", "color"])
 def test_marks_of_a_condition_have_its_colour_whatever_else_is_drawn(role: str) -> None:
-    drawn = draw(bars(role), palette=LOOKS)
+    svg = make_svg(make_spec(bars(role), LOOKS), "t")
 
     for name in ("plain", "image", "rest"):
-        assert f'fill="{LOOKS.paint_condition(name)}"' in drawn.svg
-    assert "var(--series-" not in drawn.svg
+        assert f'fill="{LOOKS.paint_condition(name)}"' in svg
+    assert "var(--series-" not in svg
 
 
 def test_swatches_of_one_family_differ() -> None:
     """`orig` and `iou` have one colour, so that the second is paler, in the bar and in the legend."""
     rows = ((0.5, "a", "orig"), (0.4, "a", "iou"), (0.2, "b", "rest"))
-    svg = draw(replace(bars("color"), rows=rows), palette=LOOKS).svg
+    svg = make_svg(make_spec(replace(bars("color"), rows=rows), LOOKS), "t")
 
     marks = re.findall(r'<path[^>]*fill="(var\(--condition-[^"]+)"[^>]* opacity="([\d.]+)"', svg)
     assert len(marks) == 6
@@ -155,10 +155,11 @@ def test_swatches_of_one_family_differ() -> None:
 
 
 def test_a_card_that_shows_a_condition_says_so() -> None:
-    columns = (Column("condition", "title", "text"), Column("answer", "answer", "text"))
+    columns = (DrawingColumn("condition", "title", "text"), DrawingColumn("answer", "answer", "text"))
     cards = Drawing("t", "", "gallery", "t", columns, (("image#1", "red"), ("what is it?", "blue")))
 
-    assert [card.condition for card in arrange_cards(cards, {}, LOOKS)[0].cards] == ["image#1", None]
+    ((_, shown),) = arrange_cards(cards, {}, LOOKS)
+    assert [card.condition for card in shown] == ["image#1", None]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

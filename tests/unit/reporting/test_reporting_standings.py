@@ -10,19 +10,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from eyechart.comparison import compare, judged_in
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError, UnknownNameError
-from eyechart.files import write_record
-from eyechart.readers import read
-from eyechart.reporting import collect, render, report_comparison
-from eyechart.reporting.charts import draw, drawable
-from eyechart.reporting.learned import cautions_of, read_learned
-from eyechart.reporting.markdown import summarise
+from eyechart.base.errors import DataError, UnknownNameError
+from eyechart.base.files import write_record
+from eyechart.data.dataset import Dataset
+from eyechart.data.records import ModelIdentity
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.reporting import collect, render
+from eyechart.reporting.charts import drawable, make_spec
+from eyechart.reporting.collect import read_learned
+from eyechart.reporting.page import summarise
 from eyechart.reporting.standings import Standings, as_dict, collect_standings
 from eyechart.reporting.standings_page import render_standings, summarise_standings
-from eyechart.store import Asked, Store
-from eyechart.verbs import audit
+from eyechart.runs.comparison import compare, list_judged_models
+from eyechart.runs.verbs import audit
 
 NASTY = "<script>alert(1)</script>"
 MODELS = ("seer", "blind", "cheater")
@@ -50,7 +51,7 @@ def found(runs: list[Store]) -> Standings:
 
 def test_every_number_is_that_of_the_comparison(runs: list[Store], found: Standings) -> None:
     for contest in found.contests:
-        results = {each.name: each.results[contest.audit] for each in judged_in(runs[:1])}
+        results = {each.name: each.results[contest.audit] for each in list_judged_models(runs[:1])}
         table = compare(results, runs[0].data, "seer")
         assert len(contest.records) == table.height
         told = pl.DataFrame(contest.records, infer_schema_length=None)
@@ -92,7 +93,7 @@ def test_groups_are_ranked_too(found: Standings) -> None:
 
 
 def test_runs_of_one_name_are_told_apart_and_a_run_is_taken_once(runs: list[Store]) -> None:
-    names = [each.name for each in judged_in([*runs, runs[0]])]
+    names = [each.name for each in list_judged_models([*runs, runs[0]])]
 
     assert sorted(names) == ["blind", "cheater", "seer (a/run)", "seer (b/run)"]
 
@@ -142,7 +143,7 @@ def test_a_difference_whose_interval_has_zero_in_it_is_hollow(found: Standings) 
     low, high = (drawing.columns.index(drawing.column(role)) for role in ("low", "high"))  # type: ignore[arg-type]
     row = list(drawing.rows[0])
     row[low], row[high] = -0.1, 0.1
-    spec = json.dumps(draw(replace(drawing, rows=(tuple(row), drawing.rows[1]))).spec)
+    spec = json.dumps(make_spec(replace(drawing, rows=(tuple(row), drawing.rows[1]))))
 
     assert '"sure": false' in spec
     assert '"sure": true' in spec
@@ -168,11 +169,11 @@ def schooled(world: Dataset, tmp_path: Path) -> Store:
     """Make a run whose model says what it learned from."""
     for model in ("seer", "blind"):
         audit(world, f"world:{model}", ["accuracy"], to=tmp_path / "run")
-    layout = Store(tmp_path / "run")
+    run = Store(tmp_path / "run")
     told = {"kind": "zoo", "pretrained_on": [f"VQA {NASTY}"], "trained_on_the_metric": ["accuracy", "perception"]}
-    write_record(Asked("asked", told), layout.asked_file("seer"))
-    write_record(Asked("asked", {"kind": "api", "pretrained_on": "the web"}), layout.asked_file("blind"))
-    return layout
+    write_record(ModelIdentity("asked", told), run.asked_file("seer"))
+    write_record(ModelIdentity("asked", {"kind": "api", "pretrained_on": "the web"}), run.asked_file("blind"))
+    return run
 
 
 def test_what_a_model_learned_from_is_read_and_only_lists_are_believed(schooled: Store) -> None:
@@ -182,16 +183,15 @@ def test_what_a_model_learned_from_is_read_and_only_lists_are_believed(schooled:
     assert learned.trained_on_the_metric == ("accuracy", "perception")
     assert read_learned(schooled, "blind") is None
     assert read_learned(schooled, "nobody") is None
-    assert [caution.short for caution in cautions_of(learned, "rules")] == ["pretrained"]
-    assert cautions_of(None, "rules") == ()
+    assert [caution.short for caution in learned.cautions("rules")] == ["pretrained"]
 
 
-def test_readers_are_warned_wherever_the_result_of_such_a_model_stands(schooled: Store, tmp_path: Path) -> None:
+def test_readers_are_warned_wherever_the_result_of_such_a_model_stands(schooled: Store) -> None:
     page = collect(schooled)
     warned = {row.subject: [caution.short for caution in row.cautions] for row in page.summary if row.role == "result"}
 
     assert warned == {"seer": ["trained on what this audit measures", "pretrained"], "blind": []}
-    compared = report_comparison([schooled.folder], tmp_path / "compare.html").read_text(encoding="utf-8")
+    compared = render_standings(collect_standings([schooled]))
     for text in (render(page), compared):
         assert "trained with the very change that this audit makes" in text
         assert "VQA &lt;script&gt;" in text

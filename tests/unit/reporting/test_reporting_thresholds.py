@@ -2,17 +2,10 @@
 
 import pytest
 
-from eyechart.errors import SettingError, UnknownNameError
-from eyechart.reporting import collect
+from eyechart.base.errors import SettingError, UnknownNameError
 from eyechart.reporting.contents import MeasureRow, Page
-from eyechart.reporting.markdown import summarise
+from eyechart.reporting.page import summarise
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
-from eyechart.store import Store
-
-
-@pytest.fixture
-def page(layout: Store) -> Page:
-    return collect(layout)
 
 
 def lines(page: Page, text: str) -> list[str]:

@@ -6,7 +6,7 @@ import scipy
 from statsmodels.stats.weightstats import ttost_paired
 
 from eyechart import statistics
-from eyechart.errors import SettingError
+from eyechart.base.errors import SettingError
 
 
 @pytest.fixture

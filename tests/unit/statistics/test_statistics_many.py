@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from eyechart import statistics
-from eyechart.errors import DataError, UnknownNameError
+from eyechart.base.errors import DataError, UnknownNameError
 
 THEIRS = {"bh": "fdr_bh", "by": "fdr_by", "holm": "holm"}
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart import statistics
-from eyechart.errors import DataError, SettingError
+from eyechart.base.errors import DataError, SettingError
 from eyechart.statistics import ratios
 
 RNG = np.random.default_rng(2)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.errors import SettingError
+from eyechart.base.errors import SettingError
 from eyechart.statistics import mean, shares
 
 ROW = st.tuples(st.sampled_from("xy"), st.sampled_from(["a", "b", "c", None]), st.sampled_from([*range(6), None]))

@@ -9,15 +9,17 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from eyechart.dataset import Dataset, Images
-from eyechart.files import write_record, write_table
-from eyechart.predictions import tidy
-from eyechart.probes import Prober
-from eyechart.result import Key, Measure, Result, Verdict, measures_table
-from eyechart.store import Manifest, Store, fingerprint
-from eyechart.tables import COUNTS, OBJECT, empty
+from eyechart.base.files import write_record, write_table
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import tidy
+from eyechart.data.probes import Prober
+from eyechart.data.records import RunManifest
+from eyechart.data.result import Key, Measure, Result, Verdict, measures_table
+from eyechart.data.store import Store, fingerprint
+from eyechart.data.tables import COUNTS, OBJECT, empty
 from eyechart.viewing.guard import Guard
-from eyechart.viewing.start import explorer
+from eyechart.viewing.server import build_explorer
 
 NASTY = "<script>alert('x')</script>\"&"
 TOKEN = "a-token"  # noqa: S105 - of a server that nobody reaches
@@ -97,7 +99,7 @@ def make_run(folder: Path) -> Store:
     data = Dataset(f"data {NASTY}", examples, make_images(folder / "pictures"))
     data.save(run.folder / "data")
     write_record(
-        Manifest("run", f"it {NASTY}", 0, None, fingerprint(run.folder / "data")), run.folder / "manifest.json"
+        RunManifest("run", f"it {NASTY}", 0, None, fingerprint(run.folder / "data")), run.folder / "manifest.json"
     )
     judged = examples.filter(pl.col("split") == "test")
     rows = judged.select("id", pl.col("image").alias("cluster"))
@@ -139,7 +141,9 @@ def guard() -> Guard:
 @pytest.fixture
 def client(run: Store, guard: Guard) -> Iterator[TestClient]:
     """Open the explorer as somebody who has the token."""
-    with TestClient(explorer(run, guard), base_url="http://127.0.0.1:8000", cookies={guard.cookie: TOKEN}) as opened:
+    with TestClient(
+        build_explorer(run, guard), base_url="http://127.0.0.1:8000", cookies={guard.cookie: TOKEN}
+    ) as opened:
         yield opened
 
 

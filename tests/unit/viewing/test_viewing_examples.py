@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.asked import Asked
-from eyechart.comparison import compare
-from eyechart.reporting.comparing import lay_out
-from eyechart.store import Store
+from eyechart.data.queries import ExplorerQuery
+from eyechart.data.store import Store
+from eyechart.reporting.comparison_table import lay_out
+from eyechart.runs.comparison import compare
 from eyechart.viewing import comparing, facets
 from eyechart.viewing.example import are_right
 from eyechart.viewing.examples import find_examples, read_search
@@ -20,7 +20,7 @@ ONE = "org/one"
 
 
 def find(run: Store, *words: tuple[str, str]) -> list[str]:
-    return find_examples(run, read_search(Asked(words), run)).to_list()
+    return find_examples(run, read_search(ExplorerQuery(words), run)).to_list()
 
 
 def everything(run: Store) -> list[dict[str, object]]:
@@ -115,21 +115,21 @@ def test_answers_are_held_against_the_options_they_were_offered_if_any() -> None
 
 
 def test_two_models_are_divided_as_a_loop_divides_them(run: Store) -> None:
-    pair = comparing.read_pair(Asked(()), run)
+    pair = comparing.ModelPair.read(ExplorerQuery(()), run)
     assert pair is not None
-    cells = comparing.count_cells(comparing.side_by_side(run, pair))
+    cells = comparing.count_cells(pair.answers(run))
 
     rights = [(n % 2 > 0, n % 3 > 0) for n in range(80)]
     assert cells == {name: rights.count(both) for name, both in comparing.CELLS.items()}
 
 
 def test_the_paired_table_is_that_of_a_comparison(run: Store) -> None:
-    pair = comparing.read_pair(Asked(()), run)
+    pair = comparing.ModelPair.read(ExplorerQuery(()), run)
     assert pair is not None
     results = run.results()
     models = {name: results[name]["accuracy"] for name in (pair.first, pair.second)}
 
-    assert comparing.paired_table(run, pair) == lay_out(compare(models))
+    assert pair.paired_table(run) == lay_out(compare(models))
 
 
 PAGES = (

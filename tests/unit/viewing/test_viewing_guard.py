@@ -3,19 +3,19 @@
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.store import Store
-from eyechart.viewing.brought import gather
+from eyechart.data.store import Store
+from eyechart.viewing.furniture import gather_furniture
 from eyechart.viewing.guard import HEADERS, Guard
 from eyechart.viewing.pages import routes
-from eyechart.viewing.start import explorer
+from eyechart.viewing.server import build_explorer
 
 HERE = "http://127.0.0.1:8000"
-PATHS = [path for path in routes(None, gather()) if "{" not in path]  # type: ignore[arg-type]
+PATHS = [path for path in routes(None, gather_furniture()) if "{" not in path]  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def stranger(run: Store, guard: Guard) -> TestClient:
-    return TestClient(explorer(run, guard), base_url=HERE)
+    return TestClient(build_explorer(run, guard), base_url=HERE)
 
 
 @pytest.mark.parametrize("path", [*PATHS, "/static/view.css", "/nowhere"])
@@ -89,7 +89,7 @@ def test_a_run_with_nothing_in_it_has_pages(tmp_path_factory: pytest.TempPathFac
     bare.mkdir()
     shutil.copytree(run.folder / "data", bare / "data")
     shutil.copy(run.folder / "manifest.json", bare)
-    with TestClient(explorer(Store(bare), guard), base_url=HERE, cookies={guard.cookie: guard.token}) as client:
+    with TestClient(build_explorer(Store(bare), guard), base_url=HERE, cookies={guard.cookie: guard.token}) as client:
         codes = {path: client.get(path).status_code for path in ("/", "/examples", "/compare", "/overview.csv")}
         rules = client.get("/rules")
         one = client.get("/example", params={"id": Store(bare).examples.scan().collect()["id"][0]})

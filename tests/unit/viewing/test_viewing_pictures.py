@@ -10,13 +10,13 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from eyechart.store import Store
+from eyechart.data.store import Store
 from eyechart.viewing.guard import Guard
-from eyechart.viewing.start import explorer
+from eyechart.viewing.server import build_explorer
 
 
 def opened(run: Store, guard: Guard) -> TestClient:
-    return TestClient(explorer(run, guard), base_url="http://127.0.0.1:8000", cookies={guard.cookie: guard.token})
+    return TestClient(build_explorer(run, guard), base_url="http://127.0.0.1:8000", cookies={guard.cookie: guard.token})
 
 
 def pixels(content: bytes) -> np.ndarray:

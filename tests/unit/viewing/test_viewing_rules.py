@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.asked import PAGE, Asked
-from eyechart.audits.rules.explorer.examples import examples_of
-from eyechart.audits.rules.explorer.searching import (
+from eyechart.audits.rules.explorer import examples_of
+from eyechart.audits.rules.explorer.search import (
     are_loaded,
     count_rules,
     find_rules,
@@ -23,10 +22,11 @@ from eyechart.audits.rules.explorer.searching import (
     rule_at,
     take_rules,
 )
-from eyechart.store import Store
-from eyechart.stored import Stamped, stamped
-from eyechart.viewing.brought import gather
-from eyechart.viewing.overview import look_over
+from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery
+from eyechart.data.store import Store
+from eyechart.data.stored import TableFile, stat_table
+from eyechart.viewing.furniture import gather_furniture
+from eyechart.viewing.inventory import overview
 
 SEARCHES = (
     {},
@@ -45,7 +45,7 @@ SEARCHES = (
 
 
 @pytest.fixture
-def file(run: Store) -> Stamped:
+def file(run: Store) -> TableFile:
     found = mined_rules(run)
     assert found is not None
     return found
@@ -63,8 +63,8 @@ def fits(rule: dict[str, object], asked: dict[str, str]) -> bool:
 
 
 @pytest.mark.parametrize("asked", SEARCHES, ids=str)
-def test_a_search_finds_what_a_loop_finds(run: Store, file: Stamped, asked: dict[str, str]) -> None:
-    found = find_rules(file, read_search(Asked(tuple(asked.items())), run))
+def test_a_search_finds_what_a_loop_finds(run: Store, file: TableFile, asked: dict[str, str]) -> None:
+    found = find_rules(file, read_search(ExplorerQuery(tuple(asked.items())), run))
 
     expected = [rule["rule"] for rule in pl.read_parquet(file.path).to_dicts() if fits(rule, asked)]
     assert sorted(found.tolist()) == expected
@@ -72,25 +72,25 @@ def test_a_search_finds_what_a_loop_finds(run: Store, file: Stamped, asked: dict
 
 @pytest.mark.parametrize("asked", SEARCHES, ids=str)
 def test_a_page_from_the_file_is_the_one_from_memory(
-    run: Store, file: Stamped, tmp_path: Path, asked: dict[str, str]
+    run: Store, file: TableFile, tmp_path: Path, asked: dict[str, str]
 ) -> None:
     """Before the rules are loaded pages come from the file, and must not differ from the ones after."""
-    search = read_search(Asked(tuple(asked.items())), run)
-    file = stamped(Path(shutil.copy(file.path, tmp_path)))
+    search = read_search(ExplorerQuery(tuple(asked.items())), run)
+    file = stat_table(Path(shutil.copy(file.path, tmp_path)))
     unloaded = not are_loaded(file)
-    before = (count_rules(file, search), *(page_of_rules(file, search, start) for start in (0, PAGE)))
+    before = (count_rules(file, search), *(page_of_rules(file, search, start) for start in (0, ROWS_PER_PAGE)))
     one = rule_at(file, 7)
     load_rules(file)
 
     assert unloaded
     assert are_loaded(file)
-    assert before == (count_rules(file, search), *(page_of_rules(file, search, start) for start in (0, PAGE)))
+    assert before == (count_rules(file, search), *(page_of_rules(file, search, start) for start in (0, ROWS_PER_PAGE)))
     assert one == rule_at(file, 7)
 
 
 @pytest.mark.parametrize(("sort", "down"), [("low", True), ("support", True), ("confidence", True), ("q", False)])
-def test_rules_come_in_order_with_the_untested_last(run: Store, file: Stamped, sort: str, *, down: bool) -> None:
-    order = find_rules(file, read_search(Asked((("sort", sort),)), run))
+def test_rules_come_in_order_with_the_untested_last(run: Store, file: TableFile, sort: str, *, down: bool) -> None:
+    order = find_rules(file, read_search(ExplorerQuery((("sort", sort),)), run))
 
     values = take_rules(file, order)[sort].to_list()
     known = [value for value in values if value is not None]
@@ -98,8 +98,10 @@ def test_rules_come_in_order_with_the_untested_last(run: Store, file: Stamped, s
     assert values[: len(known)] == known
 
 
-def test_the_other_way_is_the_same_backwards_up_to_ties(run: Store, file: Stamped) -> None:
-    up, down = (find_rules(file, read_search(Asked((("sort", "rule"), ("way", way))), run)) for way in ("up", "down"))
+def test_the_other_way_is_the_same_backwards_up_to_ties(run: Store, file: TableFile) -> None:
+    up, down = (
+        find_rules(file, read_search(ExplorerQuery((("sort", "rule"), ("way", way))), run)) for way in ("up", "down")
+    )
 
     assert up.tolist() == down.tolist()[::-1]
 
@@ -108,7 +110,7 @@ def test_pages_divide_the_list(client: TestClient) -> None:
     numbers = []
     for page in range(1, 5):
         text = client.get("/rules", params={"page": page}).text
-        numbers += re.findall(r'href="/rule\?rule=(\d+)"', text)[:PAGE]
+        numbers += re.findall(r'href="/rule\?rule=(\d+)"', text)[:ROWS_PER_PAGE]
 
     assert sorted(map(int, numbers)) == list(range(160))
 
@@ -117,16 +119,16 @@ def test_a_page_beyond_the_last_shows_the_last(client: TestClient) -> None:
     assert "151 to 160 of <strong>160</strong>" in client.get("/rules?page=9999999").text
 
 
-def test_the_csv_has_all_that_fit_in_the_order_of_the_page(client: TestClient, run: Store, file: Stamped) -> None:
+def test_the_csv_has_all_that_fit_in_the_order_of_the_page(client: TestClient, run: Store, file: TableFile) -> None:
     words = {"state": "confirmed", "sort": "support"}
     table = pl.read_csv(io.StringIO(client.get("/rules.csv", params=words).text))
 
-    assert table["rule"].to_list() == find_rules(file, read_search(Asked(tuple(words.items())), run)).tolist()
+    assert table["rule"].to_list() == find_rules(file, read_search(ExplorerQuery(tuple(words.items())), run)).tolist()
 
 
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_the_examples_of_a_rule_are_those_with_its_words_and_objects(
-    run: Store, file: Stamped, *, everywhere: bool
+    run: Store, file: TableFile, *, everywhere: bool
 ) -> None:
     examples = pl.read_parquet(run.examples.path).to_dicts()
     labels = {
@@ -146,12 +148,12 @@ def test_the_examples_of_a_rule_are_those_with_its_words_and_objects(
         assert dict(found.select("id", "holds").iter_rows()) == expected
 
 
-def test_the_rules_of_an_example_have_nothing_it_lacks(run: Store, file: Stamped) -> None:
+def test_the_rules_of_an_example_have_nothing_it_lacks(run: Store, file: TableFile) -> None:
     example = "e/051"
     items = items_of(run, example)
     assert items is not None
     words, objects = items
-    found = find_rules(file, read_search(Asked((("example", example),)), run))
+    found = find_rules(file, read_search(ExplorerQuery((("example", example),)), run))
 
     expected = [
         rule["rule"]
@@ -172,11 +174,11 @@ def test_rules_that_were_mined_again_are_seen(fresh: Store) -> None:
     path = fresh.study_folder("rules") / "rules.parquet"
     before = mined_rules(run)
     assert before is not None
-    assert len(find_rules(before, read_search(Asked(()), run))) == 160
+    assert len(find_rules(before, read_search(ExplorerQuery(()), run))) == 160
     pl.read_parquet(path).head(10).write_parquet(path)
     after = mined_rules(run)
     assert after is not None
-    assert len(find_rules(after, read_search(Asked(()), run))) == 10
+    assert len(find_rules(after, read_search(ExplorerQuery(()), run))) == 10
 
 
 def test_the_most_frequent_answer_is_not_counted_as_a_rule(fresh: Store) -> None:
@@ -185,4 +187,4 @@ def test_the_most_frequent_answer_is_not_counted_as_a_rule(fresh: Store) -> None
     prior = rules.head(1).with_columns(pl.lit("prior").alias("kind"), pl.lit(None, pl.String).alias("state"))
     pl.concat([rules, prior]).write_parquet(path)
 
-    assert dict(look_over(fresh, gather()).counts)["rules"] == rules.height
+    assert dict(overview(fresh, gather_furniture())["counts"])["rules"] == rules.height

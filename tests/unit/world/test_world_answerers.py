@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from eyechart.dataset import Images
-from eyechart.errors import DataError, SettingError, UnknownNameError
-from eyechart.world import ANSWERERS, Settings, World, load_answerer, make_world
+from eyechart.base.errors import DataError, SettingError, UnknownNameError
+from eyechart.data.images import Images
+from eyechart.world import ANSWERERS, World, WorldSettings, load_answerer, make_world
 from eyechart.world.shortcuts import RULES
 
 BOXES = pl.List(pl.Array(pl.Float64, 4))
@@ -16,7 +16,7 @@ WITHOUT_PICTURES = [name for name in ANSWERERS if name != "reader"]  # which has
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return make_world(Settings(seed=11, images=1000))
+    return make_world(WorldSettings(seed=11, images=1000))
 
 
 def plain(world: World) -> pl.DataFrame:

@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.world.grammar import parse_questions, write_questions
+from eyechart.world.questions import parse_questions, write_questions
 from eyechart.world.vocabulary import ACTORS, COLORS, FILLERS, QUESTION_TYPES, SIZES, THINGS
 
 thing = st.sampled_from(THINGS)

@@ -3,9 +3,10 @@
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset, Images
-from eyechart.errors import DataError
-from eyechart.tables import BOX
+from eyechart.base.errors import DataError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import BOX
 from eyechart.world import load_answerer, read_world
 
 READER = load_answerer("reader")

@@ -8,8 +8,17 @@ import pytest
 from PIL import Image
 
 from eyechart.world import read_world
-from eyechart.world.render import BACKGROUND, MARK_DARK, MARK_LIGHT, OUTLINE, draw_mark, draw_scene, silhouette
-from eyechart.world.shapes import MARKS, SHAPES
+from eyechart.world.render import (
+    BACKGROUND,
+    MARK_DARK,
+    MARK_LIGHT,
+    MARKS,
+    OUTLINE,
+    SHAPES,
+    draw_mark,
+    draw_scene,
+    silhouette,
+)
 from eyechart.world.vocabulary import ACTIONS, COLORS, LABELS, SIZES
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.errors import SettingError, UnknownNameError
-from eyechart.world import Settings, World, make_world, read_world
-from eyechart.world.make import draw_draft, draw_streams
+from eyechart.base.errors import SettingError, UnknownNameError
+from eyechart.world import World, WorldSettings, make_world, read_world
+from eyechart.world.make import Draft, draw_streams
 from eyechart.world.vocabulary import (
     ACTORS,
     CONTROL_OBJECTS,
@@ -32,7 +32,7 @@ COLOR_WORDS = {
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return make_world(Settings(seed=3, images=300, questions=8))
+    return make_world(WorldSettings(seed=3, images=300, questions=8))
 
 
 def scenes(world: World) -> dict[str, list[dict]]:
@@ -108,10 +108,10 @@ def test_answers_and_evidence_are_what_a_literal_reading_of_the_scene_gives(worl
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_program_finds_the_answer_that_was_drawn(seed: int) -> None:
-    chosen = Settings(seed=seed, questions=8)
-    draft, examples = draw_draft(chosen, draw_streams(seed)), make_world(chosen).data.examples
+    chosen = WorldSettings(seed=seed, questions=8)
+    draft, examples = Draft.draw(chosen, draw_streams(seed)), make_world(chosen).data.examples
     drawn = [
-        THINGS[draft.cast.things[at, 4 if draft.cast.first_is_bigger[at] else 5]]
+        THINGS[draft.plan.things[at, 4 if draft.plan.first_is_bigger[at] else 5]]
         if name == "which is bigger"
         else QUESTION_TYPES[name].answers[draft.plan.answers[at, type_at]]
         for at, type_at, name in draft.questions.select("at", "type_at", "question_type").iter_rows()
@@ -148,7 +148,7 @@ def test_the_lists_of_labels_are_disjoint() -> None:
 
 
 def test_splits_share_no_image_and_have_their_shares() -> None:
-    examples = make_world(Settings(images=500, shares=(0.5, 0.2, 0.3))).data.examples
+    examples = make_world(WorldSettings(images=500, shares=(0.5, 0.2, 0.3))).data.examples
     per_image = examples.group_by("image").agg(pl.col("split").n_unique(), n=pl.len())
 
     assert per_image["split"].to_list() == [1] * 500
@@ -163,7 +163,7 @@ def test_types_of_one_image_differ(world: World) -> None:
 
 
 def test_equal_settings_give_equal_worlds_and_other_seeds_others() -> None:
-    first, again, other = (make_world(Settings(seed=seed, images=40)) for seed in (5, 5, 6))
+    first, again, other = (make_world(WorldSettings(seed=seed, images=40)) for seed in (5, 5, 6))
 
     assert first.data.examples.equals(again.data.examples)
     assert first.data.images.table.equals(again.data.images.table)
@@ -172,7 +172,7 @@ def test_equal_settings_give_equal_worlds_and_other_seeds_others() -> None:
 
 
 def test_another_strength_on_test_changes_only_test() -> None:
-    plain, shifted = (make_world(Settings(images=200, test_strength=test)).data.examples for test in (None, 0.1))
+    plain, shifted = (make_world(WorldSettings(images=200, test_strength=test)).data.examples for test in (None, 0.1))
     train = pl.col("split") == "train"
 
     assert plain.filter(train).equals(shifted.filter(train))

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.errors import SettingError
-from eyechart.world import Settings, World, make_world
-from eyechart.world.people import MOST_WRONG, wrong_answers
+from eyechart.base.errors import SettingError
+from eyechart.world import World, WorldSettings, make_world
+from eyechart.world.answers import MOST_WRONG, wrong_answers
 from eyechart.world.plan import RULE_TYPES
 from eyechart.world.settings import PLANTED
 from eyechart.world.shortcuts import APART, FIRES, PROP_SHARES, TOGETHER, WORD_SHARES, base, marginal
@@ -20,7 +20,7 @@ RULES = ("word", "object", "pair")
 
 @cache
 def make(**settings: object) -> World:
-    return make_world(Settings(**settings))
+    return make_world(WorldSettings(**settings))
 
 
 def with_cues(world: World) -> pl.DataFrame:
@@ -187,7 +187,7 @@ def test_crossed_pairs_have_the_base_rates_and_marginals_of_their_design() -> No
 @pytest.mark.parametrize("other", RULES)
 def test_crossed_pairs_cannot_stand_beside_the_rules_whose_cues_they_use(other: str) -> None:
     with pytest.raises(SettingError, match="crossed"):
-        Settings(plant=("crossed", other))
+        WorldSettings(plant=("crossed", other))
 
 
 def test_controls_are_not_associated_with_any_answer() -> None:
@@ -246,7 +246,7 @@ def test_planted_rules_give_their_groups_heads_and_tails() -> None:
 def test_neutral_options_do_not_tell_the_target(plant: tuple[str, ...], options: int, strength: float) -> None:
     """However often a text is offered, it is the target in the same share of the offers."""
     strengths = {"word": strength, "object": strength, "pair": strength, "crossed": strength}
-    world = make_world(Settings(seed=7, images=6000, options=options, strength=strengths, plant=plant))
+    world = make_world(WorldSettings(seed=7, images=6000, options=options, strength=strengths, plant=plant))
     neutral = world.data.examples.filter((pl.col("decoys") == "neutral") & pl.col("question_type").is_in(RULE_TYPES))
     offers = neutral.select("question_type", "answer", pl.col("choices").alias("text")).explode("text")
     table = offers.group_by("question_type", "text").agg(n=pl.len(), hits=(pl.col("text") == pl.col("answer")).sum())

@@ -11,19 +11,19 @@ if HAS_TORCH:
     import torch
 
     from eyechart.zoo.batch import Batch
-    from eyechart.zoo.network import Sizes
+    from eyechart.zoo.network import NetworkSizes
     from unit.zoo.toy import Case, Toy, case_of, in_double
 
     torch.set_num_threads(1)  # the tensors of these tests are too small to share out
 
 
 @pytest.fixture
-def sizes() -> "Sizes":
-    return Sizes(words=20, answers=7, features=5, hidden=16, embedding=6, types=3, examples=8)
+def sizes() -> "NetworkSizes":
+    return NetworkSizes(words=20, answers=7, features=5, hidden=16, embedding=6, types=3, examples=8)
 
 
 @pytest.fixture
-def batch(sizes: "Sizes") -> "Batch":
+def batch(sizes: "NetworkSizes") -> "Batch":
     """Four examples of six words and five regions, some of each out of sight, and as many options as answers."""
     draw = torch.Generator().manual_seed(7)
     q = torch.randint(1, sizes.words, (4, 6), generator=draw)
@@ -47,7 +47,7 @@ def batch(sizes: "Sizes") -> "Batch":
 
 
 @pytest.fixture
-def case(sizes: "Sizes", batch: "Batch") -> "Case":
+def case(sizes: "NetworkSizes", batch: "Batch") -> "Case":
     """Give a network whose values are known, and the batch, in double."""
     torch.manual_seed(0)
     return case_of(Toy(sizes).double(), in_double(batch))

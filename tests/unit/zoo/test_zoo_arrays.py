@@ -7,21 +7,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset, Images
-from eyechart.errors import DataError, FileFormatError
-from eyechart.world import Settings, make_world
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.world import WorldSettings, make_world
 from eyechart.world.program import scene_of
 from eyechart.world.vocabulary import COLORS, LABELS
 from eyechart.zoo.arrays import Regions, load_questions, read_arrays, save_questions
 from eyechart.zoo.features import PARTS, Features, open_features, read_features, write_features
-from eyechart.zoo.prepare import divide, encode, hints, make_arrays, open_words, soft_targets
-from eyechart.zoo.shown import encode_shown
-from eyechart.zoo.vocabulary import Vocabulary
+from eyechart.zoo.prepare import divide, encode_examples, hints, make_arrays, open_words, soft_targets
+from eyechart.zoo.probes import encode_probes
+from eyechart.zoo.vocabulary import NetworkVocabulary
 
 
 @pytest.fixture(scope="module")
 def world() -> Dataset:
-    return make_world(Settings(images=60)).data
+    return make_world(WorldSettings(images=60)).data
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,8 @@ def features(world: Dataset) -> Features:
 
 
 @pytest.fixture(scope="module")
-def vocabulary(world: Dataset) -> Vocabulary:
-    return Vocabulary.of(world)
+def vocabulary(world: Dataset) -> NetworkVocabulary:
+    return NetworkVocabulary.of(world)
 
 
 def test_regions_are_padded_to_the_longest_image_and_no_image_has_none() -> None:
@@ -48,9 +49,9 @@ def test_regions_are_padded_to_the_longest_image_and_no_image_has_none() -> None
 
 
 def test_questions_come_back_from_a_file_as_they_were(
-    world: Dataset, features: Features, vocabulary: Vocabulary, tmp_path: Path
+    world: Dataset, features: Features, vocabulary: NetworkVocabulary, tmp_path: Path
 ) -> None:
-    splits = {name: encode(part, vocabulary, features) for name, part in divide(world, 0).items()}
+    splits = {name: encode_examples(part, vocabulary, features) for name, part in divide(world, 0).items()}
     np.savez(tmp_path / "a.npz", **save_questions(splits))
 
     again = load_questions(read_arrays(tmp_path / "a.npz"))
@@ -122,7 +123,7 @@ def test_features_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
         read_features(tmp_path / "f")
 
 
-def test_words_beyond_the_vocabulary_are_unknown_and_nothing_follows_the_last(vocabulary: Vocabulary) -> None:
+def test_words_beyond_the_vocabulary_are_unknown_and_nothing_follows_the_last(vocabulary: NetworkVocabulary) -> None:
     found = vocabulary.read(pl.Series(["Is there a zebra?", None]))
 
     assert [vocabulary.words[at] for at in found[0, :4]] == ["is", "there", "a", "<unknown>"]
@@ -135,7 +136,7 @@ def test_targets_are_the_official_scores_of_few_people() -> None:
     said = [*["red"] * 4, *["blue"] * 3, "green", "green", "pink"]
     examples = pl.DataFrame({"answers": [said, ["blue"] * 10], "answer": ["red", "blue"]})
 
-    answers, scores = soft_targets(examples, Vocabulary((), ("blue", "green", "red"), ()))
+    answers, scores = soft_targets(examples, NetworkVocabulary((), ("blue", "green", "red"), ()))
 
     assert answers[0].tolist() == [2, 0, 1]
     assert scores[0].tolist() == pytest.approx([1.0, 0.9, 0.6])
@@ -143,7 +144,7 @@ def test_targets_are_the_official_scores_of_few_people() -> None:
 
 
 def test_one_answer_alone_scores_one() -> None:
-    answers, scores = soft_targets(pl.DataFrame({"answer": ["b", "a", "c"]}), Vocabulary((), ("a", "b"), ()))
+    answers, scores = soft_targets(pl.DataFrame({"answer": ["b", "a", "c"]}), NetworkVocabulary((), ("a", "b"), ()))
 
     assert scores.tolist() == [[1.0], [1.0], [0.0]]
     assert answers[:2].tolist() == [[1], [0]]
@@ -151,23 +152,23 @@ def test_one_answer_alone_scores_one() -> None:
 
 def test_where_no_people_are_known_the_one_answer_scores_one() -> None:
     examples = pl.DataFrame({"answer": ["yes", "no", "yes"], "answers": [["yes"] * 2 + ["no"], None, []]})
-    answers, scores = soft_targets(examples, Vocabulary(("",), ("yes", "no"), ("",)))
+    answers, scores = soft_targets(examples, NetworkVocabulary(("",), ("yes", "no"), ("",)))
 
     assert answers[:, 0].tolist() == [0, 1, 0]
     assert scores == pytest.approx(np.array([[0.6, 0.3], [1, 0], [1, 0]]))
 
 
 def test_types_are_those_of_the_data_or_what_a_question_begins_with() -> None:
-    vocabulary = Vocabulary(("",), ("yes",), ("", "what", "What color", "verify"))
+    vocabulary = NetworkVocabulary(("",), ("yes",), ("", "what", "What color", "verify"))
     questions = pl.Series(["What color is it?", "what is it?", "Is it red?", "Why?"])
     known = pl.Series([None, "What color", "verify", "unheard of"])
 
     assert vocabulary.number_types(questions).tolist() == [2, 1, 0, 0]
     assert vocabulary.number_types(questions, known).tolist() == [2, 2, 3, 0]
-    assert Vocabulary(("",), ("yes",), ("",)).number_types(questions).tolist() == [0] * 4
+    assert NetworkVocabulary(("",), ("yes",), ("",)).number_types(questions).tolist() == [0] * 4
 
 
-def test_words_of_a_type_are_found_whatever_their_case(vocabulary: Vocabulary) -> None:
+def test_words_of_a_type_are_found_whatever_their_case(vocabulary: NetworkVocabulary) -> None:
     examples = pl.DataFrame({"question": ["What color is the dog?"], "question_type": ["what color is the"]})
 
     assert open_words(examples, vocabulary)[0, :6].tolist() == [False] * 4 + [True, False]
@@ -226,7 +227,7 @@ def test_hints_are_one_exactly_on_the_evidence(world: Dataset, features: Feature
         assert [at for at, one in enumerate(listed) if one["box"] in marked] == np.flatnonzero(row > 0.99).tolist()
 
 
-def test_words_of_the_type_cannot_be_critical(world: Dataset, vocabulary: Vocabulary) -> None:
+def test_words_of_the_type_cannot_be_critical(world: Dataset, vocabulary: NetworkVocabulary) -> None:
     some = world.examples.filter(pl.col("question_type") == "what color is the")
 
     found = open_words(some, vocabulary)
@@ -246,7 +247,9 @@ def test_validation_is_held_out_by_image_where_there_is_none(world: Dataset) -> 
     assert len(held | learned) == data.take(pl.col("split") == "train").examples["image"].n_unique()
 
 
-def test_arrays_count_what_networks_are_made_for(world: Dataset, features: Features, vocabulary: Vocabulary) -> None:
+def test_arrays_count_what_networks_are_made_for(
+    world: Dataset, features: Features, vocabulary: NetworkVocabulary
+) -> None:
     arrays = make_arrays(divide(world, 0), vocabulary, features)
 
     assert arrays.watched == ("val", "test")
@@ -256,7 +259,7 @@ def test_arrays_count_what_networks_are_made_for(world: Dataset, features: Featu
 
 
 def test_a_probe_shows_listed_regions_that_are_not_covered(
-    world: Dataset, features: Features, vocabulary: Vocabulary
+    world: Dataset, features: Features, vocabulary: NetworkVocabulary
 ) -> None:
     table = world.images.table
     image, objects = table["image"][0], table["objects"][0].to_list()
@@ -271,7 +274,7 @@ def test_a_probe_shows_listed_regions_that_are_not_covered(
         schema_overrides={"visible": pl.List(pl.Int64), "hidden": pl.List(pl.Array(pl.Float64, 4))},
     )
 
-    found = encode_shown(shown, world.images, vocabulary, features)
+    found = encode_probes(shown, world.images, vocabulary, features)
 
     n = len(objects)
     assert found.seen is not None
@@ -281,28 +284,30 @@ def test_a_probe_shows_listed_regions_that_are_not_covered(
     assert not found.q[2].any()
 
 
-def test_regions_are_not_counted_by_other_objects(world: Dataset, features: Features, vocabulary: Vocabulary) -> None:
+def test_regions_are_not_counted_by_other_objects(
+    world: Dataset, features: Features, vocabulary: NetworkVocabulary
+) -> None:
     """A list of visible objects says nothing of regions that another detector found."""
     images = replace(world.images, table=world.images.table.with_columns(pl.col("objects").list.head(1)))
     shown = pl.DataFrame({"image": images.table["image"].head(1), "question": ["is there a cat?"], "visible": [[0]]})
 
     with pytest.raises(DataError, match=r"as many regions as objects in image .*; found \d+ and 1; give"):
-        encode_shown(shown, images, vocabulary, features)
+        encode_probes(shown, images, vocabulary, features)
 
 
 @pytest.mark.parametrize("listed", [True, False])
 def test_hidden_boxes_want_the_sizes_of_images_unless_regions_are_listed(
-    world: Dataset, features: Features, vocabulary: Vocabulary, *, listed: bool
+    world: Dataset, features: Features, vocabulary: NetworkVocabulary, *, listed: bool
 ) -> None:
     images = replace(world.images, table=world.images.table.drop("width", "height"))
     row = {"image": images.table["image"].head(1), "question": ["is there a cat?"], "hidden": [[[0, 0, 9, 9]]]}
     shown = pl.DataFrame(row | ({"visible": [[0]]} if listed else {}))
 
     if listed:
-        assert encode_shown(shown, images, vocabulary, features).seen.sum() == 1
+        assert encode_probes(shown, images, vocabulary, features).seen.sum() == 1
         return
     with pytest.raises(DataError, match="sizes of images and boxes of regions"):
-        encode_shown(shown, images, vocabulary, features)
+        encode_probes(shown, images, vocabulary, features)
 
 
 def test_without_the_sizes_of_images_there_are_no_hints(world: Dataset, features: Features) -> None:
@@ -312,12 +317,12 @@ def test_without_the_sizes_of_images_there_are_no_hints(world: Dataset, features
 
 
 def test_other_answers_change_nothing_but_the_targets(
-    world: Dataset, features: Features, vocabulary: Vocabulary
+    world: Dataset, features: Features, vocabulary: NetworkVocabulary
 ) -> None:
     """Nothing of the reference answer reaches what a network is shown."""
     other = replace(world, examples=world.examples.with_columns(answers=pl.lit([["no"] * 10]).list.first()))
 
-    one, two = (encode(data, vocabulary, features) for data in (world, other))
+    one, two = (encode_examples(data, vocabulary, features) for data in (world, other))
 
     assert not np.array_equal(one.answers, two.answers) or not np.array_equal(one.scores, two.scores)
     for name in ("q", "image", "qtype", "qmask", "program", "hints", "cand"):

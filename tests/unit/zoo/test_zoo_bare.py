@@ -14,14 +14,15 @@ class Refuse:
             raise ImportError(name + " is not on a bare machine")
 
 sys.meta_path.insert(0, Refuse())
-from eyechart.zoo import arrays, bias, editing, scenes, shelf, training
+from eyechart.zoo import arrays, loader
+from eyechart.zoo.train import loop
 from eyechart.zoo.methods import METHODS
-from eyechart.zoo.models import MODELS
+from eyechart.zoo.networks import NETWORKS
 
-for registry in (MODELS, METHODS):
+for registry in (NETWORKS, METHODS):
     for name in registry.names():
         registry.get(name)
-print(len(MODELS.names()), len(METHODS.names()))
+print(len(NETWORKS.names()), len(METHODS.names()))
 """
 
 

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from eyechart.errors import DataError
-from eyechart.zoo.batch import Batch
-from eyechart.zoo.editing import drop, sample_answers, swap_pictures
+from eyechart.base.errors import DataError
+from eyechart.zoo.batch import Batch, drop, sample_answers, swap_pictures
 
 
 def test_an_edit_leaves_the_original_as_it_was(batch: Batch) -> None:

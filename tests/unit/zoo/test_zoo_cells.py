@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from eyechart.zoo.cells import AS_KNOWN
+from eyechart.zoo.train.compiling import AS_KNOWN
 from unit.zoo.toy import assert_equal_in_double
 
 Cell = Callable[..., Tensor]  # of x, h, and the weights of torch's cell

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.errors import FileFormatError, MissingExtraError, SettingError
+from eyechart.base.errors import FileFormatError, MissingExtraError, SettingError
 from eyechart.zoo.converters import convert, main
 from eyechart.zoo.features import read_features
 

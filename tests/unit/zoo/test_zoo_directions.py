@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import torch
 
-from eyechart.world import Settings, make_world
+from eyechart.world import WorldSettings, make_world
 from eyechart.zoo.arrays import TrainingArrays
-from eyechart.zoo.course import Course, seed_all
 from eyechart.zoo.features import open_features
+from eyechart.zoo.loader import QuestionLoader
 from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Sizes
+from eyechart.zoo.network import NetworkSizes
+from eyechart.zoo.networks import make_network
 from eyechart.zoo.prepare import divide, make_arrays
-from eyechart.zoo.shelf import Deck
-from eyechart.zoo.training import Training
-from eyechart.zoo.vocabulary import Vocabulary
+from eyechart.zoo.train.loop import Training
+from eyechart.zoo.train.settings import TrainingSettings, seed_all
+from eyechart.zoo.vocabulary import NetworkVocabulary
 
 SEEDS = (0, 1)
 
@@ -30,9 +30,9 @@ class Found(NamedTuple):
 
 @pytest.fixture(scope="module")
 def arrays() -> TrainingArrays:
-    world = make_world(Settings(images=1200, test_strength=0.2)).data
+    world = make_world(WorldSettings(images=1200, test_strength=0.2)).data
     parts = divide(world, 0)
-    return make_arrays(parts, Vocabulary.of(parts["train"]), open_features(world.images))
+    return make_arrays(parts, NetworkVocabulary.of(parts["train"]), open_features(world.images))
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,10 @@ def found(arrays: TrainingArrays) -> dict[str, Found]:
 
 def train(method: str, seed: int, arrays: TrainingArrays) -> Found:
     seed_all(seed)
-    network = make_network("updn", Sizes(arrays.words, arrays.answers, 80, 64, 32, arrays.types))
-    training = Training(network, make_method(method, network), arrays, Course("adam", 5e-3, 64, 12, device="cpu"))
+    network = make_network("updn", NetworkSizes(arrays.words, arrays.answers, 80, 64, 32, arrays.types))
+    training = Training(
+        network, make_method(method, network), arrays, TrainingSettings("adam", 5e-3, 64, 12, device="cpu")
+    )
     last = training.run()[-1].accuracy
     return Found(last["val"], last["test"], grounded(training, arrays))
 
@@ -55,7 +57,7 @@ def grounded(training: Training, arrays: TrainingArrays) -> float:
     assert val.hints is not None
     relevant = val.hints > 0.5
     shown = [val, replace(val, seen=relevant), replace(val, seen=~relevant)]
-    plain, evidence, rest = (training.answer(Deck(each, training.shelf, arrays.answers)) for each in shown)
+    plain, evidence, rest = (training.answer(QuestionLoader(each, training.regions, arrays.answers)) for each in shown)
     usable = torch.from_numpy(relevant.any(1))
     return float(((plain == evidence) & (plain != rest))[usable].float().mean())
 

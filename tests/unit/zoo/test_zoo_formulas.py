@@ -5,13 +5,13 @@ import pytest
 import torch
 from torch import nn
 
-from eyechart.errors import DataError
+from eyechart.base.errors import DataError
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.layers import NormLinear, Reader, TwoWayReader, turned
-from eyechart.zoo.models import MODELS, make_network
-from eyechart.zoo.models.fusion import RANK, Fusion, signed_root
-from eyechart.zoo.models.mcan import Attention
-from eyechart.zoo.network import Sizes
+from eyechart.zoo.layers import BidirectionalReader, NormLinear, QuestionReader, turned
+from eyechart.zoo.network import NetworkSizes
+from eyechart.zoo.networks import NETWORKS, make_network
+from eyechart.zoo.networks.block import RANK, Fusion, signed_root
+from eyechart.zoo.networks.mcan import Attention
 from unit.zoo.toy import array, assert_equal_in_double, in_double
 
 
@@ -77,7 +77,7 @@ def test_attention_is_torchs_scaled_dot_product_attention() -> None:
 
 def test_a_question_is_read_as_if_it_had_no_padding(batch: Batch) -> None:
     torch.manual_seed(0)
-    reader, words = Reader(6, 8).double(), torch.randn(4, 6, 6).double()
+    reader, words = QuestionReader(6, 8).double(), torch.randn(4, 6, 6).double()
     read = reader(words, batch)
 
     assert_equal_in_double(read.last[0], reader.cell(words[:1, :4])[1][0, 0])
@@ -86,7 +86,7 @@ def test_a_question_is_read_as_if_it_had_no_padding(batch: Batch) -> None:
 
 def test_a_question_is_read_backwards_from_its_last_word(batch: Batch) -> None:
     torch.manual_seed(0)
-    both, words = TwoWayReader(6, 8).double(), torch.randn(4, 6, 6).double()
+    both, words = BidirectionalReader(6, 8).double(), torch.randn(4, 6, 6).double()
     read = both(words, batch)
     backwards = both.back.cell(words[:1, :4].flip(1))[0][0]
 
@@ -100,7 +100,7 @@ def test_turning_round_keeps_padding_in_its_place() -> None:
     assert turned(is_word).tolist() == [[2, 1, 0, 3], [0, 1, 2, 3], [3, 2, 1, 0]]
 
 
-def test_the_prior_is_the_mean_score_by_question_type(sizes: Sizes, batch: Batch) -> None:
+def test_the_prior_is_the_mean_score_by_question_type(sizes: NetworkSizes, batch: Batch) -> None:
     network = make_network("prior", sizes)
     for _ in range(2):  # a second epoch changes nothing
         network.train()(batch)
@@ -111,14 +111,14 @@ def test_the_prior_is_the_mean_score_by_question_type(sizes: Sizes, batch: Batch
     np.testing.assert_allclose(np.exp(logits), np.maximum(means, 1e-6)[batch.qtype.numpy()], rtol=1e-4)
 
 
-def test_the_majority_knows_no_types(sizes: Sizes, batch: Batch) -> None:
+def test_the_majority_knows_no_types(sizes: NetworkSizes, batch: Batch) -> None:
     network = make_network("majority", sizes)
     network.train()(batch)
 
     np.testing.assert_allclose(array(network.chances(batch))[3], array(batch.a).mean(0), rtol=1e-6)
 
 
-def test_the_mlp_is_its_equation(sizes: Sizes, batch: Batch) -> None:
+def test_the_mlp_is_its_equation(sizes: NetworkSizes, batch: Batch) -> None:
     torch.manual_seed(0)
     network, batch = make_network("mlp-iqa", sizes).double(), in_double(batch)
     vectors, out = array(network.embedding.weight), array(network(batch).logits)
@@ -132,7 +132,7 @@ def test_the_mlp_is_its_equation(sizes: Sizes, batch: Batch) -> None:
             assert out[row, option] == pytest.approx(expected, rel=1e-10)
 
 
-def test_a_network_over_options_asks_for_them(sizes: Sizes, batch: Batch) -> None:
+def test_a_network_over_options_asks_for_them(sizes: NetworkSizes, batch: Batch) -> None:
     with pytest.raises(DataError, match="'cand'"):
         make_network("mlp-qa", sizes)(batch.to(cand=None))
 
@@ -153,7 +153,7 @@ def test_a_network_over_options_asks_for_them(sizes: Sizes, batch: Batch) -> Non
 def test_networks_at_their_authors_sizes_have_their_authors_parameters(name: str, millions: float) -> None:
     """Counted without word vectors in a prototype that gave the original modules' outputs."""
     with torch.device("meta"):
-        network = make_network(name, Sizes(2, 3129, 2048, MODELS.get(name).recipe.hidden))
+        network = make_network(name, NetworkSizes(2, 3129, 2048, NETWORKS.get(name).recipe.hidden))
     ours = sum(each.numel() for key, each in network.named_parameters() if not key.startswith("embedding"))
 
     assert round(ours / 1e6, 1) == millions

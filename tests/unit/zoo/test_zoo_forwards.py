@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.layers import NormLinear, TwoWayReader
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.layers import BidirectionalReader, NormLinear
+from eyechart.zoo.network import Network, NetworkSizes
+from eyechart.zoo.networks import make_network
 from unit.zoo.toy import array, sigma
 
 
@@ -115,7 +115,7 @@ def ban(network: Network, w: np.ndarray, v: np.ndarray) -> Said:
 
 
 def mac(network: Network, w: np.ndarray, v: np.ndarray) -> Said:
-    reader: TwoWayReader = network.reader
+    reader: BidirectionalReader = network.reader
     forth, back = states(reader.forth.cell, w), states(reader.back.cell, w[::-1])
     words, q = np.concatenate([forth, back[::-1]], 1), np.concatenate([forth[-1], back[-1]])
     known = v / np.linalg.norm(v, axis=1, keepdims=True)
@@ -147,7 +147,7 @@ FORWARDS = {
 
 
 @pytest.mark.parametrize("name", FORWARDS)
-def test_a_network_is_its_equation(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_a_network_is_its_equation(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     torch.manual_seed(0)
     network, batch = make_network(name, sizes).double().eval(), batch.to(v=batch.v.double())
     for each in network.parameters():

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.methods import METHODS
-from eyechart.zoo.methods.branch import QuestionBranch
 from eyechart.zoo.methods.rmfe import RMFE
+from eyechart.zoo.methods.rubi import QuestionBranch
 from unit.zoo.toy import Case, ce_each, known, softmax, with_many_regions
 
 HELD = ("cf-vqa", "lff")  # their equations hold parts of themselves while the rest moves: each has its own test
@@ -80,8 +80,8 @@ def test_the_last_term_of_cfvqa_trains_its_constant_alone(case: Case) -> None:
     others = [case.toy.of_regions, case.toy.of_words, *(each for each in method.parameters() if each.shape)]
 
     def last_term() -> float:
-        effects = method._effects(case.toy, case.batch)
-        total, direct = (each.detach().numpy() for each in (effects.total, method._direct(effects.question)))
+        question, _, scores = method._effects(case.toy, case.batch)
+        total, direct = (each.detach().numpy() for each in (scores, method._direct(question)))
         return float(-(softmax(total) * np.log(softmax(direct))).sum(1).mean())
 
     def other_terms() -> float:

@@ -9,40 +9,40 @@ import polars as pl
 import pytest
 import torch
 
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
-from eyechart.files import alone_in, digest_arrays
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.world import Settings, make_world
+from eyechart.base.errors import DataError, FileFormatError, ModelError, SettingError
+from eyechart.base.files import digest_arrays, lock_folder
+from eyechart.data.dataset import Dataset
+from eyechart.data.store import Store
+from eyechart.runs.run import Run
+from eyechart.world import WorldSettings, make_world
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.course import Course
 from eyechart.zoo.features import write_features
-from eyechart.zoo.folder import Folder
 from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Sizes
+from eyechart.zoo.network import NetworkSizes
+from eyechart.zoo.networks import make_network
 from eyechart.zoo.prepare import divide
-from eyechart.zoo.trainer import Wanted, train_into
-from eyechart.zoo.training import Training
-from eyechart.zoo.vocabulary import Vocabulary
+from eyechart.zoo.train.folder import TrainingFolder
+from eyechart.zoo.train.loop import Training
+from eyechart.zoo.train.settings import TrainingSettings
+from eyechart.zoo.train.trainer import TrainingRequest, train_into
+from eyechart.zoo.vocabulary import NetworkVocabulary
 from unit.zoo.toy import assert_equal_in_double, in_double
 
-WANTED = Wanted("question-only", epochs=1, batch=64, hidden=16, device="cpu")
+WANTED = TrainingRequest("question-only", epochs=1, batch=64, hidden=16, device="cpu")
 
 
 @pytest.fixture(scope="module")
 def world() -> Dataset:
-    return make_world(Settings(images=60)).data
+    return make_world(WorldSettings(images=60)).data
 
 
 @pytest.fixture
-def folder(world: Dataset, tmp_path: Path) -> Folder:
+def folder(world: Dataset, tmp_path: Path) -> TrainingFolder:
     train_into(tmp_path / "m", world, WANTED, lambda _: None)
-    return Folder(tmp_path / "m")
+    return TrainingFolder(tmp_path / "m")
 
 
-def go_on(folder: Folder, world: Dataset, **changes: object) -> None:
+def go_on(folder: TrainingFolder, world: Dataset, **changes: object) -> None:
     train_into(folder.path, world, replace(WANTED, **{"epochs": 2, **changes}), lambda _: None)  # type: ignore[arg-type]
 
 
@@ -54,7 +54,7 @@ def test_data_without_a_split_to_learn_from_are_refused(world: Dataset, splits: 
         divide(data.take(pl.col("split").is_in(splits)) if splits else data, 0)
 
 
-def test_a_model_whose_last_state_is_lost_is_not_written_over(folder: Folder, world: Dataset) -> None:
+def test_a_model_whose_last_state_is_lost_is_not_written_over(folder: TrainingFolder, world: Dataset) -> None:
     (folder.path / "last.pt").unlink()
     before = (folder.path / "best.pt").read_bytes()
 
@@ -63,14 +63,14 @@ def test_a_model_whose_last_state_is_lost_is_not_written_over(folder: Folder, wo
     assert (folder.path / "best.pt").read_bytes() == before
 
 
-def test_a_model_whose_best_weights_are_lost_does_not_go_on(folder: Folder, world: Dataset) -> None:
+def test_a_model_whose_best_weights_are_lost_does_not_go_on(folder: TrainingFolder, world: Dataset) -> None:
     (folder.path / "best.pt").unlink()
 
     with pytest.raises(FileFormatError, match=r"best\.pt"):
         go_on(folder, world)
 
 
-def test_a_changed_byte_among_the_weights_is_noticed(folder: Folder) -> None:
+def test_a_changed_byte_among_the_weights_is_noticed(folder: TrainingFolder) -> None:
     file = folder.path / "best.pt"
     whole = bytearray(file.read_bytes())
     whole[len(whole) // 2] ^= 255
@@ -81,21 +81,21 @@ def test_a_changed_byte_among_the_weights_is_noticed(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("found", [b"version https://git-lfs.github.com/spec/v1", b"hello world"])
-def test_a_file_of_another_kind_gets_no_advice_to_unpickle_it(folder: Folder, found: bytes) -> None:
+def test_a_file_of_another_kind_gets_no_advice_to_unpickle_it(folder: TrainingFolder, found: bytes) -> None:
     (folder.path / "best.pt").write_bytes(found)
 
     with pytest.raises(FileFormatError, match="not weights as torch writes them"):
         folder.open()
 
 
-def test_weights_that_are_no_training_are_refused(folder: Folder) -> None:
+def test_weights_that_are_no_training_are_refused(folder: TrainingFolder) -> None:
     torch.save(torch.zeros(3), folder.path / "best.pt")
 
     with pytest.raises(FileFormatError, match="other things than a training has"):
         folder.open()
 
 
-def test_weights_that_are_no_numbers_are_refused(folder: Folder) -> None:
+def test_weights_that_are_no_numbers_are_refused(folder: TrainingFolder) -> None:
     state = torch.load(folder.path / "best.pt", weights_only=True)
     next(iter(state["model"].values())).fill_(torch.nan)
     torch.save(state, folder.path / "best.pt")
@@ -105,7 +105,7 @@ def test_weights_that_are_no_numbers_are_refused(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("change", [{"answers": None}, {"depth": 3}, {"hidden": 0}])
-def test_sizes_that_are_none_are_refused(folder: Folder, change: dict[str, int | None]) -> None:
+def test_sizes_that_are_none_are_refused(folder: TrainingFolder, change: dict[str, int | None]) -> None:
     file = folder.path / "zoo.json"
     told = json.loads(file.read_text())
     sizes = {name: value for name, value in {**told["sizes"], **change}.items() if value is not None}
@@ -115,7 +115,7 @@ def test_sizes_that_are_none_are_refused(folder: Folder, change: dict[str, int |
         folder.open()
 
 
-def test_answers_in_another_order_are_another_vocabulary(folder: Folder, world: Dataset) -> None:
+def test_answers_in_another_order_are_another_vocabulary(folder: TrainingFolder, world: Dataset) -> None:
     file = folder.path / "vocabulary.json"
     told = json.loads(file.read_text())
     file.write_text(json.dumps(told | {"answers": told["answers"][::-1]}))
@@ -128,8 +128,8 @@ def test_answers_in_another_order_are_another_vocabulary(folder: Folder, world: 
         go_on(folder, world)
 
 
-def test_two_do_not_write_into_one_folder(folder: Folder, world: Dataset) -> None:
-    with alone_in(folder.path), pytest.raises(SettingError, match="nobody else"):
+def test_two_do_not_write_into_one_folder(folder: TrainingFolder, world: Dataset) -> None:
+    with lock_folder(folder.path), pytest.raises(SettingError, match="nobody else"):
         go_on(folder, world)
     go_on(folder, world)
 
@@ -149,10 +149,12 @@ def test_changed_features_are_another_training(world: Dataset, tmp_path: Path) -
 
     assert digest_arrays(tmp_path / "f") != before
     with pytest.raises(SettingError, match="another examples"):
-        go_on(Folder(tmp_path / "m"), data)
+        go_on(TrainingFolder(tmp_path / "m"), data)
 
 
-def test_answers_that_a_trained_model_does_not_know_are_told_of(folder: Folder, world: Dataset, tmp_path: Path) -> None:
+def test_answers_that_a_trained_model_does_not_know_are_told_of(
+    folder: TrainingFolder, world: Dataset, tmp_path: Path
+) -> None:
     other = "not " + pl.col("answer")
     data = replace(world, examples=world.examples.with_columns(answer=other).drop("answers", "choices", strict=False))
 
@@ -162,7 +164,7 @@ def test_answers_that_a_trained_model_does_not_know_are_told_of(folder: Folder, 
         train_into(tmp_path / "n", world, replace(WANTED, init=f"zoo:{folder.path}", answers=2), lambda _: None)
 
 
-def test_answers_of_some_epochs_alone_are_not_kept(folder: Folder, world: Dataset) -> None:
+def test_answers_of_some_epochs_alone_are_not_kept(folder: TrainingFolder, world: Dataset) -> None:
     with pytest.raises(SettingError, match="answers of every epoch"):
         go_on(folder, world, keep_predictions=True)
 
@@ -189,7 +191,7 @@ def test_batches_of_one_are_not_normalised_over(world: Dataset, tmp_path: Path) 
 
 def test_a_device_without_memory_is_refused() -> None:
     with pytest.raises(SettingError, match="not 'meta'"):
-        Course(device="meta").place()
+        TrainingSettings(device="meta").torch_device()
 
 
 def test_word_vectors_reach_whatever_looks_words_up(world: Dataset, tmp_path: Path) -> None:
@@ -204,27 +206,27 @@ def test_word_vectors_reach_whatever_looks_words_up(world: Dataset, tmp_path: Pa
             return []
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eyechart.zoo.trainer.Training", Watched)
+        patch.setattr("eyechart.zoo.train.trainer.Training", Watched)
         wanted = replace(WANTED, model="updn", method="lff", words=tmp_path / "glove.txt")
         train_into(tmp_path / "m", world, wanted, lambda _: None)
 
-    place = Vocabulary.of(divide(world, 0)["train"]).words.index("there")
+    place = NetworkVocabulary.of(divide(world, 0)["train"]).words.index("there")
     assert [each[place].tolist() for each in starts["words"]] == [[9, 9], [9, 9]]
 
 
 def test_a_teacher_that_patience_stops_is_taken_at_its_best(world: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     from eyechart.zoo.features import open_features
     from eyechart.zoo.prepare import make_arrays
-    from eyechart.zoo.training import train_plainly
+    from eyechart.zoo.train.loop import train_plainly
 
     parts = divide(world, 0)
-    arrays = make_arrays(parts, Vocabulary.of(parts["train"]), open_features(world.images))
-    sizes = Sizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types)
+    arrays = make_arrays(parts, NetworkVocabulary.of(parts["train"]), open_features(world.images))
+    sizes = NetworkSizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types)
     scores = {"one": [0.9], "patient": [0.9, 0.1, 0.1]}
     found = {}
     for name, course in {
-        "one": Course("adam", 0.01, 64, 1, device="cpu"),
-        "patient": Course("adam", 0.01, 64, 9, patience=2, device="cpu"),
+        "one": TrainingSettings("adam", 0.01, 64, 1, device="cpu"),
+        "patient": TrainingSettings("adam", 0.01, 64, 9, patience=2, device="cpu"),
     }.items():
         told = iter(scores[name])
         monkeypatch.setattr(Training, "score", lambda _, split, told=told: next(told) if split == "val" else 0.0)
@@ -234,7 +236,7 @@ def test_a_teacher_that_patience_stops_is_taken_at_its_best(world: Dataset, monk
         assert torch.equal(value, found["patient"][weight]), weight
 
 
-def test_options_that_are_not_there_teach_nothing(sizes: Sizes, batch: Batch) -> None:
+def test_options_that_are_not_there_teach_nothing(sizes: NetworkSizes, batch: Batch) -> None:
     torch.manual_seed(0)
     network, batch = make_network("mlp-iqa", sizes).double().eval(), in_double(batch)
     right = torch.eye(7).double()[:4]
@@ -255,7 +257,7 @@ def test_options_that_are_not_there_teach_nothing(sizes: Sizes, batch: Batch) ->
 def test_options_are_read_to_their_last_word() -> None:
     long = "one two three four five six seven"
     options = pl.Series([[f"{long} left", f"{long} right"]])
-    read = Vocabulary(("", "<unknown>", *long.split(), "left", "right"), ("a",), ("",)).read_options(options)
+    read = NetworkVocabulary(("", "<unknown>", *long.split(), "left", "right"), ("a",), ("",)).read_options(options)
 
     assert (read[0, 0] != read[0, 1]).any()
 

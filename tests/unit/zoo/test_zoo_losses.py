@@ -5,13 +5,12 @@ import pytest
 import torch
 from torch import nn
 
-from eyechart.errors import SettingError
-from eyechart.zoo.batch import Batch, Out
-from eyechart.zoo.editing import sample_answers, swap_pictures
+from eyechart.base.errors import SettingError
+from eyechart.zoo.batch import Batch, Out, sample_answers, swap_pictures
 from eyechart.zoo.methods import make_method
 from eyechart.zoo.methods.css import CSS, critical_regions, hide_words
 from eyechart.zoo.methods.hint import violations
-from eyechart.zoo.network import Sizes
+from eyechart.zoo.network import NetworkSizes
 from unit.zoo.toy import Case, Toy, case_of, ce_each, known, sigma, softmax, with_many_regions
 
 
@@ -151,7 +150,7 @@ def test_an_example_without_an_answer_teaches_no_answer(case: Case, name: str) -
     assert weight_of(nothing, 0) <= 0
 
 
-def test_lff_asks_how_many_examples_there_are(sizes: Sizes) -> None:
+def test_lff_asks_how_many_examples_there_are(sizes: NetworkSizes) -> None:
     with pytest.raises(SettingError, match="number of training examples"):
         make_method("lff", Toy(sizes._replace(examples=0)))
 
@@ -202,11 +201,11 @@ def test_the_critical_word_is_the_one_of_highest_gradient(case: Case) -> None:
     critical = np.zeros((4, 6), dtype=bool)
     for row in range(4):
         critical[row, max(np.flatnonzero(may_be[row]), key=lambda place: g[row, place])] = True
-    pair = hide_words(torch.tensor(g), case.batch)
+    alone, without = hide_words(torch.tensor(g), case.batch)
 
     assert (g.argmax(1) != critical.argmax(1)).any()  # in some question the highest of all may not be critical
-    np.testing.assert_array_equal(pair.critical.q, np.where(may_be & ~critical, 0, q))
-    np.testing.assert_array_equal(pair.without.q, np.where(critical, 0, q))
+    np.testing.assert_array_equal(alone.q, np.where(may_be & ~critical, 0, q))
+    np.testing.assert_array_equal(without.q, np.where(critical, 0, q))
 
 
 def test_words_are_hidden_in_about_half_of_the_steps(case: Case) -> None:
@@ -267,10 +266,10 @@ def test_critical_regions_may_be_several(case: Case) -> None:
 
 
 def test_a_question_of_type_words_alone_has_no_critical_word(case: Case) -> None:
-    pair = hide_words(torch.ones(4, 6), case.batch.to(qmask=torch.zeros_like(case.batch.qmask)))
+    alone, without = hide_words(torch.ones(4, 6), case.batch.to(qmask=torch.zeros_like(case.batch.qmask)))
 
-    assert torch.equal(pair.critical.q, case.batch.q)
-    assert torch.equal(pair.without.q, case.batch.q)
+    assert torch.equal(alone.q, case.batch.q)
+    assert torch.equal(without.q, case.batch.q)
 
 
 def violation(case: Case, row: int, i: int, j: int, h: np.ndarray) -> float:

@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-from eyechart.errors import SettingError, UnknownNameError
+from eyechart.base.errors import SettingError, UnknownNameError
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Then
 from eyechart.zoo.methods import METHODS, make_method
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.network import Network, NetworkSizes
+from eyechart.zoo.networks import make_network
 
 
 @pytest.fixture
-def network(sizes: Sizes) -> Network:
+def network(sizes: NetworkSizes) -> Network:
     torch.manual_seed(0)
     return make_network("question-only", sizes).eval()
 
@@ -37,7 +37,7 @@ def test_three_methods_take_turns_and_count_their_own_epochs(network: Network, b
         assert torch.equal(then(network, batch), make_method(name, network)(network, batch))
 
 
-def test_a_stage_answers_by_its_own_rule(sizes: Sizes, batch: Batch) -> None:
+def test_a_stage_answers_by_its_own_rule(sizes: NetworkSizes, batch: Batch) -> None:
     torch.manual_seed(0)
     network = make_network("updn", sizes).eval()
     then = make_method("plain@1,cf-vqa", network).eval()
@@ -49,7 +49,7 @@ def test_a_stage_answers_by_its_own_rule(sizes: Sizes, batch: Batch) -> None:
     assert not torch.allclose(then.predict(network, batch), network(batch).logits)
 
 
-def test_a_loaded_method_answers_by_the_stage_it_ended_in(sizes: Sizes, batch: Batch) -> None:
+def test_a_loaded_method_answers_by_the_stage_it_ended_in(sizes: NetworkSizes, batch: Batch) -> None:
     torch.manual_seed(0)
     network = make_network("updn", sizes).eval()
     ended, loaded = (make_method("plain@1,cf-vqa", network).eval() for _ in range(2))
@@ -60,7 +60,7 @@ def test_a_loaded_method_answers_by_the_stage_it_ended_in(sizes: Sizes, batch: B
     assert not torch.allclose(loaded.predict(network, batch), network(batch).logits)
 
 
-def test_a_decorator_answers_as_what_lies_below(sizes: Sizes, batch: Batch) -> None:
+def test_a_decorator_answers_as_what_lies_below(sizes: NetworkSizes, batch: Batch) -> None:
     torch.manual_seed(0)
     network = make_network("updn", sizes).eval()
     method = make_method("cf-vqa+ssl", network).eval()
@@ -106,7 +106,7 @@ def test_an_unknown_method_is_answered_by_the_nearest(network: Network) -> None:
         make_method("rubbi", network)
 
 
-def test_a_branch_of_its_own_reads_where_there_is_no_question_vector(sizes: Sizes, batch: Batch) -> None:
+def test_a_branch_of_its_own_reads_where_there_is_no_question_vector(sizes: NetworkSizes, batch: Batch) -> None:
     """An image-only network has no question vector, so that the branch must not see the picture through it."""
     torch.manual_seed(0)
     network = make_network("image-only", sizes)
@@ -117,7 +117,7 @@ def test_a_branch_of_its_own_reads_where_there_is_no_question_vector(sizes: Size
     assert not torch.allclose(first[1], first[2])
 
 
-def test_the_question_branch_does_not_train_the_reader(sizes: Sizes, batch: Batch) -> None:
+def test_the_question_branch_does_not_train_the_reader(sizes: NetworkSizes, batch: Batch) -> None:
     torch.manual_seed(0)
     network = make_network("updn", sizes)
     make_method("rubi", network).mask(network(batch), batch).sum().backward()

@@ -11,25 +11,27 @@ import pytest
 from typer.testing import CliRunner
 
 from eyechart.audits import make_audit
+from eyechart.base.errors import DataError, EyechartError, FileFormatError, ModelError, SettingError
 from eyechart.cli import app
-from eyechart.dataset import Dataset, Images
-from eyechart.errors import DataError, EyechartError, FileFormatError, ModelError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.probes import Prober, fill
+from eyechart.data.result import Result
+from eyechart.data.store import Store
 from eyechart.models import load
-from eyechart.probes import Prober, fill
-from eyechart.result import Result
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.world import Settings, make_world
+from eyechart.runs.run import Run
+from eyechart.world import WorldSettings, make_world
+from eyechart.zoo import open_zoo
 from eyechart.zoo.converters import convert
 from eyechart.zoo.features import with_features, write_features
-from eyechart.zoo.folder import Folder
-from eyechart.zoo.model import ZooModel, open_zoo
-from eyechart.zoo.trainer import Wanted, train_into
+from eyechart.zoo.train.folder import TrainingFolder
+from eyechart.zoo.train.model import ZooModel
+from eyechart.zoo.train.trainer import TrainingRequest, train_into
 
 
 @pytest.fixture(scope="module")
 def world() -> Dataset:
-    return make_world(Settings(images=150)).data
+    return make_world(WorldSettings(images=150)).data
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def models(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train small networks for a few epochs."""
     folder = tmp_path_factory.mktemp("zoo")
     for name, epochs in {"question-only": 12, "updn": 2, "mlp-iqa": 2, "symbolic": 8}.items():
-        wanted = Wanted(name, epochs=epochs, batch=32, hidden=32, device="cpu", rate=2e-2)
+        wanted = TrainingRequest(name, epochs=epochs, batch=32, hidden=32, device="cpu", rate=2e-2)
         train_into(folder / name, world, wanted, lambda _: None)
     return folder
 
@@ -173,18 +175,21 @@ def test_its_identity_changes_with_its_weights(models: Path, tmp_path: Path) -> 
 
 def test_a_vocabulary_of_other_weights_is_refused(world: Dataset, models: Path, tmp_path: Path) -> None:
     train_into(
-        tmp_path / "m", world.sample(200), Wanted("question-only", epochs=1, hidden=16, device="cpu"), lambda _: None
+        tmp_path / "m",
+        world.sample(200),
+        TrainingRequest("question-only", epochs=1, hidden=16, device="cpu"),
+        lambda _: None,
     )
     file = models / "question-only" / "vocabulary.json"
     (tmp_path / "m" / "vocabulary.json").write_text(file.read_text())
 
     with pytest.raises(ModelError, match="the vocabulary that was written with the weights"):
-        Folder(tmp_path / "m").open()
+        TrainingFolder(tmp_path / "m").open()
 
     told = json.loads((tmp_path / "m" / "zoo.json").read_text())
     (tmp_path / "m" / "zoo.json").write_text(json.dumps(told | {"vocabulary": None}))  # as older records have it
     with pytest.raises(ModelError, match="a vocabulary of"):
-        Folder(tmp_path / "m").open()
+        TrainingFolder(tmp_path / "m").open()
 
 
 def test_features_of_another_size_are_refused(world: Dataset, models: Path, tmp_path: Path) -> None:
@@ -210,7 +215,7 @@ def test_damaged_weights_are_refused(world: Dataset, models: Path, tmp_path: Pat
     ("spec", "error"),
     [
         ("nowhere", FileFormatError),
-        ("{}/updn,weights=none", ModelError),
+        ("{}/updn,weights=none", SettingError),
         ("{}/updn,speed=3", SettingError),
     ],
 )
@@ -238,7 +243,7 @@ def test_the_command_line_trains_on_converted_features(world: Dataset, tmp_path:
     assert done.exit_code == 0, done.output
     done = CliRunner().invoke(app, training)
     assert done.exit_code == 0, done.output
-    assert Folder(tmp_path / "m").record.sizes["features"] == 7
+    assert TrainingFolder(tmp_path / "m").record.sizes["features"] == 7
 
 
 def test_features_of_other_images_are_not_tied_to_a_dataset(world: Dataset, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Sizes
+from eyechart.zoo.network import NetworkSizes
+from eyechart.zoo.networks import make_network
 from unit.zoo.toy import LARGE, SMALL, assert_equal_in_double, in_double
 
 NAMES = SMALL + LARGE
@@ -15,7 +15,7 @@ ATTENDING = ("updn", "updn2", "san", "ban", "block", "mcan", "mac", "symbolic")
 BLIND = ("prior", "majority", "question-only", "answer-only", "mlp-qa")
 
 
-def made(name: str, sizes: Sizes) -> torch.nn.Module:
+def made(name: str, sizes: NetworkSizes) -> torch.nn.Module:
     torch.manual_seed(0)
     return make_network(name, sizes).eval()
 
@@ -33,14 +33,16 @@ def with_garbage(batch: Batch) -> Batch:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_garbage_in_masked_regions_changes_no_logit(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_garbage_in_masked_regions_changes_no_logit(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     network = made(name, sizes)
 
     assert torch.equal(network(batch).logits, network(with_garbage(batch)).logits)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_picture_without_any_region_in_sight_lets_nothing_through(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_a_picture_without_any_region_in_sight_lets_nothing_through(
+    name: str, sizes: NetworkSizes, batch: Batch
+) -> None:
     network, nothing = made(name, sizes), batch.to(v_mask=torch.zeros_like(batch.v_mask))
     said = network(nothing).logits
 
@@ -49,21 +51,21 @@ def test_a_picture_without_any_region_in_sight_lets_nothing_through(name: str, s
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in BLIND])
-def test_a_network_with_eyes_sees_the_regions_in_sight(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_a_network_with_eyes_sees_the_regions_in_sight(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     network = made(name, sizes)
 
     assert not torch.allclose(network(batch).logits, network(batch.to(v=batch.v + 1)).logits)
 
 
 @pytest.mark.parametrize("name", BLIND)
-def test_a_blind_network_does_not(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_a_blind_network_does_not(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     network = made(name, sizes)
 
     assert torch.equal(network(batch).logits, network(batch.to(v=batch.v + 1)).logits)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_padding_behind_the_question_means_nothing(name: str, sizes: Sizes, double: Batch) -> None:
+def test_padding_behind_the_question_means_nothing(name: str, sizes: NetworkSizes, double: Batch) -> None:
     network = made(name, sizes).double()
     longer = double.to(q=torch.nn.functional.pad(double.q, (0, 3)))
 
@@ -71,14 +73,14 @@ def test_padding_behind_the_question_means_nothing(name: str, sizes: Sizes, doub
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_vectors_of_words_stand_for_the_words(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_vectors_of_words_stand_for_the_words(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     network = made(name, sizes)
 
     assert torch.equal(network(batch).logits, network(batch.to(w=network.words(batch))).logits)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_example_does_not_depend_on_the_others_of_its_batch(name: str, sizes: Sizes, double: Batch) -> None:
+def test_an_example_does_not_depend_on_the_others_of_its_batch(name: str, sizes: NetworkSizes, double: Batch) -> None:
     network = made(name, sizes).double()
     held = {field.name: getattr(double, field.name) for field in dataclasses.fields(double)}
     alone = Batch(**{key: value[2:3] for key, value in held.items() if value is not None})
@@ -87,7 +89,7 @@ def test_an_example_does_not_depend_on_the_others_of_its_batch(name: str, sizes:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_vectors_have_the_sizes_a_network_says(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_vectors_have_the_sizes_a_network_says(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     network = made(name, sizes)
     out = network(batch)
 
@@ -97,7 +99,7 @@ def test_vectors_have_the_sizes_a_network_says(name: str, sizes: Sizes, batch: B
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_question_vector_has_not_seen_the_picture(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_the_question_vector_has_not_seen_the_picture(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     network = made(name, sizes)
     first, second = network(batch).q, network(batch.to(v=batch.v + 1)).q
 
@@ -105,7 +107,7 @@ def test_the_question_vector_has_not_seen_the_picture(name: str, sizes: Sizes, b
 
 
 @pytest.mark.parametrize("name", ATTENDING)
-def test_attention_is_shared_out_among_the_regions_in_sight(name: str, sizes: Sizes, double: Batch) -> None:
+def test_attention_is_shared_out_among_the_regions_in_sight(name: str, sizes: NetworkSizes, double: Batch) -> None:
     att = made(name, sizes).double()(double).att
 
     assert_equal_in_double(att.sum(1), torch.ones(4).double())
@@ -113,11 +115,11 @@ def test_attention_is_shared_out_among_the_regions_in_sight(name: str, sizes: Si
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_equal_seeds_make_equal_networks(name: str, sizes: Sizes, batch: Batch) -> None:
+def test_equal_seeds_make_equal_networks(name: str, sizes: NetworkSizes, batch: Batch) -> None:
     assert torch.equal(made(name, sizes)(batch).logits, made(name, sizes)(batch).logits)
 
 
-def test_a_network_says_how_likely_answers_are_without_leaving_training(sizes: Sizes, batch: Batch) -> None:
+def test_a_network_says_how_likely_answers_are_without_leaving_training(sizes: NetworkSizes, batch: Batch) -> None:
     network = made("updn", sizes)
     expected = network(batch).logits.sigmoid()
     network.train()

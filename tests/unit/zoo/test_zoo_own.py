@@ -6,19 +6,19 @@ from shutil import copytree
 
 import pytest
 
-from eyechart.dataset import Dataset
-from eyechart.errors import ModelError, SettingError
+from eyechart.base.errors import ModelError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import Prober, fill
 from eyechart.models import load
-from eyechart.probes import Prober, fill
-from eyechart.world import Settings, make_world
-from eyechart.zoo.folder import Folder
-from eyechart.zoo.trainer import Wanted, train_into
+from eyechart.world import WorldSettings, make_world
+from eyechart.zoo.train.folder import TrainingFolder
+from eyechart.zoo.train.trainer import TrainingRequest, train_into
 
 CODE = """
 from pathlib import Path
 
 from eyechart.zoo.debias import Decorator
-from eyechart.zoo.models.question_only import QuestionOnly
+from eyechart.zoo.networks.updn import QuestionOnly
 
 Path(__file__).with_name("was run").touch()
 NUMBER = 3
@@ -34,7 +34,7 @@ class Mine(QuestionOnly):
 
 @pytest.fixture(scope="module")
 def world() -> Dataset:
-    return make_world(Settings(images=40)).data
+    return make_world(WorldSettings(images=40)).data
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def small(model: str, method: str, init: str | None = None) -> Wanted:
-    return Wanted(model, method, epochs=2, batch=32, hidden=8, device="cpu", init=init)
+def small(model: str, method: str, init: str | None = None) -> TrainingRequest:
+    return TrainingRequest(model, method, epochs=2, batch=32, hidden=8, device="cpu", init=init)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_is_trained_from_a_file_is_opened_from_anywhere(
     probes = fill(Prober(world).plain(world.examples["id"].head(5)), world)
 
     assert load(f"zoo:{here / 'm'},trust=yes").answer(probes, world.images).height == 5
-    with pytest.raises(ModelError, match=r"leave to run .*own\.py:\w+, which"):
+    with pytest.raises(ModelError, match=r"permission to run .*own\.py:\w+, which"):
         load(f"zoo:{here / 'm'}")
 
 
@@ -72,7 +72,7 @@ def test_training_from_a_file_goes_on_and_is_tuned(world: Dataset, here: Path) -
     train_into(here / "m", world, wanted, heard.append)
     assert heard == []
 
-    with pytest.raises(ModelError, match="leave to run"):
+    with pytest.raises(ModelError, match="permission to run"):
         train_into(here / "tuned", world, small("own.py:Mine", "plain", init=f"zoo:{here / 'm'}"), heard.append)
     train_into(here / "tuned", world, small("own.py:Mine", "plain", init=f"zoo:{here / 'm'},trust=yes"), heard.append)
     assert len(heard) == 2
@@ -85,8 +85,8 @@ def test_code_in_the_folder_of_a_stranger_is_not_run(world: Dataset, here: Path)
         record = json.loads((folder / "zoo.json").read_text())
         (folder / "zoo.json").write_text(json.dumps(record | {name: value}))
 
-        for opened in (lambda sent: load(f"zoo:{sent}"), lambda sent: Folder(sent).open()):
-            with pytest.raises(ModelError, match="leave to run"):
+        for opened in (lambda sent: load(f"zoo:{sent}"), lambda sent: TrainingFolder(sent).open()):
+            with pytest.raises(ModelError, match="permission to run"):
                 opened(folder)
     assert not (here / "was run").exists()
 

@@ -10,22 +10,21 @@ import pytest
 import torch
 
 from eyechart import load
-from eyechart.errors import EyechartError, FileFormatError, MissingExtraError, ModelError
-from eyechart.world import Settings, make_world
+from eyechart.base.errors import EyechartError, FileFormatError, MissingExtraError, ModelError
+from eyechart.world import WorldSettings, make_world
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.folder import Folder
-from eyechart.zoo.models import make_network
-from eyechart.zoo.network import Sizes
-from eyechart.zoo.pieces import LONGEST, read_known_pieces
-from eyechart.zoo.trainer import Wanted, train_into
-from eyechart.zoo.vocabulary import Vocabulary
+from eyechart.zoo.network import NetworkSizes
+from eyechart.zoo.networks import make_network
+from eyechart.zoo.train.folder import TrainingFolder
+from eyechart.zoo.train.trainer import TrainingRequest, train_into
+from eyechart.zoo.vocabulary import LONGEST_IN_PIECES, NetworkVocabulary, read_known_pieces
 from unit.zoo.toy import LARGE
 
 pytestmark = pytest.mark.skipif(find_spec("transformers") is None, reason="transformers is not installed")
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_loaded_weights_are_those_that_were_saved(name: str, sizes: Sizes, batch: Batch, tmp_path: Path) -> None:
+def test_loaded_weights_are_those_that_were_saved(name: str, sizes: NetworkSizes, batch: Batch, tmp_path: Path) -> None:
     torch.manual_seed(0)
     saved, other = make_network(name, sizes).eval(), make_network(name, sizes).eval()
     saved.body.save_pretrained(tmp_path)
@@ -36,14 +35,14 @@ def test_loaded_weights_are_those_that_were_saved(name: str, sizes: Sizes, batch
     assert other.pretrained_on
 
 
-def test_weights_of_other_sizes_are_refused(sizes: Sizes, tmp_path: Path) -> None:
+def test_weights_of_other_sizes_are_refused(sizes: NetworkSizes, tmp_path: Path) -> None:
     make_network("visualbert", sizes).body.save_pretrained(tmp_path)
 
     with pytest.raises(ModelError, match="21 words"):
         make_network("visualbert", sizes._replace(words=21)).load(tmp_path)
 
 
-def test_without_transformers_the_library_is_named(sizes: Sizes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_transformers_the_library_is_named(sizes: NetworkSizes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
 
     with pytest.raises(MissingExtraError, match="transformers"):
@@ -67,14 +66,14 @@ PIECES = (
     "##s",
     "?",
 )
-RELEASED = Wanted("lxmert", epochs=1, batch=32, hidden=16, device="cpu")
+RELEASED = TrainingRequest("lxmert", epochs=1, batch=32, hidden=16, device="cpu")
 
 
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
     """Save weights and a tokenizer as they are released, for features of the planted world."""
     torch.manual_seed(5)
-    make_network("lxmert", Sizes(len(PIECES), 3, 80, 16)).body.save_pretrained(tmp_path / "weights")
+    make_network("lxmert", NetworkSizes(len(PIECES), 3, 80, 16)).body.save_pretrained(tmp_path / "weights")
     (tmp_path / "weights" / "vocab.txt").write_text("\n".join(PIECES))
     return tmp_path / "weights"
 
@@ -84,29 +83,29 @@ def test_questions_are_cut_into_pieces_as_transformers_cuts_them() -> None:
 
     texts = ["What color is the banana?", "Is there a zebra?", "", "bananas " * 30]
     theirs = BertTokenizerFast(vocab={piece: at for at, piece in enumerate(PIECES)})
-    expected = theirs(texts, padding="max_length", truncation=True, max_length=LONGEST)["input_ids"]
+    expected = theirs(texts, padding="max_length", truncation=True, max_length=LONGEST_IN_PIECES)["input_ids"]
 
-    assert Vocabulary(PIECES, ("yes",), ("",), pieces=True).read(pl.Series(texts)).tolist() == expected
+    assert NetworkVocabulary(PIECES, ("yes",), ("",), pieces=True).read(pl.Series(texts)).tolist() == expected
 
 
 def test_the_type_of_a_question_and_the_marks_around_it_are_not_hidden() -> None:
-    known = Vocabulary(PIECES, ("yes",), ("",), pieces=True)
+    known = NetworkVocabulary(PIECES, ("yes",), ("",), pieces=True)
     found = known.may_be_hidden(pl.Series(["what color is the banana"] * 2), pl.Series(["what color", None]))
 
     assert found[:, :8].tolist() == [[False] * 3 + [True] * 4 + [False], [False] + [True] * 6 + [False]]
 
 
 def test_released_weights_are_trained_on_and_what_they_saw_is_recorded(released: Path, tmp_path: Path) -> None:
-    world = make_world(Settings(images=20)).data
+    world = make_world(WorldSettings(images=20)).data
     wanted = replace(RELEASED, init=f"hf:{released}", rate=1e-12)
     record = train_into(tmp_path / "m", world, wanted, lambda _: None)
-    network, _ = Folder(tmp_path / "m").open()
+    network, _ = TrainingFolder(tmp_path / "m").open()
     started = make_network("lxmert", network.sizes)
     started.load(released)  # type: ignore[operator]  # of a network of transformers
 
     assert record.pretrained_on == started.pretrained_on != ()
     assert not record.course["tuned"]  # it was not trained to answer these
-    assert Folder(tmp_path / "m").vocabulary.words == PIECES
+    assert TrainingFolder(tmp_path / "m").vocabulary.words == PIECES
     for name, value in started.body.state_dict().items():
         torch.testing.assert_close(network.body.state_dict()[name], value, atol=1e-6, rtol=0)
 
@@ -134,10 +133,10 @@ def test_pieces_are_found_in_either_file_of_a_tokenizer(released: Path) -> None:
         ("", replace(RELEASED, model="updn"), "choose lxmert"),
     ],
 )
-def test_what_cannot_be_started_from_is_refused(released: Path, lost: str, wanted: Wanted, told: str) -> None:
+def test_what_cannot_be_started_from_is_refused(released: Path, lost: str, wanted: TrainingRequest, told: str) -> None:
     if lost:
         (released / lost).unlink()
-    world = make_world(Settings(images=20)).data
+    world = make_world(WorldSettings(images=20)).data
 
     with pytest.raises(EyechartError, match=told):
         train_into(released / "m", world, replace(wanted, init=f"hf:{released}"), lambda _: None)

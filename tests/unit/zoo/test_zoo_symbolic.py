@@ -7,11 +7,12 @@ import polars as pl
 import pytest
 import torch
 
+from eyechart.zoo.arrays import OPERATIONS
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.models import make_network
-from eyechart.zoo.models.symbolic import MOST_COUNTED, OPERATIONS, Symbolic, count, some_logit
-from eyechart.zoo.network import Sizes
-from eyechart.zoo.programs import programs_of
+from eyechart.zoo.network import NetworkSizes
+from eyechart.zoo.networks import make_network
+from eyechart.zoo.networks.symbolic import MOST_COUNTED, Symbolic, count, some_logit
+from eyechart.zoo.vocabulary import programs_of
 
 # Features of a region: is a cup, is a hat, is red, is blue, is large.
 CUP, HAT, RED, BLUE, LARGE = range(5)
@@ -43,7 +44,7 @@ def test_some_is_the_chance_that_not_none_holds() -> None:
 @pytest.fixture
 def seeing() -> Symbolic:
     """Make a network that was told what its words and answers look like."""
-    network = make_network("symbolic", Sizes(words=6, answers=len(ANSWERS), features=5))
+    network = make_network("symbolic", NetworkSizes(words=6, answers=len(ANSWERS), features=5))
     with torch.no_grad():
         for detectors, shown in ((network.concepts, (None, CUP, HAT, RED, BLUE, LARGE)), (network.replies, SHOWN)):
             detectors.directions.weight.zero_()
@@ -126,7 +127,7 @@ def test_programs_are_read_off_the_questions_of_the_world() -> None:
             None,
         ]
     )
-    found = programs_of(questions, words, OPERATIONS)
+    found = programs_of(questions, words)
 
     assert [OPERATIONS[row[0]] for row in found] == [
         *("query", "count", "verify", "choose", "query", "relate", "query", "exist", "none", "none"),

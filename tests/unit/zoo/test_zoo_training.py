@@ -12,48 +12,47 @@ import pytest
 import torch
 from torch import Tensor
 
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError, FileFormatError, ModelError, SettingError
-from eyechart.world import Settings, make_world
-from eyechart.zoo import shelf
+from eyechart.base.errors import DataError, FileFormatError, ModelError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.world import WorldSettings, make_world
+from eyechart.zoo import loader
 from eyechart.zoo.arrays import TrainingArrays
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.compiling import Compiler
-from eyechart.zoo.course import Course, seed_all
-from eyechart.zoo.debias import Plain
+from eyechart.zoo.debias import Plain, last_stage
 from eyechart.zoo.features import open_features
-from eyechart.zoo.folder import Folder
-from eyechart.zoo.lesson import Lesson, differentiate
+from eyechart.zoo.loader import DeviceRegions, QuestionLoader
 from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import MODELS, make_network
-from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.network import Network, NetworkSizes
+from eyechart.zoo.networks import NETWORKS, make_network
 from eyechart.zoo.prepare import divide, make_arrays
-from eyechart.zoo.shelf import Deck, Shelf
-from eyechart.zoo.trainer import Wanted, train_into
-from eyechart.zoo.training import Epoch, Training, last_stage
-from eyechart.zoo.vocabulary import Vocabulary
-from eyechart.zoo.word_vectors import put_in, read_word_vectors
+from eyechart.zoo.train.compiling import Compiler
+from eyechart.zoo.train.folder import TrainingFolder
+from eyechart.zoo.train.loop import Epoch, Training
+from eyechart.zoo.train.settings import TrainingSettings, seed_all
+from eyechart.zoo.train.step import TrainingStep, differentiate
+from eyechart.zoo.train.trainer import TrainingRequest, read_starting_vectors, train_into
+from eyechart.zoo.vocabulary import NetworkVocabulary
 
-QUICK = Course("adam", 5e-3, 64, 3, device="cpu")
+QUICK = TrainingSettings("adam", 5e-3, 64, 3, device="cpu")
 
 
 @pytest.fixture(scope="module")
 def world() -> Dataset:
-    return make_world(Settings(images=120)).data
+    return make_world(WorldSettings(images=120)).data
 
 
 @pytest.fixture(scope="module")
 def arrays(world: Dataset) -> TrainingArrays:
     parts = divide(world, 0)
-    return make_arrays(parts, Vocabulary.of(parts["train"]), open_features(world.images))
+    return make_arrays(parts, NetworkVocabulary.of(parts["train"]), open_features(world.images))
 
 
 @pytest.fixture(scope="module")
 def start(arrays: TrainingArrays) -> Callable[..., Training]:
-    def make(model: str = "updn", method: str = "plain", course: Course = QUICK) -> Training:
+    def make(model: str = "updn", method: str = "plain", course: TrainingSettings = QUICK) -> Training:
         seed_all(course.seed)
         examples = len(arrays.splits["train"])
-        sizes = Sizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types, examples)
+        sizes = NetworkSizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types, examples)
         network = make_network(model, sizes)
         return Training(network, make_method(method, network), arrays, course)
 
@@ -66,14 +65,14 @@ def weights(training: Training) -> dict[str, Tensor]:
 
 def test_a_network_that_looks_beats_the_prior_where_shortcuts_are_gone() -> None:
     """The symbolic network learns what it sees; the prior stays with the most frequent answer of the type."""
-    world = make_world(Settings(images=400, test_strength=0.2)).data
+    world = make_world(WorldSettings(images=400, test_strength=0.2)).data
     parts = divide(world, 0)
-    arrays = make_arrays(parts, Vocabulary.of(parts["train"]), open_features(world.images))
+    arrays = make_arrays(parts, NetworkVocabulary.of(parts["train"]), open_features(world.images))
     found = {}
     for name, epochs in (("prior", 1), ("symbolic", 8)):
         seed_all(0)
-        network = make_network(name, Sizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types))
-        course = Course("adam", 3e-2, 64, epochs, device="cpu")
+        network = make_network(name, NetworkSizes(arrays.words, arrays.answers, 80, 16, 16, arrays.types))
+        course = TrainingSettings("adam", 3e-2, 64, epochs, device="cpu")
         found[name] = Training(network, make_method("plain", network), arrays, course).run()[-1].accuracy
 
     assert found["symbolic"]["val"] > found["prior"]["val"] + 0.15
@@ -86,7 +85,7 @@ def test_the_prior_says_the_most_frequent_answer_of_each_type(
     training = start("prior", course=replace(QUICK, epochs=1))
     training.run()
 
-    said = training.answer(training.decks["val"]).numpy()
+    said = training.answer(training.loaders["val"]).numpy()
 
     train, val = arrays.splits["train"], arrays.splits["val"]
     totals = np.zeros((arrays.types, arrays.answers))
@@ -116,16 +115,16 @@ def test_training_that_stopped_goes_on_as_if_it_had_not(
     whole.run()
 
     def keep_two(epoch: Epoch, now: Training) -> None:
-        Folder(tmp_path).keep(now.state(), epoch)
+        TrainingFolder(tmp_path).keep(now.state(), epoch)
         if epoch.number == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         start(method=method).run(keep_two)
     second = start(method=method)
-    state = Folder(tmp_path).state()
+    state = TrainingFolder(tmp_path).state()
     assert state is not None
-    second.go_on(state)
+    second.resume(state)
     second.run()
 
     for name, value in weights(whole).items():
@@ -194,9 +193,9 @@ def test_a_loss_that_is_no_number_stops_with_the_last_good_epoch_kept(
     training.debias = Broken(training.model)
 
     with pytest.raises(ModelError, match=r"finite loss.*nan in epoch 1"):
-        training.run(lambda epoch, now: Folder(tmp_path).keep(now.state(), epoch))
+        training.run(lambda epoch, now: TrainingFolder(tmp_path).keep(now.state(), epoch))
 
-    state = Folder(tmp_path).state()
+    state = TrainingFolder(tmp_path).state()
     assert state is not None
     assert len(state["epochs"]) == 1
     assert all(bool(value.isfinite().all()) for value in state["model"].values())
@@ -208,9 +207,9 @@ def test_a_training_that_broke_in_its_first_epoch_can_begin_otherwise(world: Dat
 
     train_into(tmp_path / "m", world, small("updn"), lambda _: None)
 
-    record = Folder(tmp_path / "m").record
-    assert record.course["rate"] == MODELS.get("updn").recipe.rate
-    assert Folder(tmp_path / "m").open()[0].sizes.hidden == record.sizes["hidden"]
+    record = TrainingFolder(tmp_path / "m").record
+    assert record.course["rate"] == NETWORKS.get("updn").recipe.rate
+    assert TrainingFolder(tmp_path / "m").open()[0].sizes.hidden == record.sizes["hidden"]
 
 
 def test_a_start_from_no_model_is_told_as_such(world: Dataset, tmp_path: Path) -> None:
@@ -241,12 +240,12 @@ def test_whole_batches_are_compiled_where_it_is_wanted(
 ) -> None:
     asked, plainly, compiled = [], [], []
 
-    def count(_: Compiler, lesson: Lesson, rows: Tensor, kind: object) -> Tensor:
+    def count(_: Compiler, lesson: TrainingStep, rows: Tensor, kind: object) -> Tensor:
         asked.append((len(rows), kind))
         return differentiate(lesson, rows)
 
     monkeypatch.setattr(Compiler, "differentiate", count)
-    wanted = Wanted("image-only", epochs=2, batch=64, hidden=8, device="cpu")
+    wanted = TrainingRequest("image-only", epochs=2, batch=64, hidden=8, device="cpu")
     train_into(tmp_path / "plainly", world, wanted, plainly.append)
     assert asked == []
 
@@ -260,9 +259,9 @@ def test_steps_are_not_compiled_where_features_are_fetched(
     arrays: TrainingArrays, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A trace would hold the features of its own batch and show them again in every other step."""
-    network = make_network("image-only", Sizes(arrays.words, arrays.answers, 80, 16, 16))
+    network = make_network("image-only", NetworkSizes(arrays.words, arrays.answers, 80, 16, 16))
     held = Training(network, make_method("plain", network), arrays, QUICK, Compiler())
-    monkeypatch.setattr(shelf, "OF_MEMORY", 0)
+    monkeypatch.setattr(loader, "MEMORY_LIMIT", 0)
     with caplog.at_level(logging.WARNING, "eyechart.zoo"):
         fetched = Training(network, make_method("plain", network), arrays, QUICK, Compiler())
 
@@ -274,10 +273,10 @@ def test_steps_are_not_compiled_where_features_are_fetched(
 def test_words_that_no_question_has_are_not_laid_out(arrays: TrainingArrays) -> None:
     questions = arrays.splits["val"]
     longest = int((questions.q != 0).sum(1).max())
-    held = Shelf(arrays.regions, torch.device("cpu"))
+    held = DeviceRegions(arrays.regions, torch.device("cpu"))
     wider = replace(questions, q=np.pad(questions.q, ((0, 0), (0, 5))), qmask=np.pad(questions.qmask, ((0, 0), (0, 5))))
     empty = replace(questions, q=np.zeros_like(questions.q))
-    batches = [Deck(each, held, arrays.answers).batch(torch.arange(3)) for each in (questions, wider, empty)]
+    batches = [QuestionLoader(each, held, arrays.answers).batch(torch.arange(3)) for each in (questions, wider, empty)]
 
     assert questions.q.shape[1] > longest
     assert [each.q.shape for each in batches] == [(3, longest), (3, longest), (3, 1)]
@@ -287,7 +286,7 @@ def test_words_that_no_question_has_are_not_laid_out(arrays: TrainingArrays) -> 
 
 def test_a_method_that_needs_hints_refuses_data_without(arrays: TrainingArrays) -> None:
     bare = {name: replace(each, hints=None) for name, each in arrays.splits.items()}
-    network = make_network("updn", Sizes(arrays.words, arrays.answers, 80, 16, 16))
+    network = make_network("updn", NetworkSizes(arrays.words, arrays.answers, 80, 16, 16))
 
     with pytest.raises(DataError, match="data with evidence"):
         Training(network, make_method("hint", network), replace(arrays, splits=bare), QUICK)
@@ -296,7 +295,7 @@ def test_a_method_that_needs_hints_refuses_data_without(arrays: TrainingArrays) 
 def test_features_that_do_not_fit_are_fetched_as_if_they_did(arrays: TrainingArrays) -> None:
     device, rows = torch.device("cpu"), torch.tensor([3, 0, 7])
     held, fetched = (
-        Deck(arrays.splits["val"], Shelf(arrays.regions, device, room), arrays.answers).batch(rows)
+        QuestionLoader(arrays.splits["val"], DeviceRegions(arrays.regions, device, room), arrays.answers).batch(rows)
         for room in (None, 0)
     )
 
@@ -306,11 +305,11 @@ def test_features_that_do_not_fit_are_fetched_as_if_they_did(arrays: TrainingArr
 
 def test_unknown_optimizers_are_refused() -> None:
     with pytest.raises(SettingError, match="adamax"):
-        Course("sgd")
+        TrainingSettings("sgd")
 
 
-def small(model: str = "question-only", **changes: object) -> Wanted:
-    return replace(Wanted(model, epochs=2, batch=64, hidden=16, device="cpu"), **changes)  # type: ignore[arg-type]
+def small(model: str = "question-only", **changes: object) -> TrainingRequest:
+    return replace(TrainingRequest(model, epochs=2, batch=64, hidden=16, device="cpu"), **changes)  # type: ignore[arg-type]
 
 
 def test_a_folder_goes_on_with_more_epochs_and_refuses_another_training(world: Dataset, tmp_path: Path) -> None:
@@ -337,14 +336,14 @@ def test_a_folder_goes_on_with_the_same_examples_alone(world: Dataset, tmp_path:
     older = json.loads(file.read_text())
     file.write_text(json.dumps({name: older[name] for name in older if name not in {"examples", "vocabulary"}}))
     train_into(tmp_path / "m", world, small(), lambda _: None)
-    assert Folder(tmp_path / "m").record.course["epochs"] == 2
+    assert TrainingFolder(tmp_path / "m").record.course["epochs"] == 2
 
 
 def test_a_folder_that_goes_on_says_how_long_it_was_trained(world: Dataset, tmp_path: Path) -> None:
     for epochs in (1, 2, 1):
         train_into(tmp_path / "m", world, small(epochs=epochs), lambda _: None)
 
-    assert Folder(tmp_path / "m").record.course["epochs"] == 2
+    assert TrainingFolder(tmp_path / "m").record.course["epochs"] == 2
 
 
 def test_a_model_is_not_written_among_other_files(world: Dataset, tmp_path: Path) -> None:
@@ -390,7 +389,7 @@ def test_data_without_question_types_can_be_trained_on(
 
     for model, method in (("updn", "lmh"), ("prior", "plain")):
         train_into(tmp_path / model, bare, small(model, method=method, epochs=1), lambda _: None)
-        assert Folder(tmp_path / model).state("best") is not None
+        assert TrainingFolder(tmp_path / model).state("best") is not None
     assert "the bias is the same for every question" in caplog.text
 
 
@@ -410,7 +409,7 @@ def test_a_given_rate_holds_where_a_trained_model_is_tuned(world: Dataset, tmp_p
     tuned = small("updn", init=f"zoo:{tmp_path / 'first'}", method="hint+ssl", epochs=1)
     for name, wanted, rate in (("own", tuned, 2e-5), ("given", replace(tuned, rate=0.01), 0.01)):
         train_into(tmp_path / name, world, wanted, lambda _: None)
-        state = Folder(tmp_path / name).state()
+        state = TrainingFolder(tmp_path / name).state()
         assert state is not None
         assert state["optimizer"]["param_groups"][0]["lr"] == rate
 
@@ -437,11 +436,11 @@ def test_answers_of_every_epoch_are_kept_where_asked_for(world: Dataset, tmp_pat
 def test_a_model_trained_elsewhere_is_tuned_on(world: Dataset, tmp_path: Path) -> None:
     """It keeps the vocabulary of where it comes from, and says on what it was trained before."""
     train_into(tmp_path / "first", world, small(), lambda _: None)
-    other = make_world(Settings(seed=5, images=60)).data
+    other = make_world(WorldSettings(seed=5, images=60)).data
     told = train_into(tmp_path / "second", other, small(init=f"zoo:{tmp_path / 'first'}"), lambda _: None)
 
     assert told.pretrained_on == ("world-0",)
-    assert Folder(tmp_path / "second").vocabulary == Folder(tmp_path / "first").vocabulary
+    assert TrainingFolder(tmp_path / "second").vocabulary == TrainingFolder(tmp_path / "first").vocabulary
     with pytest.raises(ModelError, match="a trained updn"):
         train_into(tmp_path / "third", other, small("updn", init=f"zoo:{tmp_path / 'first'}"), lambda _: None)
 
@@ -459,10 +458,10 @@ def test_methods_that_train_on_an_audit_say_so(world: Dataset, tmp_path: Path) -
 def test_words_start_from_their_vectors_where_a_file_knows_them(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("2 3\nis 1 2 3\nzebra 4 5 6\nthere 7 8 9\n")
     words = ("", "<unknown>", "there", "cat", "is")
-    network = make_network("question-only", Sizes(5, 4, 3, 8, 3))
+    network = make_network("question-only", NetworkSizes(5, 4, 3, 8, 3))
     before = network.embedding.weight.detach().clone()
 
-    put_in(network, read_word_vectors(tmp_path / "glove.txt", words))
+    read_starting_vectors(tmp_path / "glove.txt", words).copy_into(network)
 
     assert network.embedding.weight[[4, 2]].tolist() == [[1, 2, 3], [7, 8, 9]]
     assert torch.equal(network.embedding.weight[[0, 1, 3]], before[[0, 1, 3]])
@@ -471,7 +470,7 @@ def test_words_start_from_their_vectors_where_a_file_knows_them(tmp_path: Path) 
 def test_a_file_without_word_vectors_is_refused(world: Dataset, tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("is 1 2\nthere 1 2 3\n")
 
-    with pytest.raises(FileFormatError, match="different lengths"):
+    with pytest.raises(FileFormatError, match="3 numbers where 2 were expected"):
         train_into(tmp_path / "m", world, small(words=tmp_path / "glove.txt"), lambda _: None)
 
 
@@ -480,14 +479,16 @@ def test_a_damaged_file_of_word_vectors_is_refused(name: str, content: bytes, tm
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(FileFormatError, match=r"a\.txt"):
-        read_word_vectors(tmp_path / name, ("is",))
+        read_starting_vectors(tmp_path / name, ("is",))
 
 
 def test_vectors_of_another_width_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("is 1 2\n")
 
+    network = make_network("question-only", NetworkSizes(2, 4, 3, 8, 3))
+
     with pytest.raises(FileFormatError, match="of 3 numbers"):
-        put_in(make_network("question-only", Sizes(2, 4, 3, 8, 3)), read_word_vectors(tmp_path / "a.txt", ("", "is")))
+        read_starting_vectors(tmp_path / "a.txt", ("", "is")).copy_into(network)
 
 
 def test_a_network_takes_the_width_of_the_word_vectors(world: Dataset, tmp_path: Path) -> None:

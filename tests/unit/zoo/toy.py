@@ -11,15 +11,17 @@ from torch import nn
 from eyechart.zoo.batch import Batch, Out
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.methods import make_method
-from eyechart.zoo.models import MODELS
-from eyechart.zoo.network import Network, Sizes
+from eyechart.zoo.network import Network, NetworkSizes
+from eyechart.zoo.networks import NETWORKS
 
 LARGE = ("lxmert", "visualbert") if find_spec("transformers") else ()
-SMALL = tuple(name for name in MODELS.names() if name not in {"mlp-a", "lxmert", "visualbert"})  # mlp-a is answer-only
+SMALL = tuple(
+    name for name in NETWORKS.names() if name not in {"mlp-a", "lxmert", "visualbert"}
+)  # mlp-a is answer-only
 
 
 class Toy(Network):
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: NetworkSizes) -> None:
         super().__init__(sizes)
         self.q_size, self.h_size = sizes.embedding, sizes.features
         self.of_regions = nn.Parameter(torch.randn(sizes.answers, sizes.features))

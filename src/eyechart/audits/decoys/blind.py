@@ -1,59 +1,72 @@
 """Blind baselines: what a fast learned scorer solves from A, Q + A, I + A and I + Q + A (Sect. 3.1).
 
 As in the paper a scorer f(c, i) learns from (example, option) rows whether the option is the target, by the binary
-logistic loss, and the option of the highest score is picked; here f is a logistic regression over sparse features in
-place of the network of Eq. 1, which is the scorer `mlp`. Examples are scored by a scorer that has seen no example of
-their image. A control run learns from targets that are drawn at random among the options: it must find nothing.
+logistic loss, and the option of the highest score is picked. Here f is a logistic regression over sparse features;
+the scorer `mlp`, for those who have torch, is the paper's network with one hidden layer,
+
+    f(c, i) = sigmoid(U max(0, W g(c, i)) + b)                                                            (Eq. 1)
+
+where g are the same sparse features and the hidden layer is small; in the paper g are means of word vectors and ResNet
+features, and the layer has 8,192 units.
+
+Examples are scored by a scorer that has seen no example of their image. A control learns from targets that are drawn
+at random among the options: it must find nothing.
 """
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from eyechart.audits.decoys.features import SEEN, Matrix, describe
-from eyechart.audits.decoys.lessons import Course, Flags, Floats, Lessons, Scorer
-from eyechart.audits.decoys.picking import pick
-from eyechart.dataset import Dataset
+from eyechart.audits.decoys.features import SEEN, HashedFeatures, Matrix, describe, matrix
+from eyechart.audits.decoys.options import Flags, Floats, pick
+from eyechart.audits.decoys.settings import DecoysSettings
+from eyechart.base.errors import MissingExtraError
+from eyechart.base.hashing import combine, hash_text, uniform
+from eyechart.base.registry import Registry
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
-from eyechart.hashing import combine, hash_text, uniform
-from eyechart.protocols import Engine
-from eyechart.registry import Registry
 
 CONTROL = "control"
 CONTROLLED = "I+Q+A"  # the scorer that sees most is the one that would overfit most
 
+Scorer = Callable[[Matrix, Flags, Matrix], Floats]  # features and targets to learn from, features to score -> scores
 SCORERS: Registry[Scorer] = Registry(
     "scorer",
-    {"logistic": "eyechart.audits.decoys.blind:logistic", "mlp": "eyechart.audits.decoys.network:mlp"},
+    {"logistic": "eyechart.audits.decoys.blind:logistic", "mlp": "eyechart.audits.decoys.blind:mlp"},
 )
 
-
-class Learning(NamedTuple):
-    """In how many parts, by which seed and by what is learned."""
-
-    folds: int
-    seed: int
-    scorer: str = "logistic"
+HIDDEN = 64  # units of the network
+EPOCHS = 8
+BATCH = 256
+RATE = 3e-3
 
 
-def score_blindly(offers: pl.DataFrame, data: Dataset, how: Learning, engine: Engine | None = None) -> pl.DataFrame:
+def score_blindly(
+    offers: pl.DataFrame, data: Dataset, settings: DecoysSettings, engine: Engine | None = None
+) -> pl.DataFrame:
     """Score every option from each kind of information (a column each), cross-validated by `cluster`."""
-    fold = (uniform(hash_text(offers["cluster"], how.seed)) * how.folds).astype(np.int64)
-    target, drawn = offers["target"].to_numpy(), drawn_targets(offers, how.seed)
-    courses = {name: Course(seen, target) for name, seen in SEEN.items()}
-    courses[CONTROL] = Course(SEEN[CONTROLLED], drawn)
-    lessons = Lessons(SCORERS.get(how.scorer), describe(offers, data), courses, fold)
-    return lessons.run(engine or Local())
+    fold = (uniform(hash_text(offers["cluster"], settings.seed)) * settings.folds).astype(np.int64)
+    target = offers["target"].to_numpy()
+    tasks = {name: BlindTask(seen, target) for name, seen in SEEN.items()}
+    tasks[CONTROL] = BlindTask(SEEN[CONTROLLED], drawn_targets(offers, settings.seed))
+    validation = CrossValidation(SCORERS.get(settings.scorer), describe(offers, data), tasks, fold)
+    return validation.run(engine or Local())
 
 
 def solved(offers: pl.DataFrame, scores: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Say of each example how far each scorer solves it; the control is held against the targets it learned from."""
+    """Compute how far each scorer solves each example; the control is held against the targets it learned from."""
     drawn = offers.with_columns(pl.Series("target", drawn_targets(offers, seed)))
     solutions = offers.select(pl.col("id").unique(maintain_order=True))
     for name in scores.columns:
-        found = pick(drawn if name == CONTROL else offers, scores[name], name)
-        solutions = solutions.join(found, on="id", validate="1:1", maintain_order="left")
+        picked = pick(drawn if name == CONTROL else offers, scores[name], name)
+        solutions = solutions.join(picked, on="id", validate="1:1", maintain_order="left")
     return solutions
 
 
@@ -64,9 +77,101 @@ def drawn_targets(offers: pl.DataFrame, seed: int) -> Flags:
     return drawn.to_numpy()
 
 
+class BlindTask(NamedTuple):
+    """Which features of the options a scorer sees, and which options it is to find."""
+
+    seen: tuple[str, ...]
+    target: Flags
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Score the options of one fold by a scorer that learned from the others; a row names the task and the fold.
+
+    Each fit is a batch of its own, so that any engine can run them.
+    """
+
+    learner: Scorer
+    features: dict[str, HashedFeatures]
+    tasks: dict[str, BlindTask]
+    fold: NDArray[np.int64]
+
+    def run(self, engine: Engine) -> pl.DataFrame:
+        """Run all fits, and return a column of scores for each task."""
+        scores = {name: np.zeros(len(self.fold)) for name in self.tasks}
+        for part in engine.map(self, self._plan()):
+            scores[part["task"][0]][part["row"].to_numpy()] = part["score"].to_numpy()
+        return pl.DataFrame(scores)
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Fit and score (task, row, score); with nothing to learn from all options are equal."""
+        name, fold = batch.row(0)
+        seen, target = self.tasks[name]
+        held_out = self.fold == fold
+        scores = np.zeros(int(held_out.sum()))
+        if target[~held_out].any():
+            features = self._matrix(seen)
+            # Sums over many features depend on the number of threads in their last bit, and one is the fastest here.
+            with threadpool_limits(1, "blas"):
+                scores = self.learner(features[~held_out], target[~held_out], features[held_out])
+        return pl.DataFrame({"row": np.flatnonzero(held_out), "score": scores}).with_columns(task=pl.lit(name))
+
+    def _plan(self) -> Iterator[pl.DataFrame]:
+        for name in self.tasks:
+            for fold in np.unique(self.fold).tolist():
+                yield pl.DataFrame({"task": [name], "fold": [fold]})
+
+    def _matrix(self, seen: tuple[str, ...]) -> Matrix:
+        """Build the feature matrix; fits of one kind come after each other, so only the last one is kept."""
+        if seen not in self._matrices:
+            self._matrices.clear()
+            self._matrices[seen] = matrix(self.features, len(self.fold), seen)
+        return self._matrices[seen]
+
+    @cached_property
+    def _matrices(self) -> dict[tuple[str, ...], Matrix]:
+        return {}
+
+
 def logistic(known: Matrix, target: Flags, asked: Matrix) -> Floats:
-    """Learn a logistic regression and give the log-odds of what is asked."""
+    """Fit a logistic regression and return the log-odds of what is asked."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1.0, solver="liblinear", tol=0.01)
     return np.asarray(model.fit(known, target).decision_function(asked), dtype=np.float64)
+
+
+def mlp(known: Matrix, target: Flags, asked: Matrix) -> Floats:
+    """Train the network of Eq. 1 and return the log-odds of what is asked."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        advice = "pip install 'eyechart[torch]', or take the scorer 'logistic'"
+        raise MissingExtraError("torch for the scorer 'mlp'", "none", advice) from None
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        first = torch.nn.EmbeddingBag(known.shape[1], HIDDEN, mode="sum")  # W g for sparse g
+        last = torch.nn.Linear(HIDDEN, 1)  # U and b
+        torch.nn.init.normal_(first.weight, std=0.05)
+        wanted = torch.from_numpy(target.astype(np.float32))
+        optimizer = torch.optim.Adam([*first.parameters(), *last.parameters()], lr=RATE)
+        for _ in range(EPOCHS):
+            order = torch.randperm(known.shape[0])
+            for start in range(0, len(order), BATCH):
+                rows = order[start : start + BATCH]
+                odds = last(torch.relu(first(*_bags(known[rows.numpy()])))).squeeze(1)  # Eq. 1
+                loss = torch.nn.functional.binary_cross_entropy_with_logits(odds, wanted[rows])
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+                optimizer.step()
+        with torch.no_grad():
+            odds = last(torch.relu(first(*_bags(asked)))).squeeze(1)
+        return np.asarray(odds.numpy(), dtype=np.float64)
+
+
+def _bags(rows: Matrix) -> tuple[object, object, object]:
+    """Return the columns of sparse rows, where each row begins, and the weights."""
+    import torch
+
+    columns, starts = (torch.from_numpy(part.astype(np.int64)) for part in (rows.indices, rows.indptr[:-1]))
+    return columns, starts, torch.from_numpy(rows.data.astype(np.float32))

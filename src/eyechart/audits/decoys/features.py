@@ -5,7 +5,7 @@ Q + A     also each of these with each word of the question, and how much of the
 I + A     also each of these with each object in the image, and whether the option names one
 I + Q + A all of that, and how many of the objects that the question names are there
 
-The features of one kind in one option share the length 1, so that long texts do not shout.
+The features of one kind in one option share the length 1, so that long texts do not count for more.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from eyechart.audits.decoys.cues import opening_of
-from eyechart.dataset import Dataset
-from eyechart.encode.items import SURE
-from eyechart.encode.words import question_words
-from eyechart.hashing import Hashes, combine, hash_text
+from eyechart.base.hashing import Hashes, combine, hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.language.items import SURE
+from eyechart.language.questions import question_words
 
 SEEN: dict[str, tuple[str, ...]] = {
     "A": ("text",),
@@ -28,19 +27,25 @@ SEEN: dict[str, tuple[str, ...]] = {
 }
 COLUMNS = 2**20  # of the feature matrix
 MOST_NAMED = 4  # objects that are told apart by their number
+OPENING = 2  # words
 
 Rows = npt.NDArray[np.int64]
 Matrix: TypeAlias = Any  # a sparse matrix; scipy.sparse has no types
 
 
-class Block(NamedTuple):
+class HashedFeatures(NamedTuple):
     """Features of one kind: the option that has each, and the hash of what it is."""
 
     rows: Rows
     hashes: Hashes
 
 
-def describe(offers: pl.DataFrame, data: Dataset) -> dict[str, Block]:
+def opening_of(question: pl.Expr) -> pl.Expr:
+    """Take the first words of a question."""
+    return question_words(question).list.head(OPENING).list.join(" ")
+
+
+def describe(offers: pl.DataFrame, data: Dataset) -> dict[str, HashedFeatures]:
     """Find the features of every kind; `offers` also has `image` and `question`."""
     numbered = offers.with_columns(pl.int_range(pl.len()).alias("row"), pl.col("id").rle_id().alias("item"))
     items = numbered.unique("id", keep="first", maintain_order=True).select("item", "image", "question")
@@ -48,20 +53,20 @@ def describe(offers: pl.DataFrame, data: Dataset) -> dict[str, Block]:
     asked = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
     objects = _objects(items, data)
     seen = objects.select("item", "text").unique().sort("item", "text")
-    texts = Block(keys["row"].to_numpy(), hash_text(keys["text"], 1))
+    texts = HashedFeatures(keys["row"].to_numpy(), hash_text(keys["text"], 1))
     return {
         "text": texts,
-        "question": _join(_cross(keys, asked, 2), _told(numbered, asked, 3)),
-        "image": _join(_cross(keys, seen, 4), _told(numbered, seen, 5)),
-        "both": _join(_cross(keys, _named(items, objects), 6), _told(numbered, seen, 7, opening=True)),
+        "question": _join(_cross(keys, asked, 2), _match(numbered, asked, 3)),
+        "image": _join(_cross(keys, seen, 4), _match(numbered, seen, 5)),
+        "both": _join(_cross(keys, _named(items, objects), 6), _match(numbered, seen, 7, opening=True)),
     }
 
 
-def matrix(blocks: dict[str, Block], n: int, seen: tuple[str, ...]) -> Matrix:
-    """Lay the features of the kinds in a sparse matrix, a row an option."""
+def matrix(features: dict[str, HashedFeatures], n: int, seen: tuple[str, ...]) -> Matrix:
+    """Build a sparse matrix of the features of these kinds, a row an option."""
     import scipy.sparse
 
-    parts = [blocks[name] for name in seen]
+    parts = [features[name] for name in seen]
     rows = np.concatenate([part.rows for part in parts])
     columns = np.concatenate([(part.hashes % np.uint64(COLUMNS)).astype(np.int64) for part in parts])
     weights = np.concatenate([_weights(part, n) for part in parts])
@@ -71,9 +76,9 @@ def matrix(blocks: dict[str, Block], n: int, seen: tuple[str, ...]) -> Matrix:
     return scipy.sparse.csr_matrix((weights, (rows, places[columns])), shape=(n, int(used.sum())))
 
 
-def _weights(block: Block, n: int) -> npt.NDArray[np.float64]:
-    sizes = np.bincount(block.rows, minlength=n)
-    return 1 / np.sqrt(sizes[block.rows])
+def _weights(features: HashedFeatures, n: int) -> npt.NDArray[np.float64]:
+    sizes = np.bincount(features.rows, minlength=n)
+    return 1 / np.sqrt(sizes[features.rows])
 
 
 def _option_keys(numbered: pl.DataFrame) -> pl.DataFrame:
@@ -91,35 +96,35 @@ def _objects(items: pl.DataFrame, data: Dataset) -> pl.DataFrame:
     if "objects" not in table.columns:
         return items.select("item", text=pl.lit(""), n=pl.lit(0, pl.UInt32)).clear()
     listed = table.select("image", "objects").join(items.select("image").unique(), on="image", how="semi")
-    found = listed.explode("objects", empty_as_null=False, keep_nulls=False).unnest("objects")
-    sure = found.filter(pl.col("label").is_not_null() & (pl.col("score").fill_null(1.0) >= SURE))
+    objects = listed.explode("objects", empty_as_null=False, keep_nulls=False).unnest("objects")
+    sure = objects.filter(pl.col("label").is_not_null() & (pl.col("score").fill_null(1.0) >= SURE))
     counted = sure.group_by("image", text=pl.col("label").str.to_lowercase()).agg(pl.len().alias("n"))
     return items.select("item", "image").join(counted, on="image").select("item", "text", "n").sort("item", "text")
 
 
 def _named(items: pl.DataFrame, objects: pl.DataFrame) -> pl.DataFrame:
-    """Say how many of the objects that the question names are in the image, plurals in -s included."""
+    """Count the objects in the image that the question names, plurals in -s included."""
     asked = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
     both = pl.concat([asked, asked.with_columns(pl.col("text").str.strip_suffix("s"))]).unique()
-    met = both.join(objects, on=["item", "text"]).group_by("item").agg(pl.col("n").max())
-    known = items.join(met, on="item", how="left", validate="1:1", maintain_order="left")
-    said = pl.format("{} {}", opening_of(pl.col("question")), pl.col("n").fill_null(0).clip(0, MOST_NAMED))
-    return known.select("item", text=said)
+    counts = both.join(objects, on=["item", "text"]).group_by("item").agg(pl.col("n").max())
+    counted = items.join(counts, on="item", how="left", validate="1:1", maintain_order="left")
+    text = pl.format("{} {}", opening_of(pl.col("question")), pl.col("n").fill_null(0).clip(0, MOST_NAMED))
+    return counted.select("item", text=text)
 
 
-def _told(numbered: pl.DataFrame, there: pl.DataFrame, kind: int, *, opening: bool = False) -> Block:
-    """Say whether the option, or a word of it, is among the texts of its item, also by the opening of the question."""
+def _match(numbered: pl.DataFrame, texts: pl.DataFrame, kind: int, *, opening: bool = False) -> HashedFeatures:
+    """Flag options that are, whole or by a word, among the texts of their item; also by the question's opening."""
     whole = numbered.select("row", "item", text=pl.col("text").str.to_lowercase())
     words = _long(numbered.select("row", "item", text=question_words(pl.col("text")).list.unique()))
-    met = pl.concat([whole, words]).join(there.select("item", "text"), on=["item", "text"], how="semi")
-    flag = numbered["row"].is_in(met["row"].unique().implode())
+    matches = pl.concat([whole, words]).join(texts.select("item", "text"), on=["item", "text"], how="semi")
+    flag = numbered["row"].is_in(matches["row"].unique().implode())
     flags = hash_text(flag.cast(pl.String), kind)
     if opening:
         flags = combine(flags, hash_text(numbered.select(opening_of(pl.col("question"))).to_series()))
-    return Block(numbered["row"].to_numpy(), flags)
+    return HashedFeatures(numbered["row"].to_numpy(), flags)
 
 
-def _cross(keys: pl.DataFrame, tokens: pl.DataFrame, kind: int) -> Block:
+def _cross(keys: pl.DataFrame, tokens: pl.DataFrame, kind: int) -> HashedFeatures:
     """Pair each text of an option with each text of its item; the tokens are sorted by item."""
     n = int(keys["item"].max() or 0) + 1  # type: ignore[arg-type]  # a column of whole numbers
     item, owner = keys["item"].to_numpy(), tokens["item"].to_numpy()
@@ -130,11 +135,11 @@ def _cross(keys: pl.DataFrame, tokens: pl.DataFrame, kind: int) -> Block:
     within = np.arange(len(left)) - np.repeat(np.cumsum(each) - each, each)
     right = starts[item[left]] + within
     hashes = combine(hash_text(keys["text"], kind)[left], hash_text(tokens["text"])[right])
-    return Block(keys["row"].to_numpy()[left], hashes)
+    return HashedFeatures(keys["row"].to_numpy()[left], hashes)
 
 
-def _join(one: Block, other: Block) -> Block:
-    return Block(np.concatenate([one.rows, other.rows]), np.concatenate([one.hashes, other.hashes]))
+def _join(one: HashedFeatures, other: HashedFeatures) -> HashedFeatures:
+    return HashedFeatures(np.concatenate([one.rows, other.rows]), np.concatenate([one.hashes, other.hashes]))
 
 
 def _long(lists: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,7 @@
-"""The judgement of a model: accuracy by options and by what is visible (Tables 3 to 5), and steadiness under shifts."""
+"""The judgement of a model: accuracy by options and by what is visible (Tables 3 to 5), and steadiness under shifts.
+
+A model is steady if it picks the same option wherever that stands, and right under every shift if that one is right.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -7,128 +10,183 @@ from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.audits.decoys.asking import WHOLE, Condition, conditions
-from eyechart.audits.decoys.audit import DecoysAudit
-from eyechart.audits.decoys.shifts import measure_shifts, picked_options, steadiness
-from eyechart.audits.decoys.solving import CHANCE, measure_chance
+from eyechart.audits.decoys.diagnosis import measure_chance
+from eyechart.audits.decoys.options import CHANCE
+from eyechart.audits.decoys.probing import WHOLE, Condition, conditions
+from eyechart.audits.decoys.settings import ALONE, DecoysSettings
 from eyechart.audits.decoys.views import judge_views
-from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
-from eyechart.dataset import Dataset
-from eyechart.predictions import Answered, Predictions
-from eyechart.protocols import Engine
-from eyechart.result import Better, Measure, Result, State, Verdict, measures_table, speak
-from eyechart.scoring import names_option
+from eyechart.audits.measures import count_unscored, make_measure, measure_groups, score_rows
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import AnsweredExamples, Predictions
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Better, Measure, Result, State, Verdict, measures_table, speak
+from eyechart.data.tables import COUNTS, empty
+from eyechart.scoring import names_option, score
 from eyechart.statistics import adjust, beyond_known, mean, paired_difference
-from eyechart.tables import COUNTS, empty
 
-ALONE = "image-question"  # hidden: the options alone are left
 VISIBLE = {ALONE: "A", "question": "I+A", "image": "Q+A", WHOLE: "I+Q+A"}
 ADDS = {"image": "image adds", "question": "question adds"}
 OVER = "over chance"
+CONSISTENT, ALWAYS_RIGHT = "consistent", "right under every shift"
+ROTATED = "rotate"
 QUESTION = "Does it need more than the options?"
+_ORDER = {name: i for i, name in enumerate((*VISIBLE.values(), "Random"))}
 
 
-class Heard(NamedTuple):
+class ConditionAnswers(NamedTuple):
     """The answers under one condition: joined, scored, and counted."""
 
     condition: Condition
-    answered: Answered
+    answered: AnsweredExamples
     rows: pl.DataFrame  # id, cluster, accuracy, chance
     counts: pl.DataFrame
-    answers: int
-    strange: int  # answers that name no option, lost ones among them
+    unnamed: int  # answers that name no option, lost ones among them
+
+    @property
+    def n(self) -> int:
+        """Count the answers, lost ones among them."""
+        return self.answered.table.height + self.answered.lost.height
+
+    @property
+    def mostly_unnamed(self) -> bool:
+        """Return whether more than half of the answers name no option."""
+        return 2 * self.unnamed > self.n
 
 
-def judge_model(audit: DecoysAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+def judge_model(
+    settings: DecoysSettings, data: Dataset, study: Result, predictions: Predictions, engine: Engine
+) -> Result:
     """Score the answers under every condition and compare them."""
-    how = "choice" if audit.score == "auto" else audit.score
-    heard = [
-        _hear(asked.condition, _offered(data, study, asked.choices), predictions, how)
-        for asked in conditions(audit, data, study)
-        if asked.choices.height
+    how = "choice" if settings.score == "auto" else settings.score
+    answers = [
+        _score_condition(condition, _offered(data, study, choices), predictions, how)
+        for condition, choices in conditions(settings, data, study)
+        if choices.height
     ]
-    rows = _side_by_side(heard)
-    measures = _with_q([*_accuracies(heard, how), *_adds(heard, how), *measure_shifts(rows, how)])
+    rows = _side_by_side(answers)
+    measures = _with_q([*_accuracies(answers, how), *_adds(answers, how), *_measure_shifts(rows, how)])
     plain = [one for one in measures if one.name == "accuracy"]
-    groups = [_grouped(data, rows, one, column, engine) for column in audit.by for one in plain]
+    groups = [_grouped(data, rows, one, column, engine) for column in settings.by for one in plain]
     tables = {
-        "counts": pl.concat([empty(COUNTS), *(one.counts for one in heard)]),
-        "visible": _visible(measures, heard),
+        "counts": pl.concat([empty(COUNTS), *(one.counts for one in answers)]),
+        "visible": _visible(measures, answers),
     }
     return Result(
-        audit=audit.name,
+        audit=settings.name,
         subject=predictions.model,
         settings=study.settings,
         measures=pl.concat([measures_table(measures), *groups]),
         rows=rows,
         tables=tables,
-        views=judge_views(tables, audit.by),
-        verdict=_decide(measures, heard, audit.margin),
+        views=judge_views(tables, settings.by),
+        verdict=_decide(measures, answers, settings.margin),
     )
 
 
 def _offered(data: Dataset, study: Result, choices: pl.DataFrame) -> pl.DataFrame:
-    """Put the options of a condition in the place of those of the data."""
+    """Replace the options of the data by those of a condition."""
     known = data.examples.drop("choices", strict=False).join(
         study.rows.select("id", "cluster"), on="id", validate="1:1"
     )
     return known.join(choices, on="id", validate="1:1")
 
 
-def _hear(condition: Condition, examples: pl.DataFrame, predictions: Predictions, how: str) -> Heard:
+def _score_condition(
+    condition: Condition, examples: pl.DataFrame, predictions: Predictions, how: str
+) -> ConditionAnswers:
     guess = examples.with_columns((1 / pl.col("choices").list.len()).alias(CHANCE))
     answered = predictions.beside(guess, condition.name)
     rows = score_rows(answered, how, CHANCE)
     counts = count_unscored(answered, rows).with_columns(pl.lit(condition.name).alias("condition"))
-    strange = answered.lost.height + int((~names_option(answered.table, how)).sum())
-    return Heard(condition, answered, rows, counts, answered.table.height + answered.lost.height, strange)
+    unnamed = answered.lost.height + int((~names_option(answered.table, how)).sum())
+    return ConditionAnswers(condition, answered, rows, counts, unnamed)
 
 
-def _side_by_side(heard: list[Heard]) -> pl.DataFrame:
+def _side_by_side(answers: list[ConditionAnswers]) -> pl.DataFrame:
     """Make a row of each example, with its accuracy under each condition, chance, and steadiness."""
     nobody = pl.DataFrame(schema={"id": pl.String, "cluster": pl.String})
-    ids = pl.concat([nobody, *(one.rows.select("id", "cluster") for one in heard)]).unique().sort("id")
-    columns = [one.rows.select("id", pl.col("accuracy").alias(one.condition.name)) for one in heard]
+    ids = pl.concat([nobody, *(one.rows.select("id", "cluster") for one in answers)]).unique().sort("id")
+    columns = [one.rows.select("id", pl.col("accuracy").alias(one.condition.name)) for one in answers]
     columns += [
         one.rows.select("id", pl.col(CHANCE).alias(f"{one.condition.options} {CHANCE}"))
-        for one in heard
+        for one in answers
         if one.condition.name == one.condition.options
     ]
-    columns.append(_steady(heard))
+    columns.append(_steady(answers))
     return reduce(lambda left, right: left.join(right, on="id", how="left", validate="1:1"), columns, ids)
 
 
-def _steady(heard: list[Heard]) -> pl.DataFrame:
+def _steady(answers: list[ConditionAnswers]) -> pl.DataFrame:
     """Compare the first set as it is with its shifts."""
-    turned = [one for one in heard if one.condition.options == heard[0].condition.options and not one.condition.hidden]
-    return steadiness({one.condition.name: picked_options(one.answered.table) for one in turned})
+    first = answers[0].condition.options if answers else ""
+    shifted = [one for one in answers if one.condition.options == first and not one.condition.hidden]
+    return steadiness({one.condition.name: picked_options(one.answered.table) for one in shifted})
 
 
-def _accuracies(heard: list[Heard], how: str) -> Iterator[Measure]:
-    for one in heard:
+def picked_options(answered: pl.DataFrame) -> pl.DataFrame:
+    """Name the option that the first answer to each example means, by text or letter (id, picked, right)."""
+    first = answered.unique("id", keep="first", maintain_order=True)
+    most = int(first["choices"].list.len().max() or 0)  # type: ignore[arg-type]  # a whole number
+    options = [first["choices"].list.get(i, null_on_oob=True) for i in range(most)]
+    picked = pl.Series("picked", [None] * first.height, dtype=pl.String)
+    for option in options:
+        meant = score(first.with_columns(option.alias("answer")), "choice") == 1
+        picked = option.zip_with(meant.fill_null(value=False), picked)
+    return first.select("id", picked.alias("picked"), (picked == first["answer"]).fill_null(value=False).alias("right"))
+
+
+def steadiness(picks: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Compare the picks of each example that was shown shifted at least once, the unshifted one included."""
+    nothing = pl.DataFrame(schema={"id": pl.String, "picked": pl.String, "right": pl.Boolean})
+    together = pl.concat([nothing, *picks.values()])
+    same = (pl.col("picked").n_unique() == 1) & pl.col("picked").is_not_null().all()
+    return (
+        together.group_by("id")
+        .agg(
+            same.cast(pl.Float64).alias(CONSISTENT),
+            pl.col("right").all().cast(pl.Float64).alias(ALWAYS_RIGHT),
+            pl.len(),
+        )
+        .filter(pl.col("len") > 1)
+        .drop("len")
+        .sort("id")
+    )
+
+
+def _measure_shifts(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
+    """Measure how often picks are the same, and always right, where options were shifted."""
+    for name in (CONSISTENT, ALWAYS_RIGHT):
+        known = rows.drop_nulls(name)
+        if known.height:
+            estimate = mean(known[name], known["cluster"])
+            yield make_measure(name, estimate, of=name, condition=ROTATED, score=how, better="higher")
+
+
+def _accuracies(answers: list[ConditionAnswers], how: str) -> Iterator[Measure]:
+    for one in answers:
         name, rows = one.condition.name, one.rows
         right = mean(rows["accuracy"], rows["cluster"])
         over = beyond_known(rows["accuracy"], rows[CHANCE], rows["cluster"])
         # Accuracy with a part hidden describes a model. Above chance by the options alone it has found a way around.
         better: Better = "neither" if one.condition.hidden else "higher"
         better_over: Better = "lower" if one.condition.hidden == ALONE else better
-        yield measured("accuracy", right, of=name, condition=name, score=how, better=better)
-        yield measured(OVER, over, of=None, condition=name, score=how, better=better_over)
+        yield make_measure("accuracy", right, of=name, condition=name, score=how, better=better)
+        yield make_measure(OVER, over, of=None, condition=name, score=how, better=better_over)
         if name == one.condition.options:
             yield measure_chance(rows, name, how)
 
 
-def _adds(heard: list[Heard], how: str) -> Iterator[Measure]:
+def _adds(answers: list[ConditionAnswers], how: str) -> Iterator[Measure]:
     """Measure what showing the image, or the question, adds on each set of options."""
-    by_condition = {one.condition: one.rows for one in heard}
+    by_condition = {one.condition: one.rows for one in answers}
     for condition, rows in by_condition.items():
         for hidden, name in ADDS.items():
             other = by_condition.get(Condition(condition.options, hidden))
             if condition.hidden or condition.shift or other is None:
                 continue
             both = rows.join(other, on=("id", "cluster"), validate="1:1", maintain_order="left", suffix="_without")
-            found = paired_difference(both["accuracy"], both["accuracy_without"], both["cluster"])
-            yield measured(name, found, of=None, condition=condition.name, score=how, better="higher")
+            difference = paired_difference(both["accuracy"], both["accuracy_without"], both["cluster"])
+            yield make_measure(name, difference, of=None, condition=condition.name, score=how, better="higher")
 
 
 def _with_q(measures: list[Measure]) -> list[Measure]:
@@ -138,53 +196,47 @@ def _with_q(measures: list[Measure]) -> list[Measure]:
 
 
 def _grouped(data: Dataset, rows: pl.DataFrame, measure: Measure, column: str, engine: Engine) -> pl.DataFrame:
-    return measured_by(data, rows.drop_nulls(str(measure.of)), measure, column, engine)
+    return measure_groups(data, rows.drop_nulls(str(measure.of)), measure, column, engine)
 
 
-def _visible(measures: list[Measure], heard: list[Heard]) -> pl.DataFrame:
+def _visible(measures: list[Measure], answers: list[ConditionAnswers]) -> pl.DataFrame:
     """Lay accuracies out as the paper does: what is visible by set of options, with chance as Random."""
-    found = {(one.name, one.condition): one for one in measures}
+    by_name = {(one.name, one.condition): one for one in measures}
     rows = []
-    for one in heard:
+    for one in answers:
         if one.condition.shift:
             continue
-        it = found["accuracy", one.condition.name]
-        rows.append((VISIBLE[one.condition.hidden], one.condition.options, it.value, it.low, it.high, it.n))
+        accuracy = by_name["accuracy", one.condition.name]
+        estimate = (accuracy.value, accuracy.low, accuracy.high, accuracy.n)
+        rows.append((VISIBLE[one.condition.hidden], one.condition.options, *estimate))
         if not one.condition.hidden:
-            guess = found[CHANCE, one.condition.name]
+            guess = by_name[CHANCE, one.condition.name]
             rows.append(("Random", one.condition.options, guess.value, guess.low, guess.high, guess.n))
     schema = {"visible": pl.String, "options": pl.String} | dict.fromkeys(("accuracy", "low", "high"), pl.Float64)
     table = pl.DataFrame(rows, schema=schema | {"n": pl.Int64}, orient="row")
     return table.sort(pl.col("visible").replace_strict(_ORDER, return_dtype=pl.Int64), maintain_order=True)
 
 
-_ORDER = {name: at for at, name in enumerate((*VISIBLE.values(), "Random"))}
-
-
-def _decide(measures: list[Measure], heard: list[Heard], margin: float) -> Verdict:
+def _decide(measures: list[Measure], answers: list[ConditionAnswers], margin: float) -> Verdict:
     """Conclude from what the model makes of the options alone; one that never names an option is not cleared."""
-    asked = [one for one in heard if one.condition.hidden == ALONE]
+    asked = [one for one in answers if one.condition.hidden == ALONE]
     if not asked:
         other = next((one.key for one in measures), None)
         return Verdict("not tested", QUESTION, "not asked", "It was not asked with the options alone.", other, margin)
     alone, options = asked[0], asked[0].condition.options
     over = next(one for one in measures if one.name == OVER and one.condition == alone.condition.name)
-    said = f"{speak(asdict(over))} points over chance on {options!r}"
+    distance = f"{speak(asdict(over))} points over chance on {options!r}"
+    whole = (one for one in answers if one.condition == Condition(options))
     state: State = "cannot tell"
     if over.low > margin:
-        state, label, sentence = "no", "lives on the options", f"It finds answers from the options alone: {said}."
+        state, label, sentence = "no", "lives on the options", f"It finds answers from the options alone: {distance}."
     # One that names options where it sees all, and none where it sees nothing else, was tested and abstained.
-    elif all(2 * one.strange > one.answers for one in (alone, *_whole(heard, options))):
-        told = f"{alone.strange:,} of its {alone.answers:,} answers to the options alone name none of them"
+    elif all(one.mostly_unnamed for one in (alone, *whole)):
+        unnamed = f"{alone.unnamed:,} of its {alone.n:,} answers to the options alone name none of them"
         label = "chooses none"
-        sentence = f"It does not choose among options, so they cannot test it: {told}."
+        sentence = f"It does not choose among options, so they cannot test it: {unnamed}."
     elif over.high < margin:
-        state, label, sentence = "yes", "needs more than the options", f"The options alone do not help it: {said}."
+        state, label, sentence = "yes", "needs more than the options", f"The options alone do not help it: {distance}."
     else:
-        label, sentence = "too close to tell", f"Too close to tell whether the options alone help it: {said}."
+        label, sentence = "too close to tell", f"Too close to tell whether the options alone help it: {distance}."
     return Verdict(state, QUESTION, label, sentence, over.key, margin)
-
-
-def _whole(heard: list[Heard], options: str) -> Iterator[Heard]:
-    """Find what was heard about a set of options with nothing hidden."""
-    return (one for one in heard if one.condition == Condition(options))

@@ -1,156 +1,167 @@
-"""The study: the diagnosis of each set of options, before and after the repair, and the decoys themselves."""
+"""The study: the decoys themselves, and the diagnosis of each set of options, before and after the repair."""
 
 from collections.abc import Iterable
 from functools import reduce
 
 import polars as pl
 
-from eyechart.audits.decoys.audit import DecoysAudit
 from eyechart.audits.decoys.cues import PRIOR_RULE
-from eyechart.audits.decoys.look import Known, Look, Looking, look_at
-from eyechart.audits.decoys.parts import Parts, parts_of
-from eyechart.audits.decoys.recipes import Drawn, draw_decoys
-from eyechart.audits.decoys.sets import ORIG, REPAIRED, damage, offer, sets_of
-from eyechart.audits.decoys.shown import shown_table
-from eyechart.audits.decoys.solving import (
-    CHANCE,
+from eyechart.audits.decoys.diagnosis import (
     SCORE,
-    Solved,
+    Diagnosis,
+    SolverResult,
+    diagnose,
     hold_against_chance,
     measure_chance,
-    solver_measures,
     solver_table,
 )
-from eyechart.audits.decoys.views import study_views
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError
-from eyechart.protocols import Engine
-from eyechart.result import Key, Measure, Result, State, Verdict, measures_table
-from eyechart.tables import COUNTS, empty
+from eyechart.audits.decoys.draw import DECOYS, DrawnDecoys, draw_decoys
+from eyechart.audits.decoys.options import count_damage, offer, sets_of
+from eyechart.audits.decoys.settings import JUDGED, LEARNED, ORIG, REPAIRED, DecoysSettings
+from eyechart.audits.decoys.views import shown_table, study_views
+from eyechart.base.errors import DataError
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Key, Result, State, Verdict, measures_table
+from eyechart.data.tables import COUNTS, empty
 
 QUESTION = "Do the options keep the answer to themselves?"
 ANSWERS_ALONE = (PRIOR_RULE, "A")  # what a verdict on the options rests on
-NO_DECOYS = {"id": pl.String, "source": pl.String, "place": pl.Int64, "decoy": pl.String, "donor": pl.String}
+NO_FILTERS = {"source": pl.String, "filter": pl.String, "n": pl.Int64}
 _KEPT = ("cluster", "part", "image", "question")
 
 
-def study_options(audit: DecoysAudit, data: Dataset, engine: Engine) -> Result:
-    """Draw decoys, and look at every set of options."""
-    parts = parts_of(data.only("split", "answers", "choices", audit.kinds))
-    drawn = _draw(audit, data, parts, engine)
-    looks = _look(audit, data, parts, drawn, engine)
-    found = hold_against_chance(solver for look in looks.values() for solver in look.solvers)
-    notes = [*parts.notes, *drawn.notes, *_missing_sets(audit, looks)]
+def study_options(settings: DecoysSettings, data: Dataset, engine: Engine) -> Result:
+    """Draw decoys, and diagnose every set of options."""
+    kept = data.only("split", "answers", "choices", settings.kinds)
+    examples = label_parts(kept)
+    drawn = _draw(settings, data, examples, engine)
+    diagnoses = list(_diagnose(settings, data, examples, drawn, engine))
+    if not diagnoses:
+        found = f"{examples.height} answered examples, without options and without a decoy that could be drawn"
+        advice = "bring data with choices, or with several questions on an image and different answers"
+        raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
+    solvers = hold_against_chance(solver for one in diagnoses for solver in one.solvers)
+    notes = [*_part_notes(kept, examples), *drawn.notes, *_missing_sets(settings, diagnoses)]
     tables = {
-        "counts": _counts(audit, parts, looks),
+        "counts": pl.concat([_count_parts(kept, examples), _count_options(settings, examples, diagnoses)]),
         "notes": pl.DataFrame({"note": notes}, schema={"note": pl.String}),
         "decoys": drawn.decoys,
         "filters": drawn.counts,
-        "solvers": solver_table(found),
-        "neutrality": _neutrality(looks),
-        "usage": _stack({name: look.usage for name, look in looks.items()}),
-        "shown": shown_table(parts.examples, drawn.decoys),
-        "kinds": _stack({name: look.kinds for name, look in looks.items()}),
+        "solvers": solver_table(solvers),
+        "neutrality": pl.DataFrame([{"options": one.options, **one.neutrality} for one in diagnoses]),
+        "usage": _stack((one.options, one.usage) for one in diagnoses),
+        "shown": shown_table(examples, drawn.decoys),
+        "kinds": _stack((one.options, one.kinds) for one in diagnoses),
     }
+    chances = [measure_chance(one.guess, one.options, SCORE) for one in diagnoses]
     return Result(
-        audit=audit.name,
+        audit=settings.name,
         subject=data.name,
-        settings=audit.settings(),
-        measures=measures_table([*_chances(looks), *solver_measures(found)]),
-        rows=_rows(parts, looks),
+        settings=settings.settings(),
+        measures=measures_table([*chances, *(one.measure() for one in solvers)]),
+        rows=_rows(examples, diagnoses),
         tables=tables,
         views=study_views(tables),
-        verdict=_decide(found, audit.margin, next(iter(looks))),
+        verdict=_decide(solvers, settings.margin, diagnoses[0].options),
     )
 
 
-def _draw(audit: DecoysAudit, data: Dataset, parts: Parts, engine: Engine) -> Drawn:
-    if audit.studied == (ORIG,):
-        return Drawn(pl.DataFrame(schema=NO_DECOYS | {"filler": pl.Boolean}), _no_filters(), ())
-    return draw_decoys(data, parts.examples, audit.recipe, engine)
+def label_parts(data: Dataset) -> pl.DataFrame:
+    """List the answered examples, sorted by id, with `cluster` and `part`: learned from, judged, or neither (null)."""
+    learn, judged = data.divided(learns=True)
+    named = pl.concat(
+        [part.examples.select("id", part=pl.lit(name)) for name, part in ((LEARNED, learn), (JUDGED, judged))]
+    )
+    clustered = data.examples.with_columns(data.clusters().alias("cluster"))
+    answered = clustered.filter(pl.col("answer").is_not_null()).sort("id")
+    return answered.join(named, on="id", how="left", validate="1:1", maintain_order="left")
 
 
-def _no_filters() -> pl.DataFrame:
-    return pl.DataFrame(schema={"source": pl.String, "filter": pl.String, "n": pl.Int64})
+def _count_parts(data: Dataset, examples: pl.DataFrame) -> pl.DataFrame:
+    sizes = examples["part"].fill_null("neither learned nor judged").value_counts(name="n").sort("part")
+    rows: list[tuple[None, str, str | None, int]] = [(None, part, None, n) for part, n in sizes.iter_rows()]
+    rows.append((None, "left out", "no reference answer", data.examples.height - examples.height))
+    return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
 
 
-def _look(audit: DecoysAudit, data: Dataset, parts: Parts, drawn: Drawn, engine: Engine) -> dict[str, Look]:
-    """Look at each set that has any options; a set is made when it is its turn, since all of them take much room."""
-    how = Looking(audit.folds, audit.most, audit.scorer, audit.kinds, audit.seed)
-    known = Known(_about(audit, parts), data)
-    looks = {}
-    for name in (name for name in audit.studied if name in sets_of(parts.examples, drawn.decoys)):
-        offers = offer(parts.examples, drawn.decoys, name, audit.seed)
+def _part_notes(data: Dataset, examples: pl.DataFrame) -> list[str]:
+    notes = []
+    if "objects" not in data.images.table.columns:
+        notes.append("the images have no objects: I + A knows no more than A")
+    alone = examples.select(pl.len().over("cluster") == 1).to_series().sum()
+    if alone:
+        notes.append(f"{alone} examples are the only one of their {data.cluster}: no IoU decoys of their own")
+    return notes
+
+
+def _draw(settings: DecoysSettings, data: Dataset, examples: pl.DataFrame, engine: Engine) -> DrawnDecoys:
+    if settings.studied_sets == (ORIG,):
+        return DrawnDecoys(pl.DataFrame(schema=DECOYS), pl.DataFrame(schema=NO_FILTERS), ())
+    return draw_decoys(data, examples, settings, engine)
+
+
+def _diagnose(
+    settings: DecoysSettings, data: Dataset, examples: pl.DataFrame, drawn: DrawnDecoys, engine: Engine
+) -> Iterable[Diagnosis]:
+    """Diagnose each set that has any options; sets are made one at a time, since all of them take much room."""
+    about = examples.select("id", *_KEPT, *(column for column in (settings.kinds,) if column in examples.columns))
+    available = sets_of(examples, drawn.decoys)
+    for name in (name for name in settings.studied_sets if name in available):
+        offers = offer(examples, drawn.decoys, name, settings.seed)
         if offers.height:
-            looks[name] = look_at(name, offers, known, how, engine)
+            yield diagnose(name, offers, about, data, settings, engine=engine)
         del offers  # before the next are made
-    if not looks:
-        found = f"{parts.examples.height} answered examples, without options and without a decoy that could be drawn"
-        advice = "bring data with choices, or with several questions on an image and different answers"
-        raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
-    return looks
 
 
-def _about(audit: DecoysAudit, parts: Parts) -> pl.DataFrame:
-    kinds = [column for column in (audit.kinds,) if column in parts.examples.columns]
-    return parts.examples.select("id", *_KEPT, *kinds)
+def _missing_sets(settings: DecoysSettings, diagnoses: list[Diagnosis]) -> list[str]:
+    studied = {one.options for one in diagnoses}
+    missing = [name for name in settings.sets if name not in studied]
+    return [f"no options for {', '.join(missing)}: no choices in the data, or no decoy that fits"] if missing else []
 
 
-def _missing_sets(audit: DecoysAudit, looks: dict[str, Look]) -> list[str]:
-    lost = [name for name in audit.sets if name not in looks]
-    return [f"no options for {', '.join(lost)}: no choices in the data, or no decoy that fits"] if lost else []
-
-
-def _counts(audit: DecoysAudit, parts: Parts, looks: dict[str, Look]) -> pl.DataFrame:
+def _count_options(settings: DecoysSettings, examples: pl.DataFrame, diagnoses: list[Diagnosis]) -> pl.DataFrame:
     rows: list[tuple[str | None, str, str | None, int]] = []
-    for name, look in looks.items():
-        sizes = look.sizes
-        rows.append((name, "left out", "no wrong option", parts.examples.height - len(sizes)))
+    for one in diagnoses:
+        name, sizes = one.options, one.sizes
+        rows.append((name, "left out", "no wrong option", examples.height - len(sizes)))
         if name != ORIG:
-            whole = audit.k * (2 if name in (REPAIRED, "all") else 1)
+            whole = settings.k * (2 if name in (REPAIRED, "all") else 1)
             rows += [(name, "offered", None, int((sizes > whole).sum()))]
             rows += [(name, "offered", f"fewer than {whole} decoys", int((sizes <= whole).sum()))]
         else:
             rows += [(name, "offered", None, len(sizes))]
-            rows += [(name, "noted", reason, n) for reason, n in damage(parts.examples).items()]
-    own = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
-    return pl.concat([parts.counts, own])
+            rows += [(name, "noted", reason, n) for reason, n in count_damage(examples).items()]
+    return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
 
 
-def _chances(looks: dict[str, Look]) -> Iterable[Measure]:
-    for name, look in looks.items():
-        yield measure_chance(look.guess, name, SCORE)
-
-
-def _rows(parts: Parts, looks: dict[str, Look]) -> pl.DataFrame:
+def _rows(examples: pl.DataFrame, diagnoses: list[Diagnosis]) -> pl.DataFrame:
     """Put the score of every solver on every example side by side: what is solvable without looking."""
-    rows = parts.examples.select("id", "cluster", "part")
-    columns = [look.guess.select("id", pl.col(CHANCE).alias(f"{name} {CHANCE}")) for name, look in looks.items()]
-    columns += [
-        one.scores.select("id", pl.col("score").alias(one.column)) for look in looks.values() for one in look.solvers
-    ]
+    rows = examples.select("id", "cluster", "part")
+    columns = [one.chance_column() for one in diagnoses]
+    columns += [column for one in diagnoses for column in one.score_columns()]
     return reduce(lambda left, right: left.join(right, on="id", how="left", validate="1:1"), columns, rows)
 
 
-def _neutrality(looks: dict[str, Look]) -> pl.DataFrame:
-    return pl.DataFrame([{"options": name, **look.neutrality} for name, look in looks.items()])
+def _stack(tables: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    return pl.concat([table.select(pl.lit(name).alias("options"), pl.all()) for name, table in tables])
 
 
-def _stack(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat([table.select(pl.lit(name).alias("options"), pl.all()) for name, table in tables.items()])
-
-
-def _decide(found: list[Solved], margin: float, options: str) -> Verdict:
+def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict:
     """Conclude from what the answers alone give away, on the options of the data or else on the repaired ones."""
-    alone = [one for one in found if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
+    alone = [one for one in solvers if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
     worst = max(alone, key=lambda one: one.over.low)
     name, over = worst.solver.name, worst.over
-    said = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance on {options!r}"
+    distance = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance on {options!r}"
     state: State = "cannot tell"
     if over.low > margin:
-        state, label, sentence = "no", "options give it away", f"The options give the answer away: {name} is {said}."
+        state, label, sentence = (
+            "no",
+            "options give it away",
+            f"The options give the answer away: {name} is {distance}.",
+        )
     elif all(one.over.high < margin for one in alone):
-        state, label, sentence = "yes", "options tell little", f"The options alone tell little: {name} is {said}."
+        state, label, sentence = "yes", "options tell little", f"The options alone tell little: {name} is {distance}."
     else:
-        label, sentence = "too close to tell", f"Too close to tell: {name} is {said}."
+        label, sentence = "too close to tell", f"Too close to tell: {name} is {distance}."
     return Verdict(state, QUESTION, label, sentence, Key(name, options), margin)

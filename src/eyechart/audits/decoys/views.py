@@ -1,24 +1,43 @@
-"""What there is to look at in a study and in a judgement."""
+"""What is shown: the charts and tables of a study and a judgement, names and colours of conditions, and exports."""
+
+import re
 
 import polars as pl
 
-from eyechart.result import Unit, View
+from eyechart.audits.decoys.settings import IOU, JUDGED, ORIG, QOU, RANDOM, REPAIRED
+from eyechart.base.hashing import hash_text
+from eyechart.data.furniture import Furniture, Look
+from eyechart.data.result import Unit, View
 
 BARS = {"x": "accuracy", "y": "solver", "low": "low", "high": "high", "chance": "chance", "n": "n", "label": "picks"}
 POINTS: Unit = "points"
 ACCURACIES = dict.fromkeys(("accuracy", "low", "high", "chance"), POINTS)
+MOST_SHOWN = 12
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
-    """Draw the tables that have rows."""
+    """List the views of the tables that have rows."""
     by_set = [_solvers_of(name) for name in tables["solvers"]["options"].unique(maintain_order=True)]
     return (*(view for view in STUDY if tables[view.table].height), *by_set)
 
 
 def judge_views(tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
-    """Draw the accuracies by what is visible, and by each group."""
-    drawn = tuple(view for view in JUDGE if tables[view.table].height)
-    return (*drawn, *(_accuracy_by(column) for column in by))
+    """List the views of the accuracies by what is visible, and by each group."""
+    views = tuple(view for view in JUDGE if tables[view.table].height)
+    return (*views, *(_accuracy_by(column) for column in by))
+
+
+def shown_table(examples: pl.DataFrame, decoys: pl.DataFrame) -> pl.DataFrame:
+    """Choose a few judged examples by a hash of their ids, with all their options (Fig. 2 and 3 of the paper)."""
+    judged = examples.filter((pl.col("part") == JUDGED).fill_null(value=False))
+    chosen = judged.with_columns(pl.Series("order", hash_text(judged["id"]))).sort("order").head(MOST_SHOWN).sort("id")
+    choices = pl.col("choices") if "choices" in chosen.columns else pl.lit(None, pl.List(pl.String)).alias("choices")
+    table = chosen.select("id", "image", "question", "answer", choices)
+    for source in (IOU, QOU):
+        drawn = decoys.filter(pl.col("source") == source).sort("id", "place")
+        lists = drawn.group_by("id", maintain_order=True).agg(pl.col("decoy").alias(source))
+        table = table.join(lists, on="id", how="left", validate="1:1", maintain_order="left")
+    return table
 
 
 def _solvers_of(name: str) -> View:
@@ -30,8 +49,8 @@ def _solvers_of(name: str) -> View:
 
 
 def _accuracy_by(column: str) -> View:
-    drawn = {"x": "value", "y": "group", "color": "condition", "low": "low", "high": "high", "n": "n"}
-    return View("bars", "measures", f"Accuracy by {column}", "Whiskers are 95 % intervals.", drawn, {"by": column})
+    channels = {"x": "value", "y": "group", "color": "condition", "low": "low", "high": "high", "n": "n"}
+    return View("bars", "measures", f"Accuracy by {column}", "Whiskers are 95 % intervals.", channels, {"by": column})
 
 
 STUDY = (
@@ -101,3 +120,44 @@ JUDGE = (
         units=dict.fromkeys(("accuracy", "low", "high"), POINTS),
     ),
 )
+
+
+SET_NAMES = {
+    ORIG: "own options",
+    IOU: "decoys from the image",
+    QOU: "decoys from similar questions",
+    REPAIRED: "decoys from both",
+    "all": "own options and decoys from both",
+    RANDOM: "random decoys",
+}
+HIDDEN_NAMES = {  # behind the name of a set -> what that leaves, and the colour of what is taken away
+    "": ("", "options"),
+    "-image": (" without the image", "image"),
+    "-question": (" without the question", "question"),
+    "-image-question": (" alone", "both"),
+}
+VISIBLE_NAMES = {  # what is visible, as the paper and the charts have it
+    "I+Q+A": ("image, question and options", "plain"),
+    "Q+A": ("question and options", "image"),
+    "I+A": ("image and options", "question"),
+    "A": ("options alone", "both"),
+    "Random": ("chance", "other"),
+}
+LOOKS = (
+    *(
+        Look(re.escape(name + hidden), words + left, color)
+        for name, words in SET_NAMES.items()
+        for hidden, (left, color) in HIDDEN_NAMES.items()
+    ),
+    *(Look(f"rotate#{by}", f"options shifted by {by}", "options") for by in range(1, 10)),
+    Look(r"rotate(#\d+)?", "options shifted", "options"),
+    *(Look(re.escape(letters), words, color) for letters, (words, color) in VISIBLE_NAMES.items()),
+)
+EXPORTS = {
+    "decoys-qavg": "eyechart.audits.decoys.exports:export_qavg",
+    "decoys-vqa": "eyechart.audits.decoys.exports:export_vqa",
+    "decoys-vlmeval": "eyechart.audits.decoys.exports:export_vlmeval",
+    "decoys-lmms-eval": "eyechart.audits.decoys.exports:export_lmms_eval",
+    "decoys-inspect": "eyechart.audits.decoys.exports:export_inspect",
+}
+FURNITURE = Furniture(looks=LOOKS, exports=EXPORTS)

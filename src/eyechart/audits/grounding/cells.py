@@ -1,15 +1,16 @@
-"""The measures of single questions: grounded or not, right or wrong, and how far probabilities fall."""
+"""The measures of single questions, grounded or not and right or wrong (Eq. 4 to 12), and the groups they fall in."""
 
 from collections.abc import Iterator
 
 import polars as pl
 
-from eyechart.audits.grounding.answers import Heard, by_question, same_as, side_by_side
-from eyechart.audits.grounding.furniture import EVIDENCE, REST
-from eyechart.probes import OWN
+from eyechart.audits.grounding.answers import ConditionAnswers, by_question, fall, same_as
+from eyechart.audits.grounding.settings import EVIDENCE, REST, GroundingSettings
+from eyechart.data.dataset import NOT_JUDGED, Dataset
+from eyechart.data.probes import PLAIN_CONDITION
 
-CONDITIONS = (OWN, EVIDENCE, REST)
-ACCURACIES = {OWN: "acc_all", EVIDENCE: "acc_rel", REST: "acc_irrel"}
+CONDITIONS = (PLAIN_CONDITION, EVIDENCE, REST)
+ACCURACIES = {PLAIN_CONDITION: "acc_all", EVIDENCE: "acc_rel", REST: "acc_irrel"}
 CELLS = {
     "grounded_right": "grounded, right",
     "grounded_wrong": "grounded, wrong",
@@ -17,27 +18,29 @@ CELLS = {
     "ungrounded_wrong": "not grounded, wrong",
 }
 FALLS = {"sufficiency": EVIDENCE, "comprehensiveness": REST}
+GROUNDING = {"grounding": ("grounded", "not grounded"), "keeping": ("kept", "not kept")}  # Eq. 4, appendix C
+IN, OUT = "id", "ood"  # in and out of distribution
+PLACES = (IN, OUT)
+KNOWN_OUT, KNOWN_IN = ("ood", "tail", "counterexample"), ("id", "head", "easy")
+BEST, MEDIUM, WORST = "best", "medium", "worst"
+CLASSES = {"sufficiency_class": "sufficiency", "comprehensiveness_class": "comprehensiveness"}
 
 
-def question_rows(heard: Heard) -> pl.DataFrame:
+def question_rows(answers: ConditionAnswers) -> pl.DataFrame:
     """Measure every question that was answered usably under all three conditions."""
-    return by_question(side_by_side(heard, CONDITIONS), _columns())
-
-
-def grounded() -> pl.Expr:
-    """Say whether the answer stays with the evidence and goes without it."""
-    return same_as(EVIDENCE) & ~same_as(REST)  # Eq. 4
+    return by_question(answers.side_by_side(CONDITIONS), _columns())
 
 
 def _columns() -> Iterator[pl.Expr]:
-    right = pl.col(f"right {OWN}")
-    yield grounded().cast(pl.Float64).alias("grounded")
-    yield (~grounded()).cast(pl.Float64).alias("not_grounded")  # Eq. 6
+    right = pl.col(f"right {PLAIN_CONDITION}")
+    grounded = same_as(EVIDENCE) & ~same_as(REST)  # Eq. 4
+    yield grounded.cast(pl.Float64).alias("grounded")
+    yield (~grounded).cast(pl.Float64).alias("not_grounded")  # Eq. 6
     values = (
-        grounded() * right,  # Eq. 9
-        grounded() * (1 - right),  # Eq. 10
-        ~grounded() * right,  # Eq. 11
-        ~grounded() * (1 - right),  # Eq. 12
+        grounded * right,  # Eq. 9
+        grounded * (1 - right),  # Eq. 10
+        ~grounded * right,  # Eq. 11
+        ~grounded * (1 - right),  # Eq. 12
     )
     yield from (value.alias(name) for name, value in zip(CELLS, values, strict=True))
     yield from (pl.col(f"right {condition}").alias(name) for condition, name in ACCURACIES.items())
@@ -46,20 +49,55 @@ def _columns() -> Iterator[pl.Expr]:
     yield from (fall(condition).alias(name) for name, condition in FALLS.items())
 
 
-def fall(condition: str) -> pl.Expr:
-    """Say by how much the probability of the answer to the whole picture falls."""
-    return pl.col(f"p {OWN}") - pl.col(f"p {condition}")  # Eq. 7, Eq. 8
-
-
-def graded_rows(heard: Heard, conditions: list[str]) -> pl.DataFrame:
+def graded_rows(answers: ConditionAnswers, conditions: list[str]) -> pl.DataFrame:
     """Measure the conditions of graded deletion, each over the questions that were answered there."""
-    rows = heard.tables[OWN].select("id", "cluster").unique().sort("id")
+    rows = answers.tables[PLAIN_CONDITION].select("id", "cluster").unique().sort("id")
     for condition in conditions:
         columns = (
             same_as(condition).cast(pl.Float64).alias(f"same {condition}"),
             pl.col(f"right {condition}").alias(f"accuracy {condition}"),
             fall(condition).alias(f"fall {condition}"),
         )
-        found = by_question(side_by_side(heard, (OWN, condition)), columns).drop("cluster")
-        rows = rows.join(found, on="id", how="left", validate="1:1", maintain_order="left")
+        step = by_question(answers.side_by_side((PLAIN_CONDITION, condition)), columns).drop("cluster")
+        rows = rows.join(step, on="id", how="left", validate="1:1", maintain_order="left")
     return rows
+
+
+def with_groups(rows: pl.DataFrame, settings: GroundingSettings, data: Dataset) -> pl.DataFrame:
+    """Add a text column for each grouping; null where a question is in no group."""
+    grouped = rows.with_columns(
+        _either("grounded", GROUNDING["grounding"]).alias("grounding"),
+        _either("kept", GROUNDING["keeping"]).alias("keeping"),
+        *_classes(),
+    )
+    if not settings.ood:
+        return grouped
+    places = data.scan(settings.ood).select("id", _place(settings).alias("place")).collect()
+    placed = grouped.join(places, on="id", how="left", validate="1:1", maintain_order="left")
+    return placed.with_columns(
+        pl.concat_str(name, "place", separator=", ").alias(f"{name}_place") for name in GROUNDING
+    )
+
+
+def _either(column: str, names: tuple[str, str]) -> pl.Expr:
+    """Choose the first name where most draws agree, else the second."""
+    return pl.when(pl.col(column) >= 0.5).then(pl.lit(names[0])).otherwise(pl.lit(names[1]))
+
+
+def _place(settings: GroundingSettings) -> pl.Expr:
+    text = pl.col(settings.ood).cast(pl.String)
+    value = pl.when(text != NOT_JUDGED).then(text)  # where the column comes from another study
+    if settings.ood_value:
+        place = pl.when(value == settings.ood_value).then(pl.lit(OUT)).otherwise(pl.lit(IN))
+        return pl.when(value.is_not_null()).then(place)
+    return pl.when(value.is_in(KNOWN_OUT)).then(pl.lit(OUT)).when(value.is_in(KNOWN_IN)).then(pl.lit(IN))
+
+
+def _classes() -> tuple[pl.Expr, pl.Expr]:
+    """Class the falls as Fig. 3 and 4 do; that of a bad sufficiency is not printed there, so it mirrors the other."""
+    kept, lost = pl.col("sufficiency"), pl.col("comprehensiveness")
+    best, worst = pl.lit(BEST), pl.lit(WORST)
+    medium = pl.lit(MEDIUM)
+    by_kept = pl.when(kept < 0.01).then(best).when(kept >= 0.2).then(worst).when(kept.is_not_null()).then(medium)
+    by_lost = pl.when(lost >= 0.4).then(best).when(lost < 0.2).then(worst).when(lost.is_not_null()).then(medium)
+    return by_kept.alias("sufficiency_class"), by_lost.alias("comprehensiveness_class")

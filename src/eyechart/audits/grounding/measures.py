@@ -1,23 +1,36 @@
-"""The measures of a model: over all questions, by grounding, by distribution and by group."""
+"""The measures of a model: over all questions, by grounding, by distribution and by group.
+
+Among them are right answers for each wrong one (the paper's c2i), and by how much that falls (Tables 4 and 7, Fig. 5
+and 6):
+
+    c2i = sum of scores / sum of (1 - scores) = a / (1 - a), a being the accuracy
+    fall from A to B = 1 - c2i_B / c2i_A
+
+c2i rises with a, so the ends of its interval are those of the accuracy's. The fall has the delta method's interval on
+the logarithm, log c2i_B - log c2i_A, from the influence of each row, (x - a) / (n a (1 - a)), summed by cluster: rows
+of A and B may share images.
+"""
 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+import scipy
 
-from eyechart.audits.grounding.cells import ACCURACIES, CELLS, FALLS
-from eyechart.audits.grounding.furniture import DROP, REST, WITHOUT
-from eyechart.audits.grounding.groups import BEST, CLASSES, GROUNDING, PLACES
+from eyechart.audits.grounding.cells import ACCURACIES, BEST, CELLS, CLASSES, FALLS, GROUNDING, PLACES
 from eyechart.audits.grounding.importance import SETS
-from eyechart.audits.grounding.odds import odds, relative_fall
-from eyechart.audits.measuring import measured, measured_by
-from eyechart.dataset import Dataset
-from eyechart.probes import OWN
-from eyechart.protocols import Engine
-from eyechart.result import Better, Measure
-from eyechart.statistics import mean
-from eyechart.statistics.moments import Kind
+from eyechart.audits.grounding.settings import DROP, REST, WITHOUT
+from eyechart.audits.measures import make_measure, measure_groups
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Better, Measure
+from eyechart.statistics import Estimate, mean
+from eyechart.statistics.intervals import Kind
+from eyechart.statistics.rows import arrange, sums
 
 SHARES = {"grounded": "grounded", "not_grounded": "not grounded", **CELLS, "kept": "kept", "changed": "changed"}
 GRADED = {"same": "same answer", "accuracy": "accuracy", "fall": "probability lost"}
@@ -39,9 +52,9 @@ _DIFFERENCES = (*FALLS, "fall")
 
 
 def measure_whole(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure what holds of all questions, the grounded share first."""
+    """Measure over all questions, the grounded share first."""
     for column, name in {**SHARES, **dict(zip(FALLS, FALLS, strict=True))}.items():
-        yield from _mean(rows, column, (name, OWN), how)
+        yield from _mean(rows, column, (name, PLAIN_CONDITION), how)
     for condition, column in ACCURACIES.items():
         yield from _mean(rows, column, ("accuracy", condition), how)
 
@@ -54,16 +67,16 @@ def measure_graded(rows: pl.DataFrame, conditions: list[str], how: str) -> Itera
 
 
 def measure_lost(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure what is grounded if no answer that was left out is."""
-    more = lost.join(rows, on="id", how="anti")
-    if more.height:
-        scores = pl.concat([rows["grounded"], pl.repeat(0.0, more.height, dtype=pl.Float64, eager=True)])
-        found = mean(scores, pl.concat([rows["cluster"], more["cluster"]]))
-        yield measured(LOST, found, of=None, condition=OWN, score=how, better="higher")
+    """Measure the grounded share if no lost answer is grounded."""
+    missing = lost.join(rows, on="id", how="anti")
+    if missing.height:
+        scores = pl.concat([rows["grounded"], pl.repeat(0.0, missing.height, dtype=pl.Float64, eager=True)])
+        found = mean(scores, pl.concat([rows["cluster"], missing["cluster"]]))
+        yield make_measure(LOST, found, of=None, condition=PLAIN_CONDITION, score=how, better="higher")
 
 
 def measure_odds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure right answers for each wrong one by grounding, in and out of distribution where that is told."""
+    """Measure right answers for each wrong one by grounding, in and out of distribution where it is known."""
     known = rows.drop_nulls("acc_all")
     for column, names in GROUNDING.items():
         yield from _odds_by(known, column, names, how)
@@ -77,7 +90,9 @@ def _odds_by(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) 
     for name in names:
         part = rows.filter(pl.col(column) == name)
         if part.height:
-            whole = measured(RATIO, odds(part), of=None, condition=OWN, score=how, unit="ratio", better="higher")
+            whole = make_measure(
+                RATIO, odds(part), of=None, condition=PLAIN_CONDITION, score=how, unit="ratio", better="higher"
+            )
             yield replace(whole, by=column, group=name)
 
 
@@ -94,7 +109,7 @@ def _falls(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) ->
                 yield Measure(
                     f"{RATIO} lost, {start} to {end}",
                     *found,
-                    condition=OWN,
+                    condition=PLAIN_CONDITION,
                     by=key,
                     group=group,
                     score=how,
@@ -108,7 +123,7 @@ def measure_places(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
     for place in PLACES if "place" in rows.columns else ():
         part = rows.filter(pl.col("place") == place)
         for column, name in (("acc_all", "accuracy"), ("grounded", "grounded"), ("kept", "kept")):
-            yield from _grouped(_mean(part, column, (name, OWN), how), "place", place)
+            yield from _grouped(_mean(part, column, (name, PLAIN_CONDITION), how), "place", place)
 
 
 def measure_rankings(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
@@ -118,19 +133,21 @@ def measure_rankings(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
     for method, part in ((method, part) for method in METHODS for part in SETS):
         column, name = f"{method}_{part}", f"{method} ranks {part} objects first"
         if column in rows.columns:
-            yield from _mean(rows, column, (name, OWN), how)
+            yield from _mean(rows, column, (name, PLAIN_CONDITION), how)
             for by, group in groups:
-                yield from _grouped(_mean(rows.filter(pl.col(by) == group), column, (name, OWN), how), by, group)
+                yield from _grouped(
+                    _mean(rows.filter(pl.col(by) == group), column, (name, PLAIN_CONDITION), how), by, group
+                )
 
 
 def measure_by(
     data: Dataset, rows: pl.DataFrame, columns: tuple[str, ...], how: str, engine: Engine
 ) -> list[pl.DataFrame]:
     """Measure grounding, cells and accuracy for every group of columns of the examples."""
-    wanted = {"grounded": "grounded", **CELLS, ACCURACIES[OWN]: "accuracy"}
-    likes = [like for column, name in wanted.items() for like in _mean(rows, column, (name, OWN), how)]
+    named = {"grounded": "grounded", **CELLS, ACCURACIES[PLAIN_CONDITION]: "accuracy"}
+    likes = [like for column, name in named.items() for like in _mean(rows, column, (name, PLAIN_CONDITION), how)]
     return [
-        measured_by(data, rows.drop_nulls(str(like.of)), like, column, engine)
+        measure_groups(data, rows.drop_nulls(str(like.of)), like, column, engine)
         for column in columns
         for like in likes
         if like.n
@@ -138,12 +155,12 @@ def measure_by(
 
 
 def _mean(rows: pl.DataFrame, column: str, key: tuple[str, str], how: str) -> Iterator[Measure]:
-    """Measure the mean of a column where it has any value."""
+    """Measure the mean of a column if it has any value."""
     known = rows.drop_nulls(column)
     if known.height or column == "grounded":
         kind: Kind = "differences" if column.partition(" ")[0] in _DIFFERENCES else "scores"
         found = mean(known[column], known["cluster"], kind=kind)
-        yield measured(key[0], found, of=column, condition=key[1], score=how, better=_better(*key))
+        yield make_measure(key[0], found, of=column, condition=key[1], score=how, better=_better(*key))
 
 
 def _better(name: str, condition: str) -> Better:
@@ -155,3 +172,44 @@ def _better(name: str, condition: str) -> Better:
 
 def _grouped(measures: Iterator[Measure], by: str, group: str) -> Iterator[Measure]:
     return (replace(measure, by=by, group=group) for measure in measures)
+
+
+class Fall(NamedTuple):
+    """A relative fall with its interval; NaN where one side is all right or all wrong."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+
+def odds(rows: pl.DataFrame, column: str = "acc_all") -> Estimate:
+    """Estimate right answers for each wrong one; NaN where nothing is wrong."""
+    found = mean(rows[column], rows["cluster"])
+    value, low, high = (_odds(share) for share in (found.value, found.low, found.high))
+    return found._replace(value=value, low=low, high=high, se=math.nan)
+
+
+def _odds(share: float) -> float:
+    return share / (1 - share) if share < 1 else math.nan
+
+
+def relative_fall(a: pl.DataFrame, b: pl.DataFrame, column: str = "acc_all") -> Fall:
+    """Estimate by what share c2i falls from rows `a` to rows `b`."""
+    both = pl.concat([a["cluster"], b["cluster"]])
+    shares = [float(np.mean(np.sort(part[column].to_numpy()))) if part.height else math.nan for part in (a, b)]
+    if not all(0 < share < 1 for share in shares):
+        return Fall(math.nan, math.nan, math.nan, len(both), both.n_unique())
+    influence = [
+        (part[column].to_numpy() - share) / (part.height * share * (1 - share))
+        for part, share in zip((a, b), shares, strict=True)
+    ]
+    rows = arrange((np.concatenate([-influence[0], influence[1]]),), both)
+    by_cluster = sums(rows.columns[0], rows.clusters)
+    count = by_cluster.size
+    change = math.log(_odds(shares[1])) - math.log(_odds(shares[0]))
+    if count < 2:
+        return Fall(-math.expm1(change), math.nan, math.nan, len(both), count)
+    half = float(scipy.special.stdtrit(count - 1, 0.975) * np.sqrt(np.sum(by_cluster**2) * count / (count - 1)))
+    return Fall(-math.expm1(change), -math.expm1(change + half), -math.expm1(change - half), len(both), count)

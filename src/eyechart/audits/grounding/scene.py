@@ -1,113 +1,139 @@
-"""The judged questions with the boxes of their evidence and of the objects in their images, as arrays.
+"""Prepare the judged questions with the boxes of their evidence and objects, and find the relevant objects.
 
 Boxes between 0 and 1 are taken for shares of the picture and scaled. Boxes that fit only when they are read as left,
-top, width and height are refused.
+top, width and height are refused. Which objects of an image are relevant to a question follows appendix A:
+
+relevant     IoU > 0.5 with any annotated object
+irrelevant   covers at most 25 % of every annotated object:  intersection / area of the annotated object <= 0.25
+release      intersection / area of the *detection* <= 0.25, with coordinates cut to whole numbers
+
+Both thresholds are strict. The two sets never meet: IoU > 0.5 is more than half of either box, and whatever the
+thresholds are set to, a relevant object is not irrelevant. An object without an area shows nothing and is in neither
+set; in the release it is irrelevant.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from eyechart.boxes import Floats, Ints, Lists, areas, from_sizes, gather, overlaps
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError
-from eyechart.tables import OBJECT
+from eyechart.audits.grounding.settings import GroundingSettings
+from eyechart.base.errors import DataError
+from eyechart.data.boxes import BoxLists, Floats, Ints, ShareOf, areas, from_sizes, gather, overlaps
+from eyechart.data.dataset import Dataset
+from eyechart.data.tables import OBJECT
 
+Flags = NDArray[np.bool_]
 FAR = float(2**20)  # where a picture of unknown size ends; an edit stops at the true edge anyway
-_TRIED = 500  # questions on which the form of the boxes is tried
-_FEWEST = 5  # boxes that tell something
+_SAMPLE = 500  # questions on which the form of the boxes is tried
+_FEWEST = 5  # boxes that show their form
 
 
-class Objects(NamedTuple):
-    """The objects with a box, image by image, and the place of each among all objects of its image."""
+class BoxedObjects(NamedTuple):
+    """The objects with a box, image by image, and the position of each among all objects of its image."""
 
-    lists: Lists
-    place: Ints
+    lists: BoxLists
+    position: Ints
     listed: Ints  # objects of each image, with a box or not
+
+    @classmethod
+    def from_images(cls, table: pl.DataFrame) -> "BoxedObjects":
+        """Take the objects that have a box; the last list, of no image, is empty."""
+        known = "objects" in table.columns
+        column = table["objects"] if known else pl.Series("objects", [None] * table.height, pl.List(OBJECT))
+        listed = column.list.len().fill_null(0).to_numpy().astype(np.int64)
+        rows = pl.DataFrame({"row": np.arange(table.height), "objects": column})
+        rows = rows.with_columns(index=pl.int_ranges(pl.col("objects").list.len().fill_null(0)))
+        flat = rows.explode("objects", "index", empty_as_null=False, keep_nulls=False)
+        boxed = flat.with_columns(pl.col("objects").struct.field("box")).drop_nulls("box")
+        lists = gather(boxed["row"].to_numpy(), _array(boxed["box"]), table.height + 1)
+        return cls(lists, boxed["index"].to_numpy(), np.append(listed, 0))
 
 
 class Scene(NamedTuple):
     """Questions sorted by id (id, cluster, image, ...), their evidence, and the objects of image `of[i]`."""
 
     questions: pl.DataFrame
-    evidence: Lists
-    objects: Objects
+    evidence: BoxLists
+    objects: BoxedObjects
     of: Ints
     frames: Floats  # of each question's picture
     notes: tuple[str, ...]
 
+    @property
+    def n_objects(self) -> Ints:
+        """Count the objects in the image of each question, with a box or not."""
+        return self.objects.listed[self.of]
 
-class _Boxes(NamedTuple):
-    lists: Lists
-    note: str | None
+    def flaws(self) -> list[str]:
+        """Describe what is wrong with the boxes, with counts."""
+        evidence = self.questions["evidence"].list.len().fill_null(0).sum()
+        counts = {
+            "boxes of the evidence have no area": int((areas(self.evidence.boxes) == 0).sum()),
+            "boxes of the evidence reach beyond their picture": self._beyond(),
+            "objects have a box without an area": int((areas(self.objects.lists.boxes) == 0).sum()),
+            "parts of the evidence have no box (right must not be less than left, nor bottom than top)": int(evidence)
+            - len(self.evidence.boxes),
+            "objects have no box": int(self.objects.listed.sum() - len(self.objects.position)),
+        }
+        return [f"{n:,} {text}" for text, n in counts.items() if n]
+
+    def _beyond(self) -> int:
+        boxes, frames = self.evidence.boxes, self.frames[self.evidence.rows]
+        return int(((boxes[:, :2] < 0) | (boxes[:, 2:] > frames[:, 2:])).any(axis=1).sum())
 
 
-def lay_out(questions: pl.DataFrame, data: Dataset) -> Scene:
-    """Lay out the evidence and objects of questions (id, cluster, image, evidence)."""
-    asked = questions.sort("id")
-    names = asked.select(pl.col("image").drop_nulls().unique().sort())
+def make_scene(questions: pl.DataFrame, data: Dataset) -> Scene:
+    """Prepare the boxes of the evidence and objects of questions (id, cluster, image, evidence)."""
+    ordered = questions.sort("id")
+    names = ordered.select(pl.col("image").drop_nulls().unique().sort())
     table = names.join(data.images.table, on="image", how="left", validate="1:1", maintain_order="left")
-    # A question without an image looks at the empty place behind the last one.
-    at = names.with_row_index("at").cast({"at": pl.Int64})
-    of = asked.join(at, on="image", how="left", validate="m:1", maintain_order="left")["at"].fill_null(names.height)
+    # A question without an image has the empty list behind the last image.
+    numbers = names.with_row_index("number").cast({"number": pl.Int64})
+    numbered = ordered.join(numbers, on="image", how="left", validate="m:1", maintain_order="left")
+    of = numbered["number"].fill_null(names.height).to_numpy()
     sizes = _sizes(table)
-    evidence = _in_pixels(_evidence(asked), sizes[of.to_numpy()], "evidence")
-    found = _objects(table)
-    seen = _in_pixels(found.lists, sizes, "objects")
-    objects = found._replace(lists=seen.lists)
-    frames = np.column_stack([np.zeros((asked.height, 2)), np.nan_to_num(sizes[of.to_numpy()], nan=FAR)])
-    scene = Scene(asked, evidence.lists, objects, of.to_numpy(), frames, ())
-    told = [note for note in (evidence.note, seen.note) if note]
-    return scene._replace(notes=(*told, *_notes(scene)))
+    evidence, evidence_note = _in_pixels(_evidence(ordered), sizes[of], "evidence")
+    objects = BoxedObjects.from_images(table)
+    boxes, objects_note = _in_pixels(objects.lists, sizes, "objects")
+    frames = np.column_stack([np.zeros((ordered.height, 2)), np.nan_to_num(sizes[of], nan=FAR)])
+    scene = Scene(ordered, evidence, objects._replace(lists=boxes), of, frames, ())
+    return scene._replace(notes=(*evidence_note, *objects_note, *scene.flaws()))
 
 
 def _sizes(table: pl.DataFrame) -> Floats:
-    """Give width and height of each image, NaN where unknown, and a row of NaN for no image."""
+    """Return width and height of each image, NaN where unknown, and a row of NaN for no image."""
     known = table.with_columns(pl.lit(None).alias(name) for name in ("width", "height") if name not in table.columns)
     sizes = known.select(pl.col("width", "height").cast(pl.Float64).fill_null(np.nan)).to_numpy()
     return np.concatenate([sizes, np.full((1, 2), np.nan)])
 
 
-def _evidence(asked: pl.DataFrame) -> Lists:
-    boxes = asked.select(pl.col("evidence").list.eval(pl.element().struct.field("box"))).with_row_index("row")
+def _evidence(questions: pl.DataFrame) -> BoxLists:
+    boxes = questions.select(pl.col("evidence").list.eval(pl.element().struct.field("box"))).with_row_index("row")
     flat = boxes.explode("evidence", empty_as_null=False, keep_nulls=False).drop_nulls()
-    return gather(flat["row"].to_numpy().astype(np.int64), _array(flat["evidence"]), asked.height)
-
-
-def _objects(table: pl.DataFrame) -> Objects:
-    """List the objects that have a box; the last list, of no image, is empty."""
-    known = "objects" in table.columns
-    column = table["objects"] if known else pl.Series("objects", [None] * table.height, pl.List(OBJECT))
-    listed = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    rows = pl.DataFrame({"row": np.arange(table.height), "objects": column})
-    rows = rows.with_columns(index=pl.int_ranges(pl.col("objects").list.len().fill_null(0)))
-    flat = rows.explode("objects", "index", empty_as_null=False, keep_nulls=False)
-    boxed = flat.with_columns(pl.col("objects").struct.field("box")).drop_nulls("box")
-    lists = gather(boxed["row"].to_numpy(), _array(boxed["box"]), table.height + 1)
-    return Objects(lists, boxed["index"].to_numpy(), np.append(listed, 0))
+    return gather(flat["row"].to_numpy().astype(np.int64), _array(flat["evidence"]), questions.height)
 
 
 def _array(boxes: pl.Series) -> Floats:
     return np.asarray(boxes.to_numpy(), np.float64).reshape(-1, 4)
 
 
-def _in_pixels(lists: Lists, sizes: Floats, name: str) -> _Boxes:
-    """Scale boxes that are shares of the picture."""
+def _in_pixels(lists: BoxLists, sizes: Floats, name: str) -> tuple[BoxLists, list[str]]:
+    """Scale boxes that are shares of the picture, with a note if they are."""
     if not lists.boxes.size or lists.boxes.max() > 1:
-        return _Boxes(lists, None)
+        return lists, []
     scale = np.tile(sizes[lists.rows], 2)
     if np.isnan(scale).any():
         advice = "give the images their width and height, or the boxes in pixels"
         raise DataError(f"boxes of the {name} in pixels", "shares from 0 to 1 of pictures of unknown size", advice)
-    return _Boxes(
-        lists._replace(boxes=lists.boxes * scale), f"the boxes of the {name} are shares of the picture: scaled"
-    )
+    note = f"the boxes of the {name} are shares of the picture: scaled"
+    return lists._replace(boxes=lists.boxes * scale), [note]
 
 
 def refuse_sizes(scene: Scene) -> None:
     """Refuse boxes of which most fit an object (or its evidence) only as left, top, width and height."""
-    tried = scene.evidence.boxes[: scene.evidence.starts[min(_TRIED, scene.questions.height)]]
+    tried = scene.evidence.boxes[: scene.evidence.starts[min(_SAMPLE, scene.questions.height)]]
     if len(tried) < _FEWEST or not len(scene.objects.lists.boxes):
         return
     of = scene.of[scene.evidence.rows[: len(tried)]]
@@ -124,29 +150,65 @@ def refuse_sizes(scene: Scene) -> None:
         raise DataError(f"boxes of the {best} as left, top, right, bottom", found, advice)
 
 
-def _fit(boxes: Floats, objects: Lists, of: Ints) -> float:
-    """Give the share of boxes that have an IoU above a half with some object of their image."""
-    alone = Lists(np.arange(len(boxes) + 1), boxes)
+def _fit(boxes: Floats, objects: BoxLists, of: Ints) -> float:
+    """Compute the share of boxes that have an IoU above a half with some object of their image."""
+    alone = BoxLists(np.arange(len(boxes) + 1), boxes)
     found = overlaps(alone, objects, of)
     return len(np.unique(found.rows[found.iou > 0.5])) / len(boxes)
 
 
-def _notes(scene: Scene) -> list[str]:
-    counted = {
-        "boxes of the evidence have no area": int((areas(scene.evidence.boxes) == 0).sum()),
-        "boxes of the evidence reach beyond their picture": _beyond(scene),
-        "objects have a box without an area": int((areas(scene.objects.lists.boxes) == 0).sum()),
-        "parts of the evidence have no box (right must not be less than left, nor bottom than top)": _boxless(scene),
-        "objects have no box": int(scene.objects.listed.sum() - len(scene.objects.place)),
+class Relevance(NamedTuple):
+    """Each question (by its row) with each boxed object of its image: its position there, its best IoU, and its set."""
+
+    rows: Ints
+    position: Ints
+    box: Ints  # its position among the boxes of all images
+    iou: Floats
+    relevant: Flags
+    irrelevant: Flags
+
+    def listed(self, chosen: Flags, n: int) -> pl.Series:
+        """List the positions of the chosen objects of each of `n` questions."""
+        flat = pl.DataFrame({"row": self.rows[chosen], "visible": self.position[chosen]})
+        packed = flat.group_by("row", maintain_order=True).agg("visible")
+        rows = pl.DataFrame({"row": np.arange(n)})
+        joined = rows.join(packed, on="row", how="left", validate="1:1", maintain_order="left")
+        return joined["visible"].fill_null([])
+
+    def top(self, percent: int, n_objects: Ints) -> Flags:
+        """Choose the given part of the objects that is most relevant by IoU, rounded up; those of IoU 0 never."""
+        wanted = np.ceil(n_objects * percent / 100)
+        order = np.lexsort((self.position, -self.iou, self.rows))
+        rows = self.rows[order]
+        rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        chosen = np.zeros(len(rows), np.bool_)
+        chosen[order] = rank < wanted[rows]
+        return chosen & (self.iou > 0)
+
+
+def find_relevance(settings: GroundingSettings, scene: Scene) -> Relevance:
+    """Compare every object with the evidence of every question on its image."""
+    release = settings.compat == "release"
+    evidence, seen = (_whole(each) if release else each for each in (scene.evidence, scene.objects.lists))
+    share_of: ShareOf = "seen" if release else "marked"
+    found = overlaps(evidence, seen, scene.of, share_of)
+    relevant = found.iou > settings.iou
+    # A question without evidence has no irrelevant objects either: nothing says what they would be irrelevant to.
+    has_evidence = evidence.sizes[found.rows] > 0
+    visible = (areas(seen.boxes)[found.seen] > 0) | release
+    irrelevant = (found.share <= settings.overlap) & ~relevant & has_evidence & visible
+    return Relevance(found.rows, scene.objects.position[found.seen], found.seen, found.iou, relevant, irrelevant)
+
+
+def _whole(lists: BoxLists) -> BoxLists:
+    return lists._replace(boxes=np.trunc(lists.boxes))
+
+
+def count_sets(relevance: Relevance, scene: Scene) -> pl.DataFrame:
+    """Count the objects, relevant ones and irrelevant ones of each question."""
+    n = scene.questions.height
+    counts = {
+        name: np.bincount(relevance.rows[flags], minlength=n)
+        for name, flags in (("relevant", relevance.relevant), ("irrelevant", relevance.irrelevant))
     }
-    return [f"{n:,} {text}" for text, n in counted.items() if n]
-
-
-def _boxless(scene: Scene) -> int:
-    listed = scene.questions["evidence"].list.len().fill_null(0).sum()
-    return int(listed) - len(scene.evidence.boxes)
-
-
-def _beyond(scene: Scene) -> int:
-    frames = scene.frames[scene.evidence.rows]
-    return int(((scene.evidence.boxes[:, :2] < 0) | (scene.evidence.boxes[:, 2:] > frames[:, 2:])).any(axis=1).sum())
+    return pl.DataFrame({"objects": scene.n_objects, **counts})

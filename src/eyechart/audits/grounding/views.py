@@ -1,15 +1,21 @@
 """The figures of the paper, as tables and views."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
-from eyechart.audits.grounding.cells import CELLS
-from eyechart.audits.grounding.groups import BEST, CLASSES, MEDIUM, WORST
+from eyechart.audits.grounding.answers import ConditionAnswers
+from eyechart.audits.grounding.cells import BEST, CELLS, CLASSES, MEDIUM, WORST
 from eyechart.audits.grounding.measures import GRADED, RATIO
-from eyechart.result import Measure, Unit, View
+from eyechart.audits.grounding.probing import probe_evidence
+from eyechart.audits.grounding.settings import GroundingSettings
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Measure, Result, Unit, View
+from eyechart.data.tables import PROBES
 from eyechart.statistics import mean, shares
 
+EXAMPLES = 3  # questions of each cell
 FLIPS = {"sufficiency_class": "kept", "comprehensiveness_class": "changed"}
 
 
@@ -22,7 +28,7 @@ def judge_tables(rows: pl.DataFrame, measures: list[Measure]) -> dict[str, pl.Da
 
 
 def _cells(measures: list[Measure]) -> pl.DataFrame:
-    """Lay out the four cells (Table 2, Fig. 2)."""
+    """Make the table of the four cells (Table 2, Fig. 2)."""
     chosen = [measure for measure in measures if measure.name in CELLS.values() and measure.by is None]
     fields = ("name", "value", "low", "high", "n")
     schema = {"cell": pl.String, "share": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
@@ -30,14 +36,14 @@ def _cells(measures: list[Measure]) -> pl.DataFrame:
 
 
 def _graded(measures: list[Measure]) -> pl.DataFrame:
-    """Lay out what graded deletion does, step by step."""
-    found = [
+    """Make the table of graded deletion, a row for each step and measure."""
+    lines = [
         (*str(each.condition).split("@"), each.name, each.value, each.low, each.high, each.n)
         for each in measures
         if each.name in GRADED.values() and "@" in str(each.condition)
     ]
     schema = {"kind": pl.String, "percent": pl.String, "measure": pl.String, "value": pl.Float64, "low": pl.Float64}
-    table = pl.DataFrame(found, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
+    table = pl.DataFrame(lines, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
     return table.cast({"percent": pl.Int64}).sort("measure", "kind", "percent")
 
 
@@ -49,23 +55,23 @@ def _quadrants(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _flips(rows: pl.DataFrame) -> pl.DataFrame:
     """Measure how often answers changed in each class (Fig. 4, left); by Eq. 4 itself it would be all or none."""
-    parts = []
+    lines = []
     for column, answer in FLIPS.items():
         for name in (BEST, MEDIUM, WORST):
             part = rows.filter(pl.col(column) == name)
             if part.height:
                 flipped = 1 - part[answer] if answer == "kept" else part[answer]
                 found = mean(flipped, part["cluster"])
-                parts.append((CLASSES[column], name, found.value, found.low, found.high, found.n))
+                lines.append((CLASSES[column], name, found.value, found.low, found.high, found.n))
     schema = {"measure": pl.String, "class": pl.String, "flipped": pl.Float64, "low": pl.Float64}
-    return pl.DataFrame(parts, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
+    return pl.DataFrame(lines, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
 
 
 def judge_views(measures: list[Measure], tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
-    """Draw what there is."""
+    """Draw the tables that have rows."""
     names = {measure.by for measure in measures if measure.name == RATIO}
-    there = (view for view in VIEWS if view.table == "measures" or tables.get(view.table, pl.DataFrame()).height)
-    return (*there, *_odds_views(names), *(_view_by(column) for column in by))
+    drawn = (view for view in VIEWS if view.table == "measures" or tables.get(view.table, pl.DataFrame()).height)
+    return (*drawn, *_odds_views(names), *(_view_by(column) for column in by))
 
 
 def _odds_views(names: set[str | None]) -> Iterator[View]:
@@ -154,3 +160,46 @@ VIEWS = (
         units={"flipped": "points", **_ENDS},
     ),
 )
+
+
+def example_table(
+    settings: GroundingSettings, data: Dataset, study: Result, answers: ConditionAnswers, rows: pl.DataFrame
+) -> pl.DataFrame:
+    """List the first questions of each cell, with what was shown and answered under each condition (Fig. 2)."""
+    chosen = _choose(rows)
+    few = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
+    content = data.scan("image", "question", "answer", "evidence").collect()
+    asked = chosen.join(content, on="id", validate="1:1").rename({"answer": "reference", "evidence": "boxes"})
+    plain = replace(settings, extra=())
+    probes = probe_evidence(plain, data, few) if few.rows.height else ()
+    parts = [_under(condition, shown, asked, answers) for condition, shown in probes]
+    table = pl.concat(parts) if parts else pl.DataFrame()
+    return table.sort("question", "id", "order").drop("order", "id") if table.height else table
+
+
+def _choose(rows: pl.DataFrame) -> pl.DataFrame:
+    """Choose by id; a question whose draws disagree is in the cell of most of them."""
+    most = pl.max_horizontal(*CELLS)
+    cell = pl.coalesce(pl.when(pl.col(name) == most).then(pl.lit(text)) for name, text in CELLS.items())
+    named = rows.select("id", cell.alias("cell")).drop_nulls().sort("cell", "id")
+    return named.group_by("cell", maintain_order=True).head(EXAMPLES)
+
+
+def _under(condition: str, probes: pl.DataFrame, asked: pl.DataFrame, answers: ConditionAnswers) -> pl.DataFrame:
+    given = answers.tables[condition].unique("id", keep="first", maintain_order=True).select("id", "given")
+    shown = asked.join(given, on="id", how="left", validate="1:1").join(probes, on="id", validate="1:1")
+    kept = (
+        pl.col(name) if name in probes.columns else pl.lit(None, PROBES.columns[name].dtype).alias(name)
+        for name in ("hidden", "removal")
+    )
+    return shown.select(
+        "id",
+        "condition",
+        "image",
+        "boxes",
+        *kept,
+        "reference",
+        question=pl.format("{}: {}", "cell", "question"),
+        answer="given",
+        order=pl.lit(list(answers.tables).index(condition)),
+    )

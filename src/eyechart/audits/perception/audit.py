@@ -1,4 +1,4 @@
-"""The audit itself: settings, and which part does what."""
+"""The audit: study, probe and judge under its settings, the names of its conditions, and its command-line option."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,83 +6,76 @@ from typing import ClassVar
 
 import polars as pl
 
-from eyechart.audits.perception.furniture import FURNITURE
-from eyechart.audits.perception.removals import Removal, check_kinds
-from eyechart.dataset import Dataset
-from eyechart.encode.donors import check_policy
-from eyechart.errors import SettingError
-from eyechart.furniture import Furniture
-from eyechart.predictions import Predictions
-from eyechart.protocols import Engine
-from eyechart.result import Result
+from eyechart.audits.perception.judge import judge_model
+from eyechart.audits.perception.probing import write_probes
+from eyechart.audits.perception.settings import PerceptionSettings
+from eyechart.audits.perception.study import study_data
+from eyechart.data.dataset import Dataset
+from eyechart.data.furniture import Furniture, Look, Option
+from eyechart.data.predictions import Predictions
+from eyechart.data.protocols import Engine
+from eyechart.data.removals import PERMUTE, Removal
+from eyechart.data.result import Result
 
-QUESTION = "Does it use every modality?"
-FORMS = ("complement", "majority")
-SCOPES = ("global", "answer_type", "question_type")
+INSTEAD = {  # what stands in the place of the modality, by the way in which it is removed
+    "image": {
+        PERMUTE: "another picture",
+        "none": "no picture",
+        "blank": "a gray picture",
+        "mean": "the mean color of the picture",
+        "noise": "noise for a picture",
+        "guess": "no picture, asked to guess",
+        "as-if": "no picture, not told so",
+    },
+    "question": {PERMUTE: "another question", "none": "no question", "blank": "an empty question"},
+    "caption": {PERMUTE: "another caption", "none": "no caption", "blank": "an empty caption"},
+    "history": {PERMUTE: "another history", "none": "no history", "blank": "an empty history"},
+    "candidate": {PERMUTE: "another candidate", "none": "no candidate", "blank": "an empty candidate"},
+    "audio": {PERMUTE: "another sound", "none": "no sound"},
+    "video": {PERMUTE: "another video", "none": "no video"},
+}
+BOTH = {
+    PERMUTE: "another picture and question",
+    "none": "no picture, no question",
+    "blank": "a gray picture, an empty question",
+}
+COLORS = {"image": "image", "question": "question"}  # other modalities share one
+
+
+def _looks() -> Iterator[Look]:
+    for modality, names in INSTEAD.items():
+        yield from _looks_of(modality, names, COLORS.get(modality, "other"))
+    yield from _looks_of(r"(image\+question|question\+image)", BOTH, "both")
+    yield Look(r"emap(#\d+)?", "the first modality of another example", "other")
+
+
+def _looks_of(modalities: str, names: Mapping[str, str], color: str) -> Iterator[Look]:
+    """Match every draw of a permutation, all draws together, and what has no draws."""
+    for kind, name in names.items():
+        yield Look(modalities + (r"(#\d+)?" if kind == PERMUTE else f"={kind}"), name, color)
+
+
+PRECISION = Option(
+    "--precision",
+    "precision",
+    "Keep drawing until every interval of perception is at most this wide, in points.",
+    metavar="POINTS",
+)
 
 
 @dataclass(frozen=True)
-class PerceptionAudit:
-    """Remove each modality and measure what the model loses.
+class PerceptionAudit(PerceptionSettings):
+    """Remove each modality and measure what the model loses."""
 
-    `modalities` are names or sets such as `image+question`; none means all of the data's. `removal` says how, the first
-    way deciding the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
-    often all of that is done (5 and 5 are the paper's). With `precision` (points) the audit starts with few examples
-    and asks on, at most `max_rounds` rounds, until every interval is no wider. `majority` is the scope of the most
-    frequent answer, `form` of Z is `complement` or `majority`. A modality whose score
-    is shown to lie within `margin` of 0 is ignored. `interactions` removes pairs, `emap` takes so many examples for the
-    additive projection, `text_only` names the column with a text-only model's answers, `sentiment` one of text.
-    """
-
-    name: ClassVar[str] = "perception"
     needs: ClassVar[tuple[str, ...]] = ("answer",)
     gone: ClassVar[Mapping[str, str]] = {
         "split": "name what is judged with --judge",
         "majority_split": "name what is learned from with --learn",
     }
-    furniture: ClassVar[Furniture] = FURNITURE
-
-    score: str = "auto"
-    by: tuple[str, ...] = ()
-    modalities: tuple[str, ...] = ()
-    removal: tuple[str, ...] = ("permute",)
-    donors: str = "other"
-    draws: int = 4
-    repeats: int = 1
-    precision: float | None = None
-    max_rounds: int = 12
-    majority: str = "global"
-    form: str = "complement"
-    margin: float = 0.03
-    interactions: bool = False
-    emap: int = 0
-    text_only: str | None = None
-    sentiment: str | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_kinds(self.removal)
-        check_policy(self.donors)
-        for name, known in (("form", FORMS), ("majority", SCOPES)):
-            if getattr(self, name) not in known:
-                raise SettingError(f"{name} as one of {', '.join(known)}", repr(getattr(self, name)), "choose one")
-        for name in ("draws", "repeats", "max_rounds"):
-            if getattr(self, name) < 1:
-                raise SettingError(
-                    f"{name} of at least 1", str(getattr(self, name)), "1 is the least that says anything"
-                )
-        if self.precision is not None and self.precision <= 0:
-            raise SettingError("a precision above 0 points", str(self.precision), "2 is a point to either side")
-        if self.margin <= 0 or self.emap < 0:
-            raise SettingError("a margin above 0 and emap of at least 0", f"{self.margin}, {self.emap}", "see the docs")
-        if self.emap and self.precision is not None:
-            advice = "leave one of them out"
-            raise SettingError("emap or a precision", "both, but EMAP wants every pair in the first round", advice)
+    furniture: ClassVar[Furniture] = Furniture(looks=tuple(_looks()), options=(PRECISION,))
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
-        """Choose the judged examples, see who can be a donor, and score the most frequent answers."""
-        from eyechart.audits.perception.study import study_data
-
+        """Choose the judged examples, find who can be a donor, and score the most frequent answers."""
         return study_data(self, data)
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
@@ -91,13 +84,9 @@ class PerceptionAudit:
         return tuple(Removal((name,), kind).condition(0) for kind in self.removal for name in sets)
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002
-        """Ask for the judged examples as they are and with each modality removed; later rounds add to earlier ones."""
-        from eyechart.audits.perception.probing import write_probes
-
+        """Yield probes of the judged examples as they are and each modality removed, or what a later round adds."""
         return write_probes(self, data, study, round)
 
     def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Measure what is lost without each modality."""
-        from eyechart.audits.perception.judge import judge_model
-
         return judge_model(self, data, study, predictions, engine)

@@ -1,21 +1,95 @@
-"""Where low scores come from: the paper's two analyses of bias, as tables.
+"""What can be had without looking at anything, and where low scores come from.
 
-Table 2: for first words whose questions are answered without looking, how often the model says each usual answer, and
-how often that is the reference in the judged and in the train examples. Table 3: the sentiment of a text against the
-label.
+The baseline is the most frequent train answer, in the form each score wants:
+
+text       the most frequent answer, over all or of each answer or question type
+options    the option that was most often an answer in train
+rankings   the candidates in the order of their train frequency
+numbers    the train median
+Ties go to the first in the alphabet; a type never met gets what is usual over all.
+
+The paper's two analyses of bias follow. Table 2: for first words whose questions are answered without looking, how
+often the model says each usual answer, and how often that is the reference in the judged and in the train examples.
+Table 3: the sentiment of a text against the label.
 """
+
+from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.dataset import Dataset
-from eyechart.encode.sentiment import feeling, sentiment
-from eyechart.encode.words import question_words
-from eyechart.errors import DataError
+from eyechart.base.errors import DataError
+from eyechart.data.dataset import Dataset
+from eyechart.language.answers import learn_majority, majority_answers, rank_options, rank_texts
+from eyechart.language.questions import question_words
+from eyechart.language.sentiment import feeling, sentiment
+from eyechart.scoring import OPTION_SCORES, SCORES, score
 from eyechart.statistics import mean_by, shares
 
+GLOBAL = "global"
+SCOPE = "question_type"  # what the majority is learned by, whatever column it comes from
+NUMBERS = "one-minus-mape"
+OPTIONS = "choice-text"
 TOKENS = 8  # first words that are shown
 ANSWERS = 2  # usual answers of each
 LEAST = 20  # examples that a first word must have
+
+
+class Baseline(NamedTuple):
+    """The score of the most frequent answer on each judged example (null: none), how it came about, and the answers."""
+
+    scores: pl.Series
+    note: str
+    majority: pl.DataFrame
+
+
+def score_baseline(learn: Dataset, judged: pl.DataFrame, how: str, scope: str) -> Baseline:
+    """Learn the most frequent answers of a part of the data and score them on the judged examples."""
+    train = learn.examples.filter(pl.col("answer").is_not_null())
+    if train.is_empty():
+        nothing = pl.Series("majority", [None] * judged.height, dtype=pl.Float64)
+        note = "no examples to learn the most frequent answer from: no task-normalised scores"
+        return Baseline(nothing, note, learn_majority(train))
+    if scope != GLOBAL:
+        learn.scan(scope)  # says so where there is no such column
+    known, test = _scoped(train, scope), _scoped(judged, scope)
+    form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
+    scored = score(form(known, test), OPTIONS if how in OPTION_SCORES else how)
+    splits = ", ".join(map(repr, learn.splits()))
+    note = f"most frequent answer learned on {train.height:,} examples of {splits}, scope {scope}"
+    return Baseline(scored.alias("majority"), note, learn_majority(known))
+
+
+def _scoped(examples: pl.DataFrame, scope: str) -> pl.DataFrame:
+    column = pl.lit(None, pl.String) if scope == GLOBAL else pl.col(scope)
+    return examples.with_columns(column.alias(SCOPE))
+
+
+def _wants_order(how: str, judged: pl.DataFrame) -> bool:
+    return "ranking" in SCORES[how].needs or (how in OPTION_SCORES and "choices" in judged.columns)
+
+
+def _most_frequent(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    return judged.with_columns(majority_answers(judged, learn_majority(train)).alias("given"))
+
+
+def _median(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    number = pl.col("answer").cast(pl.Float64, strict=False)
+    by_scope = train.group_by(SCOPE).agg(number.median().alias("median"))
+    whole = train.select(number.median()).item()
+    joined = judged.join(by_scope, on=SCOPE, how="left", validate="m:1", maintain_order="left")
+    return joined.with_columns(pl.col("median").fill_null(whole).cast(pl.String).alias("given"))
+
+
+def _ordered(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Order the options of each example, else all train answers, by how often they were answers in train."""
+    if "choices" in judged.columns:
+        ranked = judged.with_columns(rank_options(judged, train))
+    else:
+        # Without options the order is the same for a whole scope, so each is ordered once.
+        answers = train.select(pl.col("answer").unique().alias("text"))
+        ranking = rank_texts(judged.select(SCOPE).unique().join(answers, how="cross"), train, SCOPE)
+        ranked = judged.join(ranking, on=SCOPE, how="left", nulls_equal=True, validate="m:1", maintain_order="left")
+    return ranked.with_columns(pl.col("ranking").list.first().alias("given"))
 
 
 def first_words(n: int) -> pl.Expr:
@@ -29,13 +103,13 @@ def label_sentiment(column: str | None, data: Dataset, judged: Dataset) -> dict[
     if column is None:
         return {}
     labels = judged.examples.select("id", judged.clusters().alias("cluster"), pl.col("answer").alias("label"))
-    felt = feelings(column, data, judged).join(labels, on="id", validate="1:1").drop_nulls()
-    table = shares(felt, "label", ["sentiment"])
+    labelled = feelings(column, data, judged).join(labels, on="id", validate="1:1").drop_nulls()
+    table = shares(labelled, "label", ["sentiment"])
     return {"sentiment": table.sort("sentiment", "hits", "label", descending=[False, True, False])}
 
 
 def feelings(column: str, data: Dataset, judged: Dataset) -> pl.DataFrame:
-    """Name the sentiment of a text of each judged example."""
+    """Classify the sentiment of a text of each judged example."""
     data.scan(column)
     if judged.examples.schema[column] != pl.String:
         found = f"{column!r} of type {judged.examples.schema[column]}"
@@ -45,23 +119,23 @@ def feelings(column: str, data: Dataset, judged: Dataset) -> pl.DataFrame:
 
 
 def answer_proportions(
-    rows: pl.DataFrame, said: pl.DataFrame, data: Dataset, learn: Dataset, score: str
+    rows: pl.DataFrame, answers: pl.DataFrame, data: Dataset, learn: Dataset, score: str
 ) -> pl.DataFrame:
-    """Set predicted, judged and train shares of the usual answers of low-scoring first words side by side (Table 2)."""
-    asked = _by_first_word(data)
-    here = rows.select("id", score).join(asked, on="id", validate="1:1").join(said, on="id", how="left", validate="1:1")
-    low = _least_perceived(here.drop_nulls(["token", score]), score)
-    usual = _usual(here.join(low, on="token", how="semi"))
+    """Compare predicted, judged and train shares of the usual answers of low-scoring first words (Table 2)."""
+    judged = rows.select("id", score).join(_by_first_word(data), on="id", validate="1:1")
+    judged = judged.join(answers, on="id", how="left", validate="1:1")
+    low = _least_perceived(judged.drop_nulls(["token", score]), score)
+    usual = _usual(judged.join(low, on="token", how="semi"))
     shown = low.join(usual, on="token")
     for name, rows_of, column in (
-        ("predicted", here, "said"),
-        ("judged", here, "answer"),
+        ("predicted", judged, "said"),
+        ("judged", judged, "answer"),
         ("train", _by_first_word(learn), "answer"),
     ):
         part = _shares(rows_of.select("token", "cluster", pl.col(column).alias("given")).drop_nulls(), usual)
         named = {"value": name, **{each: f"{name} {each}" for each in ("low", "high", "n")}}
-        found = part.rename(named).select("token", "answer", *named.values())
-        shown = shown.join(found, on=["token", "answer"], how="left", validate="1:1")
+        named_shares = part.rename(named).select("token", "answer", *named.values())
+        shown = shown.join(named_shares, on=["token", "answer"], how="left", validate="1:1")
     return shown.sort("perception", "token", "judged", "answer", descending=[False, False, True, False])
 
 
@@ -71,9 +145,9 @@ def _by_first_word(data: Dataset) -> pl.DataFrame:
 
 def _least_perceived(rows: pl.DataFrame, score: str) -> pl.DataFrame:
     """Choose the first words of the lowest scores, with intervals."""
-    found = mean_by(rows, score, ["token"], "cluster", kind="differences").filter(pl.col("n") >= LEAST)
+    means = mean_by(rows, score, ["token"], "cluster", kind="differences").filter(pl.col("n") >= LEAST)
     named = {"value": "perception", "low": "perception low", "high": "perception high", "n": "examples"}
-    return found.rename(named).select("token", *named.values()).sort("perception", "token").head(TOKENS)
+    return means.rename(named).select("token", *named.values()).sort("perception", "token").head(TOKENS)
 
 
 def _usual(rows: pl.DataFrame) -> pl.DataFrame:

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from eyechart.audits.measuring import measured
-from eyechart.audits.perception.audit import PerceptionAudit
-from eyechart.dataset import Dataset
-from eyechart.errors import SettingError
-from eyechart.hashing import combine, hash_text
-from eyechart.predictions import USABLE, Predictions
-from eyechart.probes import OWN, Prober, source
-from eyechart.result import Measure, Result
+from eyechart.audits.measures import make_measure
+from eyechart.audits.perception.settings import PerceptionSettings
+from eyechart.base.errors import SettingError
+from eyechart.base.hashing import combine, hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import USABLE, Predictions
+from eyechart.data.probes import PLAIN_CONDITION, Prober, source
+from eyechart.data.result import Measure, Result
 from eyechart.scoring import score
 from eyechart.statistics import paired_difference
 
@@ -30,16 +30,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Projection(NamedTuple):
-    """What the additive approximation loses, or why it cannot be said; and what became of its probes."""
+    """What the additive approximation loses, or a note why that is unknown; and what became of its probes."""
 
     measures: list[Measure]
     counts: pl.DataFrame
     notes: list[str]
 
 
-def check_emap(audit: PerceptionAudit, judged: Dataset) -> None:
-    """Refuse what cannot be projected: one modality alone, or options that differ between examples."""
-    if not audit.emap:
+def check_emap(settings: PerceptionSettings, judged: Dataset) -> None:
+    """Reject what cannot be projected: one modality alone, or options that differ between examples."""
+    if not settings.emap:
         return
     if len(judged.modalities) < 2:
         raise SettingError("two modalities for EMAP", ", ".join(judged.modalities), "leave `emap` at 0")
@@ -48,9 +48,9 @@ def check_emap(audit: PerceptionAudit, judged: Dataset) -> None:
         raise SettingError("one set of answers for EMAP", "options that differ between examples", advice)
 
 
-def emap_probes(audit: PerceptionAudit, data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Show each sampled example with the first modality of each other one: condition k takes that of the k-th next."""
-    ids, prober = sampled(audit, data, study), Prober(data)
+def emap_probes(settings: PerceptionSettings, data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield each sampled example with the first modality of each other one: condition k takes that of the k-th next."""
+    ids, prober = sample_ids(settings, data, study), Prober(data)
     for k in range(1, len(ids)):
         donors = ids.gather((np.arange(len(ids)) + k) % len(ids))
         keys = pl.DataFrame({"id": ids, source(data.modalities[0]): donors})
@@ -62,43 +62,37 @@ def condition(k: int) -> str:
     return f"emap#{k}"
 
 
-def sampled(audit: PerceptionAudit, data: Dataset, study: Result) -> pl.Series:
+def sample_ids(settings: PerceptionSettings, data: Dataset, study: Result) -> pl.Series:
     """Choose examples that have every modality, by a hash of their ids."""
     whole = data.examples.drop_nulls(list(data.modalities)).select("id").join(study.rows, on="id", how="semi")
-    order = combine(hash_text(whole["id"], audit.seed), hash_text(pl.Series(["emap"])))
-    return whole.with_columns(pl.Series("order", order)).sort("order", "id").head(audit.emap)["id"]
+    order = combine(hash_text(whole["id"], settings.seed), hash_text(pl.Series(["emap"])))
+    return whole.with_columns(pl.Series("order", order)).sort("order", "id").head(settings.emap)["id"]
 
 
-def project(audit: PerceptionAudit, data: Dataset, study: Result, predictions: Predictions, how: str) -> Projection:
+def project(
+    settings: PerceptionSettings, data: Dataset, study: Result, predictions: Predictions, how: str
+) -> Projection:
     """Compare the score of the model with that of its additive approximation on the sample."""
-    ids = sampled(audit, data, study)
-    conditions = [OWN, *(condition(k) for k in range(1, len(ids)))]
+    ids = sample_ids(settings, data, study)
+    conditions = [PLAIN_CONDITION, *(condition(k) for k in range(1, len(ids)))]
     examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
     examples = ids.to_frame().join(examples, on="id", validate="1:1", maintain_order="left")
     counts = [predictions.beside(examples.select("id"), each).counts for each in conditions[1:]]
     counted = pl.concat(counts) if counts else study.tables["counts"].clear()
-    if not audit.emap:
+    if not settings.emap:
         return Projection([], counted, [])
-    cube = _scores(ids, conditions, predictions)
-    if cube is None:
+    cube, names = _score_cube(ids, conditions, predictions)
+    if not names:
         return Projection([], counted, ["EMAP is left out: it wants `scores` of answers to every probe of the sample"])
-    best = pl.Series("given", cube.answers).gather(np.argmax(additive(cube.scores), axis=1))
-    own = pl.Series("given", cube.answers).gather(
-        np.argmax(cube.scores[np.arange(len(ids)), np.arange(len(ids))], axis=1)
+    own, best = (
+        score(examples.with_columns(pl.Series("given", names).gather(np.argmax(each, axis=1))), how)
+        for each in (cube[np.arange(len(ids)), np.arange(len(ids))], additive(cube))
     )
-    scored = [score(examples.with_columns(each), how) for each in (own, best)]
-    table = examples.select("cluster", scored[0].alias("own"), scored[1].alias("additive")).drop_nulls()
-    found = paired_difference(table["own"], table["additive"], table["cluster"])
+    table = examples.select("cluster", own.alias("own"), best.alias("additive")).drop_nulls()
+    difference = paired_difference(table["own"], table["additive"], table["cluster"])
     # What a model owes to interactions describes how it works: more is not better.
-    interaction = measured("interaction (EMAP)", found, of=None, condition="emap", score=how, better="neither")
+    interaction = make_measure("interaction (EMAP)", difference, of=None, condition="emap", score=how, better="neither")
     return Projection([interaction], counted, [])
-
-
-class Cube(NamedTuple):
-    """Scores by example, donor of the first modality, and answer."""
-
-    scores: Floats
-    answers: list[str]
 
 
 def additive(scores: Floats) -> Floats:
@@ -106,17 +100,22 @@ def additive(scores: Floats) -> Floats:
     return np.asarray(scores.mean(axis=1) + scores.mean(axis=0) - scores.mean(axis=(0, 1)), dtype=np.float64)
 
 
-def _scores(ids: pl.Series, conditions: list[str], predictions: Predictions) -> Cube | None:
-    """Lay the scores out; an answer that is not among a probe's gets 0 if they are probabilities, else their least."""
+def _score_cube(ids: pl.Series, conditions: list[str], predictions: Predictions) -> tuple[Floats, list[str]]:
+    """Arrange scores by example, donor of the first modality, and answer; return them and the names of the answers.
+
+    An answer that is not among a probe's gets 0 if they are probabilities, else their least. Without scores of every
+    probe there are no answers.
+    """
+    nothing: tuple[Floats, list[str]] = (np.empty((0, 0, 0)), [])
     answers = predictions.answers
     if not {"scores", "score_kind"} <= set(answers.columns):
-        return None
-    places = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
+        return nothing
+    rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
     steps = pl.DataFrame({"condition": conditions, "step": np.arange(len(conditions))})
     known = answers.filter((pl.col("draw") == 0) & pl.col("status").is_in(USABLE)).drop_nulls("scores")
-    known = known.join(places, on="id", validate="m:1").join(steps, on="condition", validate="m:1")
+    known = known.join(rows, on="id", validate="m:1").join(steps, on="condition", validate="m:1")
     if known.height < len(ids) ** 2:
-        return None
+        return nothing
     long = known.select("row", "step", "score_kind", "scores").explode("scores", empty_as_null=False).unnest("scores")
     names = long["answer"].unique().sort()
     floor = long.group_by("row", "step", "score_kind").agg(pl.col("score").min())
@@ -125,7 +124,7 @@ def _scores(ids: pl.Series, conditions: list[str], predictions: Predictions) -> 
     cube = np.empty((n, n, len(names)))
     row, step = floor["row"].to_numpy(), floor["step"].to_numpy()
     cube[row, (row + step) % n] = least[:, None]
-    at = names.search_sorted(long["answer"]).to_numpy()
+    index = names.search_sorted(long["answer"]).to_numpy()
     row, step = long["row"].to_numpy(), long["step"].to_numpy()
-    cube[row, (row + step) % n, at] = long["score"].to_numpy()
-    return Cube(cube, names.to_list())
+    cube[row, (row + step) % n, index] = long["score"].to_numpy()
+    return cube, names.to_list()

@@ -1,16 +1,24 @@
-"""The single examples: how their scores spread, and those that are answered without looking."""
+"""Single examples: how their scores spread, and which are answered without looking, with donors and answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
-from eyechart.audits.perception.drawn import Drawn, Given, perceived
-from eyechart.audits.perception.removals import Removal
+from eyechart.audits.perception.donors import draw
+from eyechart.audits.perception.draws import DrawScores, ModelScores, perceived
+from eyechart.audits.perception.settings import PerceptionSettings
+from eyechart.audits.perception.study import judged_part, make_pools
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.removals import PERMUTE, Removal
+from eyechart.data.result import Result
 
 SHOWN = 20  # of each removal
 BINS = 20
 BETWEEN = " | "
+EXAMPLES, DRAWS = 3, 3  # of each removal in the gallery
+CONTENT = ("image", "question")
 
 
 def sample_scores(rows: pl.DataFrame, removals: Sequence[Removal]) -> pl.DataFrame:
@@ -25,23 +33,23 @@ def sample_scores(rows: pl.DataFrame, removals: Sequence[Removal]) -> pl.DataFra
     return pl.concat(parts).filter(pl.col("n") > 0)
 
 
-def least_perceived(rows: pl.DataFrame, examples: pl.DataFrame, given: Given) -> pl.DataFrame:
-    """Show the examples of the lowest scores, those that are right first, with the answers under each condition."""
-    parts = [_least(rows, removal, each) for removal, each in given.removed.items()]
+def least_perceived(rows: pl.DataFrame, examples: pl.DataFrame, scores: ModelScores) -> pl.DataFrame:
+    """List the examples of the lowest scores, those that are right first, with the answers under each condition."""
+    parts = [_least(rows, removal, draws) for removal, draws in scores.removed.items()]
     shown = [name for name in ("question", "answer") if name in examples.columns]
-    own = given.plain.said.select("id", pl.col("said").alias("says"))
+    own = scores.plain.answers.select("id", pl.col("said").alias("says"))
     table = pl.concat(parts).join(examples.select("id", *shown), on="id", validate="m:1", maintain_order="left")
     table = table.join(own, on="id", how="left", validate="m:1", maintain_order="left")
     return table.select("removed", "id", *shown, "says", "says without", "accuracy", "perception", "draws")
 
 
-def _least(rows: pl.DataFrame, removal: Removal, drawn: Drawn) -> pl.DataFrame:
+def _least(rows: pl.DataFrame, removal: Removal, draws: DrawScores) -> pl.DataFrame:
     score = perceived(removal.name)
     known = rows.drop_nulls(score).sort(score, "accuracy", "id", descending=[False, True, False]).head(SHOWN)
-    said = drawn.said.group_by("id", maintain_order=True).agg(
+    answers = draws.answers.group_by("id", maintain_order=True).agg(
         pl.col("said").str.join(BETWEEN).alias("says without"), pl.len().cast(pl.Int64).alias("draws")
     )
-    joined = known.join(said, on="id", how="left", validate="1:1", maintain_order="left")
+    joined = known.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
     return joined.select(
         pl.lit(removal.name).alias("removed"),
         "id",
@@ -50,3 +58,49 @@ def _least(rows: pl.DataFrame, removal: Removal, drawn: Drawn) -> pl.DataFrame:
         pl.col(score).alias("perception"),
         "draws",
     )
+
+
+def seen_table(
+    settings: PerceptionSettings, data: Dataset, study: Result, least: pl.DataFrame, scores: ModelScores
+) -> pl.DataFrame:
+    """List the least perceived examples of every permutation, a row as they are and one with each first donor."""
+    removals = [each for each in scores.removed if each.kind == PERMUTE]
+    if not removals or not set(CONTENT) <= set(data.examples.columns):
+        return pl.DataFrame()
+    pools = make_pools(settings, judged_part(data, study), tuple(removals))
+    donors = {(name, k): draw(pool, settings.seed, k) for name, pool in pools.items() for k in range(DRAWS)}
+    parts = [part for removal in removals for part in _seen_under(removal, data, least, scores, donors)]
+    table = pl.concat(parts).sort("removal", "example", "position")
+    return table.drop("removal", "example", "position")
+
+
+def _seen_under(
+    removal: Removal,
+    data: Dataset,
+    least: pl.DataFrame,
+    scores: ModelScores,
+    donors: dict[tuple[str, int], pl.DataFrame],
+) -> Iterator[pl.DataFrame]:
+    chosen = least.filter(pl.col("removed") == removal.name).select("id").head(EXAMPLES).with_row_index("example")
+    whole = data.examples.select("id", *CONTENT, "answer")
+    own = chosen.join(whole, on="id", how="left", validate="1:1", maintain_order="left")
+    named = own.select("id", "example", named=pl.format(f"without its {removal.name}: {{}} {{}}", "question", "answer"))
+    for position, (condition, answers, k) in enumerate(_answers(removal, scores)):
+        shown = own
+        for name in set(removal.modalities) & set(CONTENT) if condition != PLAIN_CONDITION else ():
+            theirs = whole.select(pl.col("id").alias("donor"), name)
+            taken = donors[name, k].join(theirs, on="donor", how="left", validate="m:1").select("id", name)
+            shown = shown.drop(name).join(taken, on="id", how="left", validate="1:1", maintain_order="left")
+        answer = answers.filter(pl.col("k") == k).select("id", "said")
+        table = named.join(shown.drop("example"), on="id", validate="1:1", maintain_order="left")
+        table = table.join(answer, on="id", how="left", validate="1:1", maintain_order="left")
+        order = (pl.lit(removal.name).alias("removal"), "example", pl.lit(position).alias("position"))
+        yield table.select(*order, "named", pl.lit(condition).alias("condition"), *CONTENT, "said")
+
+
+def _answers(removal: Removal, scores: ModelScores) -> Iterator[tuple[str, pl.DataFrame, int]]:
+    """Yield the condition of the example itself and those of its first draws, with the answers under each."""
+    yield PLAIN_CONDITION, scores.plain.answers, 0
+    answers = scores.removed[removal].answers
+    for k in sorted(answers["k"].unique())[:DRAWS]:
+        yield removal.condition(k), answers, k

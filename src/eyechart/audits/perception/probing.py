@@ -1,38 +1,119 @@
-"""What the model is shown: the examples as they are, and with each modality taken from a donor or left out."""
+"""What is asked in which round: the examples as they are, and with each modality taken from a donor or left out.
 
-from collections.abc import Iterator
+Without a precision there is one round: every judged example as it is and with every draw. With one, the first rounds
+have one draw of a growing share of the examples, because a further example teaches more than a further draw of the
+same one (Var = (V_examples + V_draws / m) / n for m draws); when all are asked, the draws double. A later round only
+adds to earlier ones: the examples of a share are chosen by a hash of their ids.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import polars as pl
 
-from eyechart.audits.perception.audit import PerceptionAudit
+from eyechart.audits.perception.donors import draw
 from eyechart.audits.perception.emap import emap_probes
-from eyechart.audits.perception.plan import make_plan
-from eyechart.audits.perception.removals import PERMUTE
-from eyechart.audits.perception.study import judged_part, make_pools, removals_of
-from eyechart.dataset import Dataset
-from eyechart.encode.donors import draw
-from eyechart.probes import OWN, Prober, source
-from eyechart.result import Result
+from eyechart.audits.perception.settings import PerceptionSettings, removals_of
+from eyechart.audits.perception.study import donor_column, judged_part, make_pools
+from eyechart.base.hashing import combine, hash_text, uniform
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions
+from eyechart.data.probes import PLAIN_CONDITION, Prober, source
+from eyechart.data.removals import PERMUTE, Removal
+from eyechart.data.result import Result
+
+FIRST = 300  # examples, about, in the first of several rounds
 
 
-def write_probes(audit: PerceptionAudit, data: Dataset, study: Result, turn: int) -> Iterator[tuple[str, pl.DataFrame]]:
+class Stage(NamedTuple):
+    """How far a round goes: the share of the examples and the draws of each."""
+
+    share: float
+    draws: int
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The judged examples, the rounds there can be, and the seed that chooses a share."""
+
+    rows: pl.DataFrame
+    stages: tuple[Stage, ...]
+    seed: int
+
+    @classmethod
+    def of(cls, settings: PerceptionSettings, study: Result) -> Self:
+        """Plan the rounds of an audit."""
+        return cls(study.rows, _stages(settings, study.rows.height), settings.seed)
+
+    def asked(self, turn: int, removal: Removal | None, k: int) -> pl.Series:
+        """List the examples that are asked with draw k by the end of a round; no removal means as they are."""
+        stage, rows = self.stages[turn], self.rows
+        if removal is not None:
+            if k >= removal.draws(stage.draws):
+                return rows["id"].clear()
+            rows = rows.filter(_removable(removal, rows.columns))
+        if stage.share >= 1:
+            return rows["id"]
+        chance = uniform(combine(hash_text(rows["id"], self.seed), hash_text(pl.Series(["share"]))))
+        return rows.filter(pl.Series(chance < stage.share))["id"]
+
+    def added(self, turn: int, removal: Removal | None, k: int) -> pl.Series:
+        """List the examples that a round asks and no earlier one did."""
+        now = self.asked(turn, removal, k)
+        if turn == 0:
+            return now
+        before = self.asked(turn - 1, removal, k)
+        return now.to_frame().join(before.to_frame(), on="id", how="anti", maintain_order="left")["id"]
+
+    def reached(self, removals: Iterable[Removal], predictions: Predictions) -> int:
+        """Find the last round that has answers."""
+        for turn in range(len(self.stages) - 1, 0, -1):
+            for removal in removals:
+                k = removal.draws(self.stages[turn].draws) - 1
+                new = self.added(turn, removal, k).to_frame()
+                if predictions.under(removal.condition(k)).join(new, on="id", how="semi").height:
+                    return turn
+        return 0
+
+
+def write_probes(
+    settings: PerceptionSettings, data: Dataset, study: Result, turn: int
+) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the probes that a round adds, condition by condition."""
-    plan, removals, prober = make_plan(audit, study), removals_of(audit, data), Prober(data)
-    if turn >= len(plan.stages):
+    rounds, removals, prober = Rounds.of(settings, study), removals_of(settings, data), Prober(data)
+    if turn >= len(rounds.stages):
         return
-    pools = make_pools(audit, judged_part(data, study), removals)
-    if len(ids := plan.added(turn, None, 0)):
-        yield OWN, prober.plain(ids)
+    pools = make_pools(settings, judged_part(data, study), removals)
+    if len(ids := rounds.added(turn, None, 0)):
+        yield PLAIN_CONDITION, prober.plain(ids)
     for removal in removals:
-        for k in range(removal.draws(plan.stages[turn].draws)):
-            ids = plan.added(turn, removal, k)
+        for k in range(removal.draws(rounds.stages[turn].draws)):
+            ids = rounds.added(turn, removal, k)
             if not len(ids):
                 continue
             keys = removal.keys(ids) if removal.kind != PERMUTE else ids.to_frame("id")
             # One hash of (seed, id, modality, k): a joint removal takes the donors of its parts, which are independent.
             for name in removal.modalities if removal.kind == PERMUTE else ():
-                donors = draw(pools[name], audit.seed, k).rename({"donor": source(name)})
+                donors = draw(pools[name], settings.seed, k).rename({"donor": source(name)})
                 keys = keys.join(donors, on="id", how="left", validate="1:1")
             yield removal.condition(k), prober.complete(keys, removal.condition(k))
     if turn == 0:
-        yield from emap_probes(audit, data, study)
+        yield from emap_probes(settings, data, study)
+
+
+def _stages(settings: PerceptionSettings, examples: int) -> tuple[Stage, ...]:
+    if settings.precision is None:
+        return (Stage(1.0, settings.draws * settings.repeats),)
+    stages = [Stage(min(1.0, FIRST / examples), 1)]
+    while len(stages) < settings.max_rounds:
+        share, draws = stages[-1]
+        stages.append(Stage(min(1.0, 2 * share), draws) if share < 1 else Stage(1.0, 2 * draws))
+    return tuple(stages)
+
+
+def _removable(removal: Removal, columns: list[str]) -> pl.Expr:
+    """Select the examples that have the modalities, and donors where these are needed."""
+    known = [pl.col(donor_column(name)) for name in removal.modalities if donor_column(name) in columns]
+    enough = [each > 0 if removal.kind == PERMUTE else each.is_not_null() for each in known]
+    return pl.all_horizontal(pl.lit(value=True), *(each.fill_null(value=False) for each in enough))

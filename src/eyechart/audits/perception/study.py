@@ -1,36 +1,35 @@
-"""The data alone: what is judged, who can be a donor to whom, and what the most frequent answers score."""
+"""The study of the data alone: what is judged, who can be a donor, and what the most frequent answers score."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 import polars as pl
 
-from eyechart.audits.measuring import count_references, measured
-from eyechart.audits.perception.audit import QUESTION, PerceptionAudit
-from eyechart.audits.perception.baseline import score_baseline
-from eyechart.audits.perception.bias import label_sentiment
+from eyechart.audits.measures import count_references, make_measure
+from eyechart.audits.perception.bias import label_sentiment, score_baseline
+from eyechart.audits.perception.donors import DonorPool, make_pool
 from eyechart.audits.perception.emap import check_emap
-from eyechart.audits.perception.removals import PERMUTE, Removal, list_removals
+from eyechart.audits.perception.settings import QUESTION, PerceptionSettings, removals_of
 from eyechart.audits.perception.views import study_views
-from eyechart.dataset import Dataset, Parts
-from eyechart.encode.donors import Pool, make_pool
-from eyechart.errors import DataError
-from eyechart.probes import OWN
-from eyechart.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.base.errors import DataError
+from eyechart.data.dataset import Dataset, DatasetParts
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.removals import PERMUTE, Removal
+from eyechart.data.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.data.tables import COUNTS, empty
 from eyechart.scoring import chosen_score
 from eyechart.statistics import mean
-from eyechart.tables import COUNTS, empty
 
 
-def study_data(audit: PerceptionAudit, data: Dataset) -> Result:
+def study_data(settings: PerceptionSettings, data: Dataset) -> Result:
     """Choose the judged examples and describe the donor pools; nothing is drawn yet."""
     parts = data.divided(learns=False)
     judged = _judged(parts, data.name)
-    removals = removals_of(audit, data)
-    check_emap(audit, judged)
-    how = chosen_score(audit.score, judged.examples)
-    base = score_baseline(parts.learn, judged.examples, how, audit.majority)
-    pools = make_pools(audit, judged, removals)
+    removals = removals_of(settings, data)
+    check_emap(settings, judged)
+    how = chosen_score(settings.score, judged.examples)
+    base = score_baseline(parts.learn, judged.examples, how, settings.majority)
+    pools = make_pools(settings, judged, removals)
     rows = judged.examples.select("id", judged.clusters().alias("cluster"), base.scores)
     for pool in pools.values():
         rows = rows.join(_choices(pool), on="id", how="left", validate="1:1")
@@ -39,15 +38,15 @@ def study_data(audit: PerceptionAudit, data: Dataset) -> Result:
         "counts": pl.concat(
             [count_references(data, parts), *(_count_donors(name, pool, judged) for name, pool in pools.items())]
         ),
-        "donors": _describe(pools, judged),
+        "donors": _donors_table(pools, judged),
         "majority": base.majority,
-        "notes": pl.DataFrame({"note": _notes(audit, judged, base.note)}),
-        **label_sentiment(audit.sentiment, data, judged),
+        "notes": pl.DataFrame({"note": _notes(settings, judged, base.note)}),
+        **label_sentiment(settings.sentiment, data, judged),
     }
     return Result(
-        audit=audit.name,
+        audit=settings.name,
         subject=data.name,
-        settings=asdict(audit),
+        settings=asdict(settings),
         measures=measures_table(floor),
         rows=rows,
         tables=tables,
@@ -56,15 +55,15 @@ def study_data(audit: PerceptionAudit, data: Dataset) -> Result:
             "not tested",
             QUESTION,
             "no model yet",
-            _say(floor, pools, judged),
+            _sentence(floor, pools, judged),
             floor[0].key if floor else None,
-            audit.margin,
+            settings.margin,
         ),
     )
 
 
-def _judged(parts: Parts, name: str) -> Dataset:
-    """Keep the judged examples that have a reference, of which the donors are too."""
+def _judged(parts: DatasetParts, name: str) -> Dataset:
+    """Keep the judged examples that have a reference; donors are taken from them too."""
     judged = parts.judge.take(pl.col("answer").is_not_null())
     if judged.height < 2:
         found = f"{judged.height} in {name}"
@@ -75,39 +74,33 @@ def _judged(parts: Parts, name: str) -> Dataset:
 
 
 def judged_part(data: Dataset, study: Result) -> Dataset:
-    """Take the examples that a study judges, of which the donors are too."""
+    """Return the examples that a study judges; donors are taken from them too."""
     return data.take(pl.col("id").is_in(study.rows["id"].implode()))
 
 
 def learned_part(data: Dataset, study: Result) -> Dataset:
-    """Take the examples that a study learned from; one of an older eyechart has named their split."""
+    """Return the examples that a study learned from; one of an older eyechart has named their split."""
     split = study.settings.get("majority_split")
     if split is None:
         return data.divided(learns=False).learn
     return data.take(pl.col("split") == split if "split" in data.columns else pl.lit(value=False))
 
 
-def removals_of(audit: PerceptionAudit, data: Dataset) -> tuple[Removal, ...]:
-    """List what the settings remove from these data: where none is named, every modality that any example has."""
-    there = [name for name in data.modalities if data.examples[name].is_not_null().any()]
-    return list_removals(data, audit.modalities or there, audit.removal, pairs=audit.interactions)
-
-
-def make_pools(audit: PerceptionAudit, judged: Dataset, removals: tuple[Removal, ...]) -> dict[str, Pool]:
-    """Make the pool of every modality that is removed, or say which of those to be permuted has no donors."""
+def make_pools(settings: PerceptionSettings, judged: Dataset, removals: tuple[Removal, ...]) -> dict[str, DonorPool]:
+    """Make the pool of every modality that is removed; reject a permuted modality without donors."""
     named = dict.fromkeys(name for each in removals for name in each.modalities)
-    pools = {name: make_pool(judged, name, audit.donors) for name in named}
+    pools = {name: make_pool(judged, name, settings.donors) for name in named}
     for name in {name for each in removals if each.kind == PERMUTE for name in each.modalities}:
         _check_donors(pools[name])
     return pools
 
 
 def donor_column(modality: str) -> str:
-    """Name the column of the study's rows that says how many donors an example has; null: it lacks the modality."""
+    """Name the column of the study's rows with the number of donors of each example; null: it lacks the modality."""
     return f"{modality} donors"
 
 
-def _check_donors(pool: Pool) -> None:
+def _check_donors(pool: DonorPool) -> None:
     if not (pool.choices > 0).any():
         alike = ", which all have the same" if pool.twins.size.max(initial=0) == len(pool.ids) else ""
         found = f"none among {len(pool.ids)} examples{alike}" if len(pool.ids) else "no example that has one"
@@ -115,11 +108,11 @@ def _check_donors(pool: Pool) -> None:
         raise DataError(f"donors of {pool.modality!r} by the policy {pool.policy!r}", found, advice)
 
 
-def _choices(pool: Pool) -> pl.DataFrame:
+def _choices(pool: DonorPool) -> pl.DataFrame:
     return pl.DataFrame({"id": pool.ids, donor_column(pool.modality): pool.choices})
 
 
-def _count_donors(name: str, pool: Pool, judged: Dataset) -> pl.DataFrame:
+def _count_donors(name: str, pool: DonorPool, judged: Dataset) -> pl.DataFrame:
     lonely = int((pool.choices == 0).sum())
     lacking = judged.examples.height - len(pool.ids)
     return _counts([(name, "left out", "no donor", lonely), (name, "left out", f"no {name} of its own", lacking)])
@@ -129,7 +122,7 @@ def _counts(rows: list[tuple[str | None, str, str | None, int]]) -> pl.DataFrame
     return pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row").filter(pl.col("n") > 0)
 
 
-def _describe(pools: dict[str, Pool], judged: Dataset) -> pl.DataFrame:
+def _donors_table(pools: dict[str, DonorPool], judged: Dataset) -> pl.DataFrame:
     schema = {"modality": pl.String, "policy": pl.String, "pool": pl.Int64, "contents": pl.Int64, "fewest": pl.Int64}
     rows = [
         (name, pool.policy, len(pool.ids), judged.examples[name].drop_nulls().n_unique(), int(pool.choices.min()))
@@ -138,23 +131,29 @@ def _describe(pools: dict[str, Pool], judged: Dataset) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _notes(audit: PerceptionAudit, judged: Dataset, base: str) -> Iterator[str]:
+def _notes(settings: PerceptionSettings, judged: Dataset, base: str) -> Iterator[str]:
     yield base
-    yield f"donors by the policy {audit.donors!r} from the {judged.examples.height:,} judged examples"
+    yield f"donors by the policy {settings.donors!r} from the {judged.examples.height:,} judged examples"
     yield "the donor pool is held fixed: intervals say nothing of other pools"
 
 
 def _measure_majority(rows: pl.DataFrame, how: str, note: str) -> Iterator[Measure]:
     known = rows.drop_nulls("majority")
     if known.height:
-        found = mean(known["majority"], known["cluster"])
-        whole = measured("majority", found, of="majority", condition=OWN, score=how, better="neither")
+        whole = make_measure(
+            "majority",
+            mean(known["majority"], known["cluster"]),
+            of="majority",
+            condition=PLAIN_CONDITION,
+            score=how,
+            better="neither",
+        )
         yield replace(whole, note=f"{whole.note}; {note}")
 
 
-def _say(floor: list[Measure], pools: dict[str, Pool], judged: Dataset) -> str:
-    said = (
+def _sentence(floor: list[Measure], pools: dict[str, DonorPool], judged: Dataset) -> str:
+    majority = (
         f"The most frequent answer scores {speak(asdict(floor[0]))} points" if floor else "There is no majority score"
     )
     donors = ", ".join(f"{name} from {judged.examples[name].n_unique():,} contents" for name in pools)
-    return f"{said}; {judged.examples.height:,} examples can be asked{' with ' + donors if donors else ''}."
+    return f"{majority}; {judged.examples.height:,} examples can be asked{' with ' + donors if donors else ''}."

@@ -1,11 +1,11 @@
-"""What there is to look at."""
+"""The views of the tables of studies and judgements."""
 
 from collections.abc import Sequence
 
 import polars as pl
 
-from eyechart.audits.perception.removals import Removal
-from eyechart.result import Unit, View
+from eyechart.data.removals import Removal
+from eyechart.data.result import Unit, View
 
 BARS = {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"}
 BESIDE = ("low", "high", "margin", "n", "p", "ignored")
@@ -14,12 +14,12 @@ GROUP_BARS = {"x": "perception", "y": "group", "low": "low", "high": "high", "n"
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
-    """Draw the tables that have rows."""
+    """Return the views of tables that have rows."""
     return tuple(view for view in STUDY if view.table in tables and tables[view.table].height)
 
 
 def judge_views(tables: dict[str, pl.DataFrame], removals: Sequence[Removal], by: Sequence[str]) -> tuple[View, ...]:
-    """Draw the scores, their groups and the tables that have rows."""
+    """Return the views of the scores, of their groups, and of the tables that have rows."""
     drawn = [view for view in JUDGED if view.table == "measures" or tables.get(view.table, pl.DataFrame()).height]
     grouped = [_by(column, each.name) for column in by for each in removals]
     return (*drawn[:1], *grouped, *drawn[1:])

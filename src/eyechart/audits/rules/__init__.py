@@ -14,7 +14,7 @@ Deliberate differences from the paper and its code:
 - repeated words and objects count once (`compat="release"` restores the authors' count);
 - every rule is tested on held-out images: `confirm`;
 - the empty antecedent is listed as kind `prior` and takes no part;
-- the drop on counterexamples is read beside a matched control (`gap`), and agreement with a rule beside the model's
+- the drop on counterexamples is read beside a matched control (`judge`), and agreement with a rule beside the model's
   rate of that answer where the rule does not apply (`exploited`).
 """
 

@@ -3,26 +3,45 @@
 Kept are the rules that are, for some train example, the first in order among those that give its answer. An example is
 answered by the confidence-weighted vote of the kept rules it meets (the paper), or by the first of them (the authors'
 code); one that meets none gets the most frequent train answer ("yes" in VQA v2).
+
+With `select`, support and confidence are chosen as the paper does: by the accuracy of this classifier on held-out
+examples. Raising a threshold takes rules away and brings none back, for what drops a rule has at least its joint count
+and its confidence; so one mining at the lowest thresholds serves all. Only under `superset="paper"`, where a longer and
+rarer rule may drop a shorter one, is every support mined anew.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from eyechart.audits.rules.mined import queries_of
-from eyechart.mining.counting import Index, Pairs, list_pairs
+from eyechart.audits.rules.mining import EncodedParts, least_support, mine_rules, queries_of
+from eyechart.audits.rules.settings import RulesSettings
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
+from eyechart.language.items import ItemVocabulary
+from eyechart.mining.counting import Index, QueryMatches, list_pairs
 from eyechart.mining.match import Matches
 from eyechart.mining.rules import Rules
 from eyechart.mining.transactions import Int32s
+from eyechart.scoring import score
+from eyechart.statistics import mean
 from eyechart.statistics.rows import Ints
 
-
-class Answers(NamedTuple):
-    """The number of the answer to each example, by both forms of the classifier."""
-
-    vote: Int32s
-    best: Int32s
+SUPPORTS = (1, 2, 4, 8)  # times the lowest
+CONFIDENCES = (0.0, 0.1, 0.2, 0.3, 0.4)  # above the lowest
+_COUNT, _SHARE = pl.Int64(), pl.Float64()
+_SURFACE: dict[str, pl.DataType] = {
+    "min_support": _COUNT,
+    "min_confidence": _SHARE,
+    "rules": _COUNT,
+    "kept": _COUNT,
+    "vote": _SHARE,
+    "low": _SHARE,
+    "high": _SHARE,
+    "best": _SHARE,
+    "n": _COUNT,
+}
 
 
 def kept_rules(learned: Matches) -> Ints:
@@ -30,27 +49,31 @@ def kept_rules(learned: Matches) -> Ints:
     return np.unique(learned.best_correct[learned.best_correct >= 0]).astype(np.int64)
 
 
-def some(rules: Rules, chosen: Ints) -> Rules:
-    """Select rules by their numbers."""
+def take(rules: Rules, numbers: Ints) -> Rules:
+    """Take rules by their numbers."""
     return Rules(
-        rules.items[chosen], rules.lengths[chosen], rules.answers[chosen], rules.joints[chosen], rules.supports[chosen]
+        rules.items[numbers],
+        rules.lengths[numbers],
+        rules.answers[numbers],
+        rules.joints[numbers],
+        rules.supports[numbers],
     )
 
 
-def classify(rules: Rules, kept: Ints, index: Index) -> Answers:
-    """Answer every example of an index; answer 0 is the most frequent one."""
+def classify(rules: Rules, kept: Ints, index: Index) -> dict[str, Int32s]:
+    """Answer every example of an index by `vote` and by the `best` rule; answer 0 is the most frequent one."""
     n = len(index.answers)
     vote, best = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    chosen = some(rules, kept)
+    chosen = take(rules, kept)
     pairs = list_pairs(queries_of(chosen), index)
     examples, first = np.unique(pairs.examples, return_index=True)  # pairs lie by rule, so the first is the best
     best[examples] = chosen.answers[pairs.queries[first]]
-    winners = _win(pairs, chosen)
+    winners = _winners(pairs, chosen)
     vote[winners["example"].to_numpy()] = winners["answer"].to_numpy()
-    return Answers(vote, best)
+    return {"vote": vote, "best": best}
 
 
-def _win(pairs: Pairs, rules: Rules) -> pl.DataFrame:
+def _winners(pairs: QueryMatches, rules: Rules) -> pl.DataFrame:
     """Find the answer with the largest sum of confidences for each example, of equal ones that of the better rule."""
     width = int(rules.answers.max(initial=0)) + 1
     keys, first, inverse = np.unique(
@@ -61,3 +84,46 @@ def _win(pairs: Pairs, rules: Rules) -> pl.DataFrame:
     votes = pl.DataFrame({"example": keys // width, "answer": keys % width, "weight": weights, "first": first})
     ranked = votes.sort("example", "weight", "first", descending=[False, True, False])
     return ranked.group_by("example", maintain_order=True).first()
+
+
+def score_answers(judged: Dataset, vocabulary: ItemVocabulary, answers: Int32s, how: str) -> pl.Series:
+    """Score an answer, given by its number, to each judged example."""
+    texts = vocabulary.answers.gather(answers).cast(pl.String)
+    given = judged.examples.with_columns(texts.alias("given"), texts.reshape((-1, 1)).arr.to_list().alias("ranking"))
+    return score(given, how)
+
+
+def sweep(judged: Dataset, encoded: EncodedParts, settings: RulesSettings, how: str, engine: Engine) -> pl.DataFrame:
+    """Score the classifier under every pair of thresholds, from the lowest ones on."""
+    lowest = least_support(settings.min_support, encoded.learn.n)
+    confidences = [round(settings.min_confidence + step, 6) for step in CONFIDENCES]
+    lines = []
+    mined = mine_rules(encoded.learn, settings, engine)
+    for support in (lowest * times for times in SUPPORTS):
+        if settings.superset == "paper":
+            mined = mine_rules(encoded.learn, replace(settings, min_support=support), engine)
+        for confidence in (each for each in confidences if each <= 1):
+            inside = (mined.joints >= support) & (mined.confidences >= confidence)
+            rules = take(mined, np.flatnonzero(inside))
+            kept = kept_rules(encoded.match_learned(rules, settings.threads, engine))
+            found = _measure(rules, kept, judged, encoded, how)
+            lines.append((support, confidence, rules.n, len(kept), *found))
+    return pl.DataFrame(lines, schema=_SURFACE, orient="row").fill_nan(None)
+
+
+def best_thresholds(settings: RulesSettings, surface: pl.DataFrame) -> RulesSettings:
+    """Take the thresholds of the highest vote, of equals the lowest ones."""
+    order = surface.sort("vote", "min_support", "min_confidence", descending=[True, False, False], nulls_last=True)
+    best = order.row(0, named=True)
+    return replace(settings, min_support=best["min_support"], min_confidence=best["min_confidence"])
+
+
+def _measure(
+    rules: Rules, kept: Ints, judged: Dataset, encoded: EncodedParts, how: str
+) -> tuple[float, float, float, float, int]:
+    """Estimate the accuracy of the vote with its interval, that of the best rule, and the number of examples."""
+    answers = classify(rules, kept, encoded.index_judged(rules.items[kept]))
+    vote, best = (score_answers(judged, encoded.vocabulary, each, how) for each in answers.values())
+    known = vote.is_not_null()
+    found = mean(vote.filter(known), judged.examples["cluster"].filter(known))
+    return found.value, found.low, found.high, mean(best.drop_nulls()).value, found.n  # NaN where nothing is scored

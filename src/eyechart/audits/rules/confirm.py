@@ -11,31 +11,20 @@ confirmed where q is at most the level; else it is refuted, unless it was untest
 confident as on train would have passed the first test at the level less than half of the time.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import polars as pl
 import scipy
 
-from eyechart.mining.counting import NONE, Counts, Index, Queries
-from eyechart.mining.parted import Counter, make_counter
+from eyechart.data.protocols import Engine
+from eyechart.mining.counting import NONE, Counter, Counts, Index, Queries, make_counter
 from eyechart.mining.transactions import Int32s
-from eyechart.protocols import Engine
 from eyechart.statistics import adjust, wilson
 from eyechart.statistics.rows import Bools, Floats, Ints
 
 LEVEL = 0.05
 STATES = ("confirmed", "untestable", "refuted")
-POWER = 0.5  # of a test that is worth the name
+POWER = 0.5  # the least for a rule to be called testable
 SMALL = 1e-12  # a term that no longer moves its sum
-
-
-class Tested(NamedTuple):
-    """The held-out figures of rules, in their order."""
-
-    counts: Counts
-    p: Floats
-    power: Floats
 
 
 def confirm(
@@ -48,7 +37,7 @@ def confirm(
     p = binomial_tail(counts.hits, counts.images, base)
     passed = np.flatnonzero(p <= LEVEL)
     p[passed] = np.maximum(p[passed], worst_part(queries, passed, counts, count))
-    return lay_out(Tested(counts, p, power(counts.images, base, confidences)))
+    return tested_table(counts, p, power(counts.images, base, confidences))
 
 
 def base_rates(answers: Int32s, index: Index) -> Floats:
@@ -59,20 +48,20 @@ def base_rates(answers: Int32s, index: Index) -> Floats:
 
 
 def binomial_tail(hits: Ints, n: Ints, base: Floats) -> Floats:
-    """Find P(Bin(n, base) >= hits) as a regularised incomplete beta function."""
+    """Compute P(Bin(n, base) >= hits) as a regularised incomplete beta function."""
     k = np.maximum(hits, 1)
     tail = scipy.special.betainc(k, np.maximum(n - k + 1, 1), base)
     return np.where(hits > 0, tail, 1.0)
 
 
 def power(n: Ints, base: Floats, confidences: Floats) -> Floats:
-    """Find the chance that a rule of this confidence passes the first test with n images."""
+    """Compute the chance that a rule of this confidence passes the first test with n images."""
     critical = _critical(n, base)
     return np.where(critical <= n, binomial_tail(np.minimum(critical, n), n, confidences), 0.0)
 
 
 def _critical(n: Ints, base: Floats) -> Ints:
-    """Find the fewest hits that pass, by bisection: the tail falls as hits rise; n + 1 where none do."""
+    """Compute the fewest hits that pass, by bisection: the tail falls as hits rise; n + 1 where none do."""
     low, high = np.zeros_like(n), n + 1  # `low` does not pass, `high` does or cannot be reached
     while np.any(high - low > 1):
         middle = (low + high) // 2
@@ -82,7 +71,7 @@ def _critical(n: Ints, base: Floats) -> Ints:
 
 
 def worst_part(queries: Queries, chosen: Ints, counts: Counts, count: Counter) -> Floats:
-    """Compare rules with each of their parts, and give the largest p; one that has failed is not asked again."""
+    """Compare rules with each of their parts and return the largest p; a rule that has failed is not tested further."""
     worst = np.zeros(len(chosen))
     for column in range(queries.items.shape[1]):
         open_ = np.flatnonzero((worst <= LEVEL) & (queries.items[chosen, column] >= 0))
@@ -94,7 +83,7 @@ def worst_part(queries: Queries, chosen: Ints, counts: Counts, count: Counter) -
 
 
 def without(queries: Queries, rules: Ints, column: int) -> Queries:
-    """Leave out one item of some rules, and ask for the examples that lack it."""
+    """Leave out one item of some rules, and query the examples that lack it."""
     items = queries.items[rules]
     lacking = items[:, column].copy()
     items[:, column] = NONE
@@ -102,36 +91,26 @@ def without(queries: Queries, rules: Ints, column: int) -> Queries:
 
 
 def fisher_tail(inside: Counts, outside: Counts) -> Floats:
-    """Find the one-sided p of Fisher's exact test that hits are denser inside; 1 where they are not."""
+    """Compute the one-sided p of Fisher's exact test that hits are denser inside; 1 where they are not."""
     total, hits = inside.images + outside.images, inside.hits + outside.hits
     denser = np.flatnonzero(inside.hits * total > inside.images * hits)
     p = np.ones(len(total))
-    urn = Urn(*(column[denser].astype(np.float64) for column in (total, hits, inside.images)))
-    p[denser] = np.minimum(_tail_above_mean(urn, inside.hits[denser].astype(np.float64)), 1.0)
+    columns = (column[denser].astype(np.float64) for column in (inside.hits, total, hits, inside.images))
+    p[denser] = np.minimum(_tail_above_mean(*columns), 1.0)
     return p
 
 
-class Urn(NamedTuple):
-    """Balls, those that hit, and how many are drawn."""
-
-    balls: Floats
-    good: Floats
-    drawn: Floats
-
-
-def _tail_above_mean(urn: Urn, k: Floats) -> Floats:
+def _tail_above_mean(k: Floats, balls: Floats, good: Floats, drawn: Floats) -> Floats:
     """Sum the hypergeometric P(H = k), P(H = k + 1), ...; above the mean each term is smaller than the one before."""
-    term = np.exp(
-        _log_choose(urn.good, k) + _log_choose(urn.balls - urn.good, urn.drawn - k) - _log_choose(urn.balls, urn.drawn)
-    )
+    term = np.exp(_log_choose(good, k) + _log_choose(balls - good, drawn - k) - _log_choose(balls, drawn))
     total = term.copy()
     rows = np.arange(len(k))
     while rows.size:
-        balls, good, drawn = (column[rows] for column in urn)
         term = term * ((good - k) * (drawn - k) / ((k + 1) * (balls - good - drawn + k + 1)))
         total[rows] += term
         alive = term > total[rows] * SMALL
         rows, term, k = rows[alive], term[alive], k[alive] + 1
+        balls, good, drawn = balls[alive], good[alive], drawn[alive]
     return total
 
 
@@ -140,10 +119,10 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
     return np.asarray(log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1))
 
 
-def lay_out(tested: Tested) -> pl.DataFrame:
-    """Write the figures as a table."""
-    images, hits = tested.counts
-    q = adjust(tested.p)
+def tested_table(counts: Counts, p: Floats, powers: Floats) -> pl.DataFrame:
+    """Write the held-out figures of rules, in their order, as a table."""
+    images, hits = counts
+    q = adjust(p)
     low, high = wilson(hits, images)
     with np.errstate(invalid="ignore"):
         confidence = hits / images
@@ -153,10 +132,10 @@ def lay_out(tested: Tested) -> pl.DataFrame:
         "held_out_confidence": confidence,
         "low": np.where(images > 0, low, np.nan),
         "high": np.where(images > 0, high, np.nan),
-        "p": tested.p,
+        "p": p,
         "q": q,
-        "power": tested.power,
-        "state": states(q, tested.power),
+        "power": powers,
+        "state": states(q, powers),
     }
     return pl.DataFrame(columns).with_columns(pl.col("held_out_confidence", "low", "high").fill_nan(None))
 

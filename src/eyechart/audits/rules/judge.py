@@ -1,8 +1,21 @@
 """The judgement of a model: accuracy by kind of example, the gap and its control, and the rules it follows.
 
-exploitation, on counterexamples: mean of [the model says what a confirmed rule says] - sum over the answers of those
-rules of the model's rate of the answer on the examples of the same question type that do not meet the rule (the best
-one of that answer) and do not accept the answer. The rates are taken as known: their own error is not in the interval.
+gap           accuracy on easy examples - accuracy on counterexamples
+expected gap  the same for a model that is equally right on both within every stratum of answer type and answer
+              frequency (powers of two of the train count): sum_s A_s (share of s among easy - among
+              counterexamples), with A_s this model's accuracy in stratum s
+matched gap   gap - expected gap = mean of (x_i - A_s(i)) on easy - the same on counterexamples
+exploitation  on counterexamples: mean of [the model says what a confirmed rule says] - sum over the answers of those
+              rules of the model's rate of the answer on the examples of the same question type that do not meet the
+              rule (the best one of that answer) and do not accept the answer. The rates are taken as known: their own
+              error is not in the interval.
+
+With w_i one over the number of easy examples, or minus one over that of counterexamples, the expected gap is
+sum_i w_i A_s(i). Both the strata drawn and the accuracies in them are uncertain: of N examples, each contributes
+
+    value + N (w_i (A_s(i) - mean of A on its side) + (x_i - A_s(i)) mean of w in s)
+
+whose mean is the value and whose clustered spread is that of the value (its influence function).
 """
 
 from collections.abc import Iterator
@@ -10,75 +23,126 @@ from dataclasses import asdict, replace
 
 import polars as pl
 
-from eyechart.audits.measuring import count_unscored, measured, measured_by, score_rows
-from eyechart.audits.rules.audit import QUESTION, RulesAudit
-from eyechart.audits.rules.exploited import exploited_table, with_controls, with_word_controls
-from eyechart.audits.rules.gap import measure_gap, with_strata
-from eyechart.audits.rules.meetings import Meetings, meet
-from eyechart.audits.rules.mined import tell
-from eyechart.audits.rules.study import COUNTEREXAMPLE, KINDS, in_kind, of_kind
+from eyechart.audits.measures import count_unscored, make_measure, measure_groups, score_rows
+from eyechart.audits.rules.exploited import RuleMatches, exploited_table, match_examples
+from eyechart.audits.rules.mining import log_once
+from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, EXAMPLE_KINDS, QUESTION, RULE_KINDS, RulesSettings
+from eyechart.audits.rules.study import in_kind, of_kind
 from eyechart.audits.rules.views import judge_views
-from eyechart.dataset import Dataset
-from eyechart.kernels import announced
-from eyechart.predictions import Answered, Predictions
-from eyechart.probes import OWN
-from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, State, Verdict, measures_table, speak
+from eyechart.base.kernels import announced
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import AnsweredExamples, Predictions
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
-from eyechart.statistics import beyond_known, mean
+from eyechart.statistics import beyond_known, difference, mean
 
-RULE_KINDS = ("words", "objects", "mixed")
-BESIDE = "mixed, against the same words"  # what the objects of mixed rules do, since the words are in both
+NOTE = "what a model equally right within strata would show"
+STRATUM = ("answer_type", "frequency")
+SAME_WORDS = "mixed, against the same words"  # what the objects of mixed rules do, since the words are in both
 
 
-def judge_model(audit: RulesAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+def judge_model(
+    settings: RulesSettings, data: Dataset, study: Result, predictions: Predictions, engine: Engine
+) -> Result:
     """Join the answers to the judged examples and measure."""
     examples = data.examples.join(study.rows.select("id", "cluster", "kind"), on="id", validate="1:1")
-    how = chosen_score(audit.score, examples)
-    answered = predictions.beside(examples, OWN)
-    meetings = meet_rules(data, study, answered)
-    met = with_controls(meetings)
+    how = chosen_score(settings.score, examples)
+    answered = predictions.beside(examples, PLAIN_CONDITION)
+    matches = match_answers(data, study, answered)
+    met = matches.with_controls()
     scored = score_rows(answered, how, "kind", engine=engine)
-    led = led_astray(met, with_word_controls(meetings), scored)
-    rows = scored.join(led[None].select("id", "follows", "exploitation"), on="id", how="left", validate="1:1")
+    followed = followed_rules(met, matches.with_word_controls(), scored)
+    rows = scored.join(followed[None].select("id", "follows", "exploitation"), on="id", how="left", validate="1:1")
     gap = measure_gap(with_strata(rows, data, study), how)
-    measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(led, how)]
-    groups = [measured_by(data, rows, measures[0], column, engine) for column in audit.by] if rows.height else []
-    tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(met, meetings.rules, engine)}
+    measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(followed, how)]
+    groups = [measure_groups(data, rows, measures[0], column, engine) for column in settings.by] if rows.height else []
+    tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(met, matches.rules, engine)}
     return Result(
-        audit=audit.name,
+        audit=settings.name,
         subject=predictions.model,
         settings=study.settings,
         measures=pl.concat([measures_table(measures), *groups]),
         rows=rows,
         tables=tables,
-        views=judge_views(measures, tables, audit.by),
-        verdict=decide(measures, audit.margin, from_ids=bool(audit.from_ids)),
+        views=judge_views(measures, tables, settings.by),
+        verdict=decide(measures, settings.margin, from_ids=bool(settings.from_ids)),
     )
 
 
-def meet_rules(data: Dataset, study: Result, answered: Answered) -> Meetings:
-    """Set the first usable answer to each judged example beside the confirmed rules that it meets."""
+def match_answers(data: Dataset, study: Result, answered: AnsweredExamples) -> RuleMatches:
+    """Match the judged examples with the confirmed rules, beside the first usable answer to each."""
     judged = data.take(pl.col("id").is_in(study.rows["id"].implode()))
-    said = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first())
-    with announced(tell):
-        return meet(judged, said, study.tables["rules"])
+    answers = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first())
+    with announced(log_once):
+        return match_examples(judged, answers, study.tables["rules"])
 
 
 def measure_kinds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
     """Measure the accuracy overall and on each kind of example."""
-    for kind in (None, *KINDS):
-        chosen = of_kind(rows, kind)
-        if chosen.height or kind is None:
-            found = mean(chosen["accuracy"], chosen["cluster"])
-            whole = measured("accuracy", found, of="accuracy", condition=OWN, score=how, better="higher")
+    for kind in (None, *EXAMPLE_KINDS):
+        part = of_kind(rows, kind)
+        if part.height or kind is None:
+            found = mean(part["accuracy"], part["cluster"])
+            whole = make_measure(
+                "accuracy", found, of="accuracy", condition=PLAIN_CONDITION, score=how, better="higher"
+            )
             yield in_kind(whole, kind)
 
 
-def led_astray(met: pl.DataFrame, beside: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, pl.DataFrame]:
+def with_strata(rows: pl.DataFrame, data: Dataset, study: Result) -> pl.DataFrame:
+    """Add the model's accuracy in its stratum to each easy example and counterexample."""
+    known = data.examples.select("id", "answer", _answer_type(data)).join(
+        _train_counts(data, study), on="answer", how="left", validate="m:1"
+    )
+    strata = known.with_columns((pl.col("n").fill_null(0) + 1).log(2).floor().alias("frequency"))
+    both = rows.filter(pl.col("kind").is_in([EASY, COUNTEREXAMPLE])).join(strata, on="id", how="left", validate="1:1")
+    # Summed in the order of the ids, so that it does not depend on threads.
+    means = both.sort("id").group_by(STRATUM, maintain_order=True).agg(pl.col("accuracy").mean().alias("expected"))
+    return both.join(means, on=STRATUM, how="left", validate="m:1").sort("id")
+
+
+def _answer_type(data: Dataset) -> pl.Expr:
+    typed = "answer_type" in data.examples.columns
+    return (pl.col("answer_type").fill_null("(none)") if typed else pl.lit("(none)")).alias("answer_type")
+
+
+def _train_counts(data: Dataset, study: Result) -> pl.DataFrame:
+    """Count answers in what was not judged."""
+    train = data.examples.join(study.rows, on="id", how="anti")
+    return train["answer"].drop_nulls().value_counts(name="n")
+
+
+def measure_gap(both: pl.DataFrame, how: str) -> Iterator[Measure]:
+    """Measure the gap, and what is left of it within strata."""
+    easy, counter = (both.filter(pl.col("kind") == kind) for kind in (EASY, COUNTEREXAMPLE))
+    if not easy.height or not counter.height:
+        return
+    gap = difference(easy["accuracy"], counter["accuracy"], easy["cluster"], counter["cluster"])
+    yield make_measure("gap", gap, of=None, condition=PLAIN_CONDITION, score=how, better="lower")
+    expected = mean(expected_contributions(both), both["cluster"], kind="differences")
+    found = make_measure("expected gap", expected, of=None, condition=PLAIN_CONDITION, score=how, better="neither")
+    yield replace(found, note=f"{found.note}; {NOTE}")
+    easy_rest, counter_rest = (part["accuracy"] - part["expected"] for part in (easy, counter))
+    matched = difference(easy_rest, counter_rest, easy["cluster"], counter["cluster"])
+    yield make_measure("matched gap", matched, of=None, condition=PLAIN_CONDITION, score=how, better="lower")
+
+
+def expected_contributions(both: pl.DataFrame) -> pl.Series:
+    """Compute the contribution of each example to the expected gap."""
+    of_easy, of_counter = (1 / (pl.col("kind") == kind).sum() for kind in (EASY, COUNTEREXAMPLE))
+    weighted = both.with_columns(pl.when(pl.col("kind") == EASY).then(of_easy).otherwise(-of_counter).alias("weight"))
+    among_its_side = pl.col("weight") * (pl.col("expected") - pl.col("expected").mean().over("kind"))
+    within_stratum = (pl.col("accuracy") - pl.col("expected")) * pl.col("weight").mean().over(STRATUM)
+    value = (pl.col("weight") * pl.col("expected")).sum()
+    return weighted.select(value + pl.len() * (among_its_side + within_stratum)).to_series()
+
+
+def followed_rules(met: pl.DataFrame, by_words: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, pl.DataFrame]:
     """Compare on each counterexample what the model and confirmed rules say: all rules, each kind, objects alone."""
     counterexamples = rows.filter(pl.col("kind") == COUNTEREXAMPLE).select("id")
-    parts: dict[str | None, pl.DataFrame] = {None: met, BESIDE: beside}
+    parts: dict[str | None, pl.DataFrame] = {None: met, SAME_WORDS: by_words}
     parts |= {kind: met.filter(pl.col("kind") == kind) for kind in RULE_KINDS}
     return {
         name: _by_example(part.join(counterexamples, on="id", how="semi").sort("id", "rule"))
@@ -90,38 +154,40 @@ def _by_example(met: pl.DataFrame) -> pl.DataFrame:
     """Take the best rule of each answer; a model says one of them at most."""
     known = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
     best = known.unique(["id", "answer"], keep="first", maintain_order=True)
-    said, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_said") / pl.col("control_n")).sum()
-    led = best.group_by("id", "cluster", maintain_order=True).agg(
-        pl.col("rule").filter("agrees").first().alias("follows"), said.alias("said"), elsewhere.alias("elsewhere")
+    agrees, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_said") / pl.col("control_n")).sum()
+    by_example = best.group_by("id", "cluster", maintain_order=True).agg(
+        pl.col("rule").filter("agrees").first().alias("follows"), agrees.alias("agrees"), elsewhere.alias("elsewhere")
     )
-    return led.with_columns((pl.col("said") - pl.col("elsewhere")).alias("exploitation"))
+    return by_example.with_columns((pl.col("agrees") - pl.col("elsewhere")).alias("exploitation"))
 
 
-def measure_exploitation(led: dict[str | None, pl.DataFrame], how: str) -> Iterator[Measure]:
-    """Measure how much oftener than elsewhere the model says what the rules say, overall and by kind of rule."""
-    for kind, part in led.items():
+def measure_exploitation(followed: dict[str | None, pl.DataFrame], how: str) -> Iterator[Measure]:
+    """Measure how much more often than elsewhere the model gives the rules' answers, overall and by kind of rule."""
+    for kind, part in followed.items():
         if part.height:
-            found = beyond_known(part["said"], part["elsewhere"], part["cluster"])
-            whole = measured("exploitation", found, of="exploitation", condition=OWN, score=how, better="lower")
+            found = beyond_known(part["agrees"], part["elsewhere"], part["cluster"])
+            whole = make_measure(
+                "exploitation", found, of="exploitation", condition=PLAIN_CONDITION, score=how, better="lower"
+            )
             yield whole if kind is None else replace(whole, of=None, by="rule kind", group=kind)
 
 
 def decide(measures: list[Measure], margin: float, *, from_ids: bool) -> Verdict:
     """Conclude from the exploitation; published ids allow no more than the gap."""
-    found = {measure.name: measure for measure in measures if measure.by is None}
-    if "exploitation" not in found:
-        it = found.get("gap", found["accuracy"])
+    overall = {measure.name: measure for measure in measures if measure.by is None}
+    if "exploitation" not in overall:
+        shown = overall.get("gap", overall["accuracy"])
         why = "published ids come without rules" if from_ids else "no counterexample meets a confirmed rule"
-        sentence = f"The {it.name} is {speak(asdict(it))} points; {why}."
-        return Verdict("not tested", QUESTION, "no rules to follow", sentence, it.key)
-    it = found["exploitation"]
-    said = f"{speak(asdict(it))} points oftener on counterexamples than where they do not apply"
+        sentence = f"The {shown.name} is {speak(asdict(shown))} points; {why}."
+        return Verdict("not tested", QUESTION, "no rules to follow", sentence, shown.key)
+    exploitation = overall["exploitation"]
+    points = f"{speak(asdict(exploitation))} points oftener on counterexamples than where they do not apply"
     state: State = "cannot tell"
-    if it.low > margin:
-        state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {said}."
-    elif it.high < margin:
+    if exploitation.low > margin:
+        state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {points}."
+    elif exploitation.high < margin:
         state, label = "yes", "follows no rules"
-        sentence = f"It does not follow the rules: it gives their answers {said}."
+        sentence = f"It does not follow the rules: it gives their answers {points}."
     else:
-        label, sentence = "too close to tell", f"Too close to tell: it gives the rules' answers {said}."
-    return Verdict(state, QUESTION, label, sentence, it.key, margin)
+        label, sentence = "too close to tell", f"Too close to tell: it gives the rules' answers {points}."
+    return Verdict(state, QUESTION, label, sentence, exploitation.key, margin)

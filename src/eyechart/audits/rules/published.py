@@ -1,14 +1,24 @@
-"""Judge by somebody's published lists of ids instead of mining."""
+"""The files of the authors of VQA-CE: read published lists of ids instead of mining, and write a study as such lists.
+
+counterexamples.json, easy.json, hard.json   flat lists of ids, numbers where all ids of the study are numbers
+rules.json                                   one object a rule: words, objects, answer, kind and all figures
+prior.json                                   the same of the most frequent answer, which is listed beside the rules
+"""
 
 import json
 from pathlib import Path
 
 import polars as pl
 
-from eyechart.audits.rules.study import COUNTEREXAMPLE, EASY, UNCOVERED
-from eyechart.errors import DataError, FileFormatError
+from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, PRIOR, UNCOVERED
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.base.files import replacing
+from eyechart.data.result import Result
+from eyechart.data.store import Store
 
 FILES = {EASY: "easy.json", COUNTEREXAMPLE: "counterexamples.json", UNCOVERED: "hard.json"}
+RULES_FILE, PRIOR_FILE = "rules.json", "prior.json"
+_NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # ids that are the same after conversion to numbers and back
 # The columns of a table of rules that a judgement reads.
 RULES: dict[str, pl.DataType | type[pl.DataType]] = {
     "rule": pl.Int64,
@@ -42,8 +52,8 @@ def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
     where a list of easy ones lies beside, it is uncovered.
     """
     beside = {kind: file.with_name(FILES[kind]) for kind in (EASY, UNCOVERED)}
-    lists = {kind: place for kind, place in beside.items() if place.is_file() and place != file}
-    listed = {kind: read_ids(place) for kind, place in {**lists, COUNTEREXAMPLE: file}.items()}
+    lists = {kind: path for kind, path in beside.items() if path.is_file() and path != file}
+    listed = {kind: read_ids(path) for kind, path in {**lists, COUNTEREXAMPLE: file}.items()}
     rest = UNCOVERED if EASY in listed else EASY
     label = pl.lit(rest)
     for name, ids in listed.items():
@@ -55,6 +65,36 @@ def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
     return rows
 
 
-def no_rules_table() -> pl.DataFrame:
-    """Make a table of no rules."""
+def empty_rules() -> pl.DataFrame:
+    """Make a table without rules."""
     return pl.DataFrame(schema=RULES)
+
+
+def export_rules(store: Store, folder: Path) -> dict[str, int]:
+    """Write easy, counterexample and hard ids and the rules in words, from the study of audit `rules` in a run."""
+    studies = store.studies()
+    if "rules" not in studies:
+        found = f"studies of {', '.join(studies) or 'none'}"
+        raise DataError(f"a study of the audit 'rules' in {store.folder}", found, "run `eyechart study -a rules`")
+    return write_rules(studies["rules"], folder)
+
+
+def write_rules(study: Result, folder: Path) -> dict[str, int]:
+    """Write the lists of ids and the rules, and count what each file holds."""
+    if study.audit != "rules" or "kind" not in study.rows.columns:
+        raise DataError("a study of the audit 'rules'", f"one of {study.audit!r}", "export the study of that audit")
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = bool(study.rows["id"].str.contains(_NUMBER).all())
+    written = {}
+    for kind, name in FILES.items():
+        ids = study.rows.filter(pl.col("kind") == kind)["id"]
+        with replacing(folder / name) as draft:
+            draft.write_text(json.dumps(ids.cast(pl.Int64).to_list() if numbers else ids.to_list()), encoding="utf-8")
+        written[name] = len(ids)
+    rules, is_prior = study.tables["rules"], pl.col("kind") == PRIOR
+    tables = {RULES_FILE: rules.filter(~is_prior), PRIOR_FILE: rules.filter(is_prior)}
+    for name, table in tables.items():
+        with replacing(folder / name) as draft:
+            table.write_json(draft)
+        written[name] = table.height
+    return written

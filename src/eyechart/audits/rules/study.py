@@ -1,92 +1,182 @@
-"""The study: mine on train, test on held-out images, and say of each judged example what rules do to it."""
+"""The study: mine on train, test on held-out images, and label each judged example by what rules do to it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from eyechart.audits.measuring import measured
-from eyechart.audits.rules.classifier import classify, kept_rules
+from eyechart.audits.measures import make_measure
+from eyechart.audits.rules.classifier import best_thresholds, classify, kept_rules, score_answers, sweep
 from eyechart.audits.rules.confirm import confirm
-from eyechart.audits.rules.mined import PRIOR, Search, decode, least_support, match_rules, mine_rules, queries_of
-from eyechart.audits.rules.parts import Parts, image_numbers
-from eyechart.dataset import Dataset
-from eyechart.encode.items import (
-    Vocabulary,
-    learn_vocabulary,
-    make_accepted,
-    make_transactions,
-    numbered_answers,
+from eyechart.audits.rules.examples import gallery_table, shown_table
+from eyechart.audits.rules.mining import (
+    EncodedParts,
+    decode_rules,
+    encode_parts,
+    least_support,
+    log_once,
+    match_rules,
+    mine_rules,
+    queries_of,
+    sort_by_image,
 )
-from eyechart.mining import Accepted, Transactions
-from eyechart.mining.counting import make_index
+from eyechart.audits.rules.published import empty_rules, label_by_ids
+from eyechart.audits.rules.settings import (
+    COUNTEREXAMPLE,
+    EASY,
+    EXAMPLE_KINDS,
+    PRIOR,
+    QUESTION,
+    UNCOVERED,
+    RulesSettings,
+)
+from eyechart.audits.rules.views import answers_table, study_tables, study_views
+from eyechart.base.kernels import announced
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Measure, Result, Verdict, measures_table
+from eyechart.data.tables import COUNTS, empty
 from eyechart.mining.match import Matches
 from eyechart.mining.rules import Rules
-from eyechart.mining.transactions import Int32s
-from eyechart.probes import OWN
-from eyechart.protocols import Engine
-from eyechart.result import Measure
-from eyechart.scoring import score
+from eyechart.scoring import chosen_score
 from eyechart.statistics import mean, wilson
 
-EASY, COUNTEREXAMPLE, UNCOVERED = "easy", "counterexample", "uncovered"
-KINDS = (EASY, COUNTEREXAMPLE, UNCOVERED)
 NOT_TESTED = {"p": None, "q": None, "power": None, "state": None}
+SCORED = ("answers", "choices", "relevance")  # what a score may need of a judged example, beside its answer
+SHOWN = ("question_type", "answer_type")  # what the tables break down by
 
 
-class Numbered(NamedTuple):
-    """Both parts in numbers, and what the numbers stand for."""
+class RuleData(NamedTuple):
+    """The mined and the judged examples, counts of what is left out of either, and notes for the reader."""
 
-    vocabulary: Vocabulary
-    learn: Transactions
-    judged: Transactions
-    accepted: Accepted  # by the judged examples
-    images: Int32s  # of the judged examples
-
-
-class Studied(NamedTuple):
-    """What the study found: the rules, the judged examples, and lines for the reader."""
-
-    mined: Rules
-    rules: pl.DataFrame
-    rows: pl.DataFrame  # in the order of the judged transactions
+    learn: Dataset
+    judged: Dataset
+    left_out: pl.DataFrame
     notes: tuple[str, ...]
 
+    def counts(self, mined: int, why_not: str = "answer outside the vocabulary") -> pl.DataFrame:
+        """Count what became of every example, with the reason why some of the learned ones were not mined."""
+        rows = [
+            (None, "judged", None, self.judged.examples.height),
+            (None, "mined", None, mined),
+            (None, "not mined", why_not, self.learn.examples.height - mined),
+        ]
+        own = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
+        return pl.concat([own, self.left_out]).filter(pl.col("n") > 0)
 
-def number_parts(parts: Parts, n_answers: int, *, normalized: bool) -> Numbered:
-    """Lay out both parts in numbers; train examples outside the answer vocabulary are not mined."""
-    vocabulary = learn_vocabulary(parts.learn, n_answers)
-    inside = numbered_answers(parts.learn.examples, vocabulary) >= 0
-    judged = make_transactions(parts.judged, vocabulary)
-    return Numbered(
-        vocabulary,
-        make_transactions(parts.learn.take(pl.lit(inside)), vocabulary),
-        judged,
-        make_accepted(parts.judged.examples, vocabulary, normalized=normalized),
-        image_numbers(parts.judged),
+
+def study_data(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
+    """Label the judged examples by published ids where they are given, else by mined rules."""
+    if settings.from_ids:
+        return study_by_ids(settings, data, Path(settings.from_ids))
+    return study_by_rules(settings, data, engine)
+
+
+def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
+    """Mine on what is learned from and label what is judged."""
+    parts = take_parts(data)
+    judged = parts.judged
+    how = chosen_score(settings.score, judged.examples)
+    encoded = encode_parts(parts.learn, judged, settings.answers, normalized=settings.correct == "normalized")
+    surface = sweep(judged, encoded, settings, how, engine) if settings.select else None
+    used = settings if surface is None else best_thresholds(settings, surface)
+    with announced(log_once):
+        mined, rules, rows = study_rules(judged, encoded, used, how, engine)
+    labelled = judged.examples.with_columns(rows["kind"], rows["matches"])
+    tables = study_tables(judged.examples, rows, rules)
+    tables["shown"] = shown_table(labelled, rules, mined, encoded.judged)
+    tables["gallery"] = gallery_table(judged, rules, mined, encoded.judged)
+    if surface is not None:
+        tables["surface"] = surface
+    measures = list(measure_study(rows, rules, how)) if rows.height else []
+    none = why_no_rules(mined, encoded, used)
+    thresholds = f"min_support {used.min_support:g}, min_confidence {used.min_confidence:g}"
+    notes = pl.DataFrame({"note": [*parts.notes, *none, thresholds]}, schema={"note": pl.String})
+    return Result(
+        audit=settings.name,
+        subject=data.name,
+        settings=settings.settings(),
+        measures=measures_table(measures),
+        rows=rows,
+        tables={"counts": parts.counts(encoded.learn.n), "notes": notes, "rules": rules, **tables},
+        views=study_views(tables),
+        verdict=_not_tested(_describe(mined.n, rules, measures, (*none, *parts.notes)), measures),
     )
 
 
-def study_rules(parts: Parts, numbered: Numbered, search: Search, how: str, engine: Engine) -> Studied:
-    """Mine, test and label."""
-    rules = mine_rules(numbered.learn, search, engine)
-    learned = match_rules(rules, numbered.learn, Accepted.only(numbered.learn.answers), search.threads, engine)
-    met = match_rules(rules, numbered.judged, numbered.accepted, search.threads, engine)
+def study_by_ids(settings: RulesSettings, data: Dataset, file: Path) -> Result:
+    """Label what is judged by published lists."""
+    parts = take_parts(data)
+    rows = label_by_ids(parts.judged.examples, file)
+    n = int((rows["kind"] == COUNTEREXAMPLE).sum())
+    tables = {"answers": answers_table(parts.judged.examples.with_columns(rows["kind"].alias("subset")))}
+    sentence = f"{n:,} of the {rows.height:,} judged examples are on the published list of counterexamples."
+    return Result(
+        audit=settings.name,
+        subject=data.name,
+        settings=settings.settings(),
+        measures=measures_table([]),
+        rows=rows,
+        tables={"counts": parts.counts(0, "published ids need no rules"), "rules": empty_rules(), **tables},
+        views=study_views(tables),
+        verdict=_not_tested(sentence, []),
+    )
+
+
+def take_parts(data: Dataset) -> RuleData:
+    """Take what is learned from and what is judged; examples without a reference answer are counted and left out."""
+    learn, judged = data.only("split", *SCORED, *SHOWN).divided(learns=True)
+    answered = pl.col("answer").is_not_null()
+    known, asked = sort_by_image(learn.only().take(answered)), sort_by_image(judged.take(answered))
+    rows = [
+        (None, "not mined", "no reference answer", learn.height - known.height),
+        (None, "not judged", "no reference answer", judged.height - asked.height),
+        (None, "left out", "in another split", data.height - learn.height - judged.height),
+    ]
+    left_out = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
+    return RuleData(known, asked, left_out, _note_parts(known, asked))
+
+
+def _note_parts(learn: Dataset, judged: Dataset) -> tuple[str, ...]:
+    notes = []
+    if not _has_objects(learn):
+        notes.append("the images have no objects: all rules are of words only")
+    shared = judged.examples["cluster"].unique().is_in(learn.examples["cluster"].unique().implode()).sum()
+    if shared:
+        known = f"{shared} judged {judged.cluster}s are also among those learned from"
+        notes.append(f"{known}: what is confirmed on them is less sure")
+    return tuple(notes)
+
+
+def _has_objects(data: Dataset) -> bool:
+    if "objects" not in data.images.kept.columns:
+        return False
+    some = pl.col("objects").list.len().fill_null(0) > 0
+    return bool(data.images.scan("objects").select(some.any()).collect().item())
+
+
+def study_rules(
+    judged: Dataset, encoded: EncodedParts, settings: RulesSettings, how: str, engine: Engine
+) -> tuple[Rules, pl.DataFrame, pl.DataFrame]:
+    """Mine, test and label: return the rules, their table, and a row for each judged example in the encoded order."""
+    rules = mine_rules(encoded.learn, settings, engine)
+    learned = encoded.match_learned(rules, settings.threads, engine)
+    met = match_rules(rules, encoded.judged, encoded.accepted, settings.threads, engine)
     kept = kept_rules(learned)
-    held_out = make_index(numbered.judged, numbered.images, rules.items)
-    table = decode(rules, numbered.vocabulary).hstack(
-        confirm(queries_of(rules), rules.confidences, held_out, search.threads, engine)
-    )
+    held_out = encoded.index_judged(rules.items)
+    tested = confirm(queries_of(rules), rules.confidences, held_out, settings.threads, engine)
+    table = decode_rules(rules, encoded.vocabulary).hstack(tested)
     table = table.with_columns(pl.Series("kept", np.isin(np.arange(rules.n), kept)))
-    answers = classify(rules, kept, held_out)
-    rows = parts.judged.examples.select("id", "cluster").with_columns(_kind(met), *_met(met))
-    for form, found in answers._asdict().items():
-        said = numbered.vocabulary.answers.gather(found).cast(pl.String)
-        scores = score_answers(parts.judged, numbered.vocabulary, found, how)
-        rows = rows.with_columns(said.alias(form), scores.alias(f"{form}_score"))
-    return Studied(rules, pl.concat([table, _prior(numbered, table)]), rows, _notes(rules, numbered, search))
+    rows = judged.examples.select("id", "cluster").with_columns(_kind(met), *_best_rule(met))
+    for form, answers in classify(rules, kept, held_out).items():
+        texts = encoded.vocabulary.answers.gather(answers).cast(pl.String)
+        scores = score_answers(judged, encoded.vocabulary, answers, how)
+        rows = rows.with_columns(texts.alias(form), scores.alias(f"{form}_score"))
+    return rules, pl.concat([table, _prior(encoded, table)]), rows
 
 
 def _kind(met: Matches) -> pl.Series:
@@ -94,21 +184,15 @@ def _kind(met: Matches) -> pl.Series:
     return pl.Series("kind", names, dtype=pl.String)
 
 
-def _met(met: Matches) -> tuple[pl.Series, pl.Series]:
+def _best_rule(met: Matches) -> tuple[pl.Series, pl.Series]:
+    """Return the first rule that each example meets, null where there is none, and how many it meets."""
     best = pl.Series("rule", met.best.astype(np.int64))
     return best.set(best < 0, None), pl.Series("matches", met.counts.astype(np.int64))
 
 
-def score_answers(judged: Dataset, vocabulary: Vocabulary, answers: Int32s, how: str) -> pl.Series:
-    """Score an answer, by its number, to each judged example."""
-    said = vocabulary.answers.gather(answers).cast(pl.String)
-    given = judged.examples.with_columns(said.alias("given"), said.reshape((-1, 1)).arr.to_list().alias("ranking"))
-    return score(given, how)
-
-
-def _prior(numbered: Numbered, table: pl.DataFrame) -> pl.DataFrame:
+def _prior(encoded: EncodedParts, table: pl.DataFrame) -> pl.DataFrame:
     """List the empty antecedent with the most frequent answer; it is not tested."""
-    learn, judged = numbered.learn, numbered.judged
+    learn, judged = encoded.learn, encoded.judged
     if not learn.n:
         return table.clear()
     joint, hits = int((learn.answers == 0).sum()), int((judged.answers == 0).sum())
@@ -117,7 +201,7 @@ def _prior(numbered: Numbered, table: pl.DataFrame) -> pl.DataFrame:
         "rule": table.height,
         "words": [],
         "objects": [],
-        "answer": numbered.vocabulary.answers[0],
+        "answer": encoded.vocabulary.answers[0],
         "kind": PRIOR,
         "support": learn.n,
         "joint": joint,
@@ -133,29 +217,30 @@ def _prior(numbered: Numbered, table: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([row], schema=table.schema)
 
 
-def _notes(rules: Rules, numbered: Numbered, search: Search) -> tuple[str, ...]:
+def why_no_rules(rules: Rules, encoded: EncodedParts, settings: RulesSettings) -> tuple[str, ...]:
+    """Explain, where no rule was mined, which threshold none reached."""
     if rules.n:
         return ()
-    least = least_support(search.min_support, numbered.learn.n)
-    if least > numbered.learn.n:
-        return (f"no rules: min_support {least} is more than the {numbered.learn.n} examples that are mined",)
-    return (f"no rules: no antecedent has {least} examples and a confidence of {search.min_confidence:g}",)
+    least = least_support(settings.min_support, encoded.learn.n)
+    if least > encoded.learn.n:
+        return (f"no rules: min_support {least} is more than the {encoded.learn.n} examples that are mined",)
+    return (f"no rules: no antecedent has {least} examples and a confidence of {settings.min_confidence:g}",)
 
 
 def measure_study(rows: pl.DataFrame, rules: pl.DataFrame, how: str) -> Iterator[Measure]:
     """Measure the shares of the three kinds, and the classifier overall and on each kind."""
-    for each in KINDS:
+    for each in EXAMPLE_KINDS:
         yield _share(f"{each} share", rows["kind"] == each, rows["cluster"])
     best = rows.join(rules.select("rule", pl.col("kind").alias("of")), on="rule", how="inner", validate="m:1")
     if best.height:
         yield _share("best rule mixed", best["of"] == "mixed", best["cluster"])
     for form in ("vote", "best"):
         name, column = f"classifier, {form}", f"{form}_score"
-        for kind in (None, *KINDS):
-            chosen = of_kind(rows.drop_nulls(column), kind)
-            if chosen.height:
-                found = mean(chosen[column], chosen["cluster"])
-                one = measured(name, found, of=column, condition=OWN, score=how, better="neither")
+        for kind in (None, *EXAMPLE_KINDS):
+            part = of_kind(rows.drop_nulls(column), kind)
+            if part.height:
+                found = mean(part[column], part["cluster"])
+                one = make_measure(name, found, of=column, condition=PLAIN_CONDITION, score=how, better="neither")
                 yield in_kind(one, kind)
 
 
@@ -165,10 +250,26 @@ def of_kind(rows: pl.DataFrame, kind: str | None) -> pl.DataFrame:
 
 
 def in_kind(measure: Measure, kind: str | None) -> Measure:
-    """Say that a measure is of one kind of example."""
+    """Mark a measure as one of a kind of example."""
     return measure if kind is None else replace(measure, by="kind", group=kind)
 
 
 def _share(name: str, flags: pl.Series, clusters: pl.Series) -> Measure:
     found = mean(flags.cast(pl.Float64), clusters)
-    return measured(name, found, of=None, condition=OWN, score="share", better="neither")
+    return make_measure(name, found, of=None, condition=PLAIN_CONDITION, score="share", better="neither")
+
+
+def _not_tested(sentence: str, measures: list[Measure]) -> Verdict:
+    """Write the verdict of a study, with the share of counterexamples as its measure where there is one."""
+    keys = {measure.name: measure.key for measure in measures if measure.by is None}
+    return Verdict("not tested", QUESTION, "no model yet", sentence, keys.get(f"{COUNTEREXAMPLE} share"))
+
+
+def _describe(mined: int, rules: pl.DataFrame, measures: list[Measure], notes: tuple[str, ...]) -> str:
+    """Write how many rules there are, what kinds of examples, and what a reader should know about the data."""
+    shares = {measure.name: f"{measure.value:.1%}" for measure in measures}
+    confirmed = int((rules["state"] == "confirmed").sum())
+    text = f"{mined:,} rules, {confirmed:,} confirmed on held-out images"
+    if shares:
+        text += f"; {shares[f'{EASY} share']} of the examples easy, {shares[f'{COUNTEREXAMPLE} share']} counterexamples"
+    return "; ".join([text, *notes]) + "."

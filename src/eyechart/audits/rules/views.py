@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from eyechart.audits.rules.mined import without_prior
-from eyechart.result import Measure, Unit, View
+from eyechart.audits.rules.settings import PRIOR
+from eyechart.data.result import Measure, Unit, View
 from eyechart.statistics import shares
 
 BINS = 20  # of confidences
@@ -16,8 +16,8 @@ HELD_OUT: dict[str, Unit] = {"confidence": "points", "held_out_confidence": "poi
 
 def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Make the tables that are drawn; `examples` are the judged ones."""
-    told = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
-    labelled = told.join(rows.select("id", "cluster", pl.col("kind").alias("subset")), on="id", validate="1:1")
+    shown = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
+    labelled = shown.join(rows.select("id", "cluster", pl.col("kind").alias("subset")), on="id", validate="1:1")
     tables = {"kinds": kinds_table(rules), "confidences": confidences_table(rules), "answers": answers_table(labelled)}
     for column in TYPES:
         if column in labelled.columns and labelled[column].is_not_null().any():
@@ -26,7 +26,7 @@ def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame
 
 
 def kinds_table(rules: pl.DataFrame) -> pl.DataFrame:
-    """Count rules by kind and by what became of them."""
+    """Count rules by kind and by state on held-out images."""
     state = pl.col("state")
     counted = (
         without_prior(rules)
@@ -38,6 +38,11 @@ def kinds_table(rules: pl.DataFrame) -> pl.DataFrame:
         )
     )
     return counted.sort("rules", "kind", descending=[True, False])
+
+
+def without_prior(rules: pl.DataFrame) -> pl.DataFrame:
+    """Drop the prior, which is listed beside the rules but was not mined."""
+    return rules.filter(pl.col("kind") != PRIOR)
 
 
 def confidences_table(rules: pl.DataFrame) -> pl.DataFrame:

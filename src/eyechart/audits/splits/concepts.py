@@ -1,78 +1,55 @@
 """The concepts of each example (Sec. 3.3): question type, most telling words and objects, and their combinations."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.audits.splits.names import OBJECTS, PARTS, WORDS, parts_of
-from eyechart.dataset import Dataset
-from eyechart.encode.informative import most_informative
-from eyechart.encode.labels import image_labels
-from eyechart.encode.question_types import learn_prefixes, question_types
-from eyechart.encode.salient_parted import as_listed, best_two
-from eyechart.encode.words import blocks, question_words
-from eyechart.errors import DataError, FileFormatError
-from eyechart.protocols import Engine
+from eyechart.audits.splits.salience import as_listed, best_two, image_labels, most_informative
+from eyechart.audits.splits.settings import OBJECTS, PARTS, WORDS, SplitsSettings, parts_of
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
+from eyechart.language.questions import blocks, learn_prefixes, question_types, question_words
 
 NOTHING = "(none)"
 JOINED = " + "
 A_WORD = r"[\p{L}\p{N}]"  # a token without a letter or digit is a punctuation mark
 
 
-class Choices(NamedTuple):
-    """The settings that decide which concept an example has; the fields of the audit of the same names."""
-
-    types: str
-    tokenizer: str
-    prefix: str
-    telling: str
-    ties: str
-    order: str
-    missing: str
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """Name what is counted beside the candidates; there are many of them, so no more than is needed."""
-        return ("answer", "counted") if self.telling == "own" else ("answer", "counted", "kind")
-
-
-class Labelled(NamedTuple):
-    """A text column for each concept, in the order of the examples, and what the reader should know."""
-
-    table: pl.DataFrame
-    notes: tuple[str, ...]
-
-
 def label_examples(
-    data: Dataset, concepts: Iterable[str], choices: Choices, counted: pl.Series, engine: Engine | None = None
-) -> Labelled:
-    """Give each example its concept of each shortcut; `counted` marks the examples that f of Eq. 6 counts."""
-    wanted = {concept: parts_of(concept) for concept in concepts}
+    data: Dataset, settings: SplitsSettings, counted: pl.Series, engine: Engine | None = None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Find the concept of each example by each shortcut, a column each, and notes for the reader.
+
+    `counted` marks the examples that f of Eq. 6 counts.
+    """
+    wanted = {concept: parts_of(concept) for concept in settings.concepts}
     needed = {part for parts in wanted.values() for part in parts}
     examples = data.examples
-    kinds = question_kinds(examples, choices.types)
-    found: dict[str, pl.Series] = {"QT": kinds}
-    choose = best_two if choices.telling == "own" else most_informative
+    kinds = question_kinds(examples, settings.types)
+    parts: dict[str, pl.Series] = {"QT": kinds}
+    choose = best_two if settings.telling == "own" else most_informative
     numbered = _numbered(examples, kinds, counted)
     if needed & set(WORDS):
-        asked = numbered.with_columns(examples["question"])
-        found |= _pairs(WORDS, choose(asked, ListWords(choices), choices.ties, engine), examples.height, choices)
+        questions = numbered.with_columns(examples["question"])
+        best = choose(questions, ListWords(settings), settings.ties, engine)
+        parts |= _pairs(WORDS, best, examples.height, settings)
     if needed & set(OBJECTS):
-        seen = _objects(data).join(numbered.select("row", *choices.counted), on="row", validate="m:1").sort("row")
-        found |= _pairs(OBJECTS, choose(seen, as_listed, choices.ties, engine), examples.height, choices)
-    found |= {part: _column(data, part) for part in needed - set(PARTS)}
-    table = pl.DataFrame([found[part].alias(part) for part in sorted(needed)])
-    if choices.missing == "group":
+        objects = _objects(data).join(numbered.select("row", *_counted_columns(settings)), on="row", validate="m:1")
+        best = choose(objects.sort("row"), as_listed, settings.ties, engine)
+        parts |= _pairs(OBJECTS, best, examples.height, settings)
+    parts |= {part: _column(data, part) for part in needed - set(PARTS)}
+    table = pl.DataFrame([parts[part].alias(part) for part in sorted(needed)])
+    if settings.missing == "group":
         table = table.select(pl.all().fill_null(NOTHING))
-    joined = [pl.concat_str(parts, separator=JOINED).alias(concept) for concept, parts in wanted.items()]
-    return Labelled(table.select(joined), tuple(_notes(examples, found, needed, choices)))
+    joined = [pl.concat_str(names, separator=JOINED).alias(concept) for concept, names in wanted.items()]
+    return table.select(joined), tuple(_notes(examples, parts, needed, settings))
 
 
 def question_kinds(examples: pl.DataFrame, how: str) -> pl.Series:
-    """Take the question types that the data have, else the longest prefix of a learned or given list."""
+    """Return the question types that the data have, else the longest prefix of a learned or given list."""
     if how == "auto" and _has_types(examples):
         return examples["question_type"]
     questions = examples["question"]
@@ -94,39 +71,39 @@ def _read_prefixes(file: Path) -> pl.Series:
 
 
 def _numbered(examples: pl.DataFrame, kinds: pl.Series, counted: pl.Series) -> pl.DataFrame:
-    """Give the examples numbers, beside their answers, the kinds of their questions and whether they are counted."""
+    """List the number of each example, its answer, the kind of its question and whether it is counted."""
     row = pl.int_range(examples.height, dtype=pl.UInt32, eager=True).alias("row")
     return pl.DataFrame([row, examples["answer"], kinds.alias("kind"), counted.alias("counted")])
+
+
+def _counted_columns(settings: SplitsSettings) -> tuple[str, ...]:
+    """Name the columns that candidates need to be counted; there are many candidates, so no more than is needed."""
+    return ("answer", "counted") if settings.telling == "own" else ("answer", "counted", "kind")
 
 
 @dataclass(frozen=True)
 class ListWords:
     """List the words of questions as candidates."""
 
-    choices: Choices
+    settings: SplitsSettings
 
-    def __call__(self, asked: pl.DataFrame) -> pl.DataFrame:
-        """Give every word the row, the answer and the mark of its question."""
-        long = _words(asked, asked["kind"], self.choices)
-        return long.with_columns(asked[name].gather(long["row"]) for name in ("row", *self.choices.counted))
-
-
-def _words(examples: pl.DataFrame, kinds: pl.Series, choices: Choices) -> pl.DataFrame:
-    """List the words of each question, each once, without the question type that it begins with."""
-    parts = (
-        _words_of(examples[part], kinds[part], choices).with_columns(pl.col("row") + part.start)
-        for part in blocks(examples.height)
-    )
-    return pl.concat(parts)
+    def __call__(self, questions: pl.DataFrame) -> pl.DataFrame:
+        """List each word of each question once, without the question type, beside what counts it."""
+        long = pl.concat(
+            _words(questions[block], self.settings).with_columns(pl.col("row") + block.start)
+            for block in blocks(questions.height)
+        )
+        columns = ("row", *_counted_columns(self.settings))
+        return long.with_columns(questions[name].gather(long["row"]) for name in columns)
 
 
-def _words_of(examples: pl.DataFrame, kinds: pl.Series, choices: Choices) -> pl.DataFrame:
-    words = examples.select(question_words(pl.col("question")).alias("text"))["text"]
-    skipped = pl.lit(0) if choices.prefix == "keep" else _prefix_length(words, kinds)
+def _words(questions: pl.DataFrame, settings: SplitsSettings) -> pl.DataFrame:
+    words = questions.select(question_words(pl.col("question")).alias("text"))["text"]
+    skipped = pl.lit(0) if settings.prefix == "keep" else _prefix_length(words, questions["kind"])
     long = pl.select(pl.int_range(len(words), dtype=pl.UInt32).alias("row"), skipped.alias("skip"), words)
     rest = long.select("row", pl.col("text").list.slice(pl.col("skip")))
     flat = rest.explode("text", empty_as_null=False, keep_nulls=False)
-    kept = flat if choices.tokenizer == "basic_english" else flat.filter(pl.col("text").str.contains(A_WORD))
+    kept = flat if settings.tokenizer == "basic_english" else flat.filter(pl.col("text").str.contains(A_WORD))
     return kept.unique()
 
 
@@ -139,21 +116,22 @@ def _prefix_length(words: pl.Series, kinds: pl.Series) -> pl.Series:
 
 
 def _objects(data: Dataset) -> pl.DataFrame:
+    """List the labels of the objects on the image of each example."""
     rows = data.examples.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), "image")
-    seen = data.images.scan("objects").join(rows.lazy().select("image"), on="image", how="semi")
-    labels = image_labels(seen.collect())
+    objects = data.images.scan("objects").join(rows.lazy().select("image"), on="image", how="semi")
+    labels = image_labels(objects.collect())
     return rows.join(labels, on="image", how="inner").select("row", pl.col("label").alias("text"))
 
 
-def _pairs(names: tuple[str, str], best: pl.DataFrame, n: int, choices: Choices) -> dict[str, pl.Series]:
-    """Name the most telling candidate of each of n examples, and the pair of the best two."""
+def _pairs(names: tuple[str, str], best: pl.DataFrame, n: int, settings: SplitsSettings) -> dict[str, pl.Series]:
+    """Return the most telling candidate of each of n examples, and the pair of the best two."""
     every = pl.select(pl.int_range(n, dtype=pl.UInt32).alias("row"))
     first, second = (
         every.join(best, on="row", how="left", validate="1:1", maintain_order="left")[name]
         for name in ("first", "second")
     )
-    pair = [first, second if choices.missing == "skip" else second.zip_with(second.is_not_null(), _nothing(first))]
-    if choices.order == "text":
+    pair = [first, second if settings.missing == "skip" else second.zip_with(second.is_not_null(), _nothing(first))]
+    if settings.order == "text":
         pair = pl.DataFrame({"a": pair[0], "b": pair[1]}).select(pl.min_horizontal("a", "b"), b=_larger()).get_columns()
     return {names[0]: first, names[1]: pair[0] + JOINED + pair[1]}
 
@@ -177,9 +155,11 @@ def _column(data: Dataset, name: str) -> pl.Series:
     return column.cast(pl.String)
 
 
-def _notes(examples: pl.DataFrame, found: dict[str, pl.Series], needed: set[str], choices: Choices) -> Iterable[str]:
-    if "QT" in needed and choices.types == "auto" and not _has_types(examples):
-        yield f"the data have no question types: {found['QT'].n_unique()} were learned from how questions begin"
+def _notes(
+    examples: pl.DataFrame, parts: dict[str, pl.Series], needed: set[str], settings: SplitsSettings
+) -> Iterator[str]:
+    if "QT" in needed and settings.types == "auto" and not _has_types(examples):
+        yield f"the data have no question types: {parts['QT'].n_unique()} were learned from how questions begin"
     for part, things in (("KW", "words beside the question type"), ("KO", "objects")):
-        if part in found and found[part].is_null().all():
+        if part in parts and parts[part].is_null().all():
             yield f"no example has {things}"

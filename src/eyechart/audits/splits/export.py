@@ -1,11 +1,8 @@
 """Write a study of `splits` as others released theirs.
 
-splits             the layout of VQA-VS: Training, Val, IID-Test and OOD-Test/<S>, each with -Ques.json and -Ans.json as
-                   bare lists aligned by position; beside them flat lists, ids/<S>_head.json and ids/<S>_tail.json
-splits-gqa         <S>_head.json and <S>_tail.json with records by id, in the form of GQA
-splits-models      models.json: the accuracies of the models of a run on all sets, a line each (Tables 2 and 3)
-splits-selection   selection.json: which checkpoint each strategy would have chosen among the models of a run; beside
-                   both a table in points to read, models.md and selection.md
+splits       the layout of VQA-VS: Training, Val, IID-Test and OOD-Test/<S>, each with -Ques.json and -Ans.json as
+             bare lists aligned by position; beside them flat lists, ids/<S>_head.json and ids/<S>_tail.json
+splits-gqa   <S>_head.json and <S>_tail.json with records by id, in the form of GQA
 
 Ids are numbers where all of them are. The confidences of VQA's annotators are not among our data and are left out.
 """
@@ -19,15 +16,13 @@ import orjson
 import polars as pl
 
 from eyechart.audits.splits.audit import SplitsAudit
-from eyechart.audits.splits.names import HEAD, TAIL
-from eyechart.audits.splits.parts import JUDGED, TRAIN, VALIDATION, answered, judged_rows, name_parts
-from eyechart.audits.splits.selection import selection_table
-from eyechart.audits.splits.side_by_side import in_points, models_table
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError
-from eyechart.files import replacing
-from eyechart.result import Result
-from eyechart.store import Store
+from eyechart.audits.splits.settings import HEAD, JUDGED, TAIL, TRAIN, VALIDATION
+from eyechart.audits.splits.study import answered, judged_rows, name_parts
+from eyechart.base.errors import DataError
+from eyechart.base.files import replacing
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
+from eyechart.data.store import Store
 
 FOLDERS = {TRAIN: "Training", VALIDATION: "Val", JUDGED: "IID-Test"}
 OOD = "OOD-Test"
@@ -44,38 +39,12 @@ def export_gqa_ood(store: Store, folder: Path) -> dict[str, int]:
     return write_gqa_ood(store.data, _study(store), folder)
 
 
-def export_selection(store: Store, folder: Path) -> dict[str, int]:
-    """Write which of the models of a run each strategy of model selection would have chosen."""
-    return _write_table(selection_table(_judged(store)), folder / "selection.json")
-
-
-def export_models(store: Store, folder: Path) -> dict[str, int]:
-    """Write the accuracies of all models of a run on all sets, a line each."""
-    return _write_table(models_table(_judged(store)), folder / "models.json")
-
-
-def _judged(store: Store) -> dict[str, Result]:
-    judged = {model: results["splits"] for model, results in store.results().items() if "splits" in results}
-    if not judged:
-        raise DataError(f"judgements of the audit 'splits' in {store.folder}", "none", "run `eyechart audit -a splits`")
-    return judged
-
-
-def _write_table(table: pl.DataFrame, file: Path) -> dict[str, int]:
-    with replacing(file) as draft:
-        table.write_json(draft)
-    read = file.with_suffix(".md")
-    with replacing(read) as draft:
-        draft.write_text(in_points(table), encoding="utf-8")
-    return {file.name: table.height, read.name: table.height}
-
-
 def write_splits(data: Dataset, study: Result, folder: Path) -> dict[str, int]:
     """Write every part and every OOD test set, and count what each file holds."""
     written = {}
-    for place, examples in _sets(data, study):
+    for stem, examples in _sets(data, study):
         for ending, table in (("Ques", _questions(examples)), ("Ans", _annotations(examples))):
-            name = f"{place}-{ending}.json"
+            name = f"{stem}-{ending}.json"
             with replacing(folder / name) as draft:
                 table.write_json(draft)
             written[name] = table.height
@@ -104,7 +73,7 @@ def write_gqa_ood(data: Dataset, study: Result, folder: Path) -> dict[str, int]:
 
 
 def concepts_of(study: Result) -> list[str]:
-    """Name the concepts of a study, or say that it is another audit's."""
+    """Return the concepts of a study; reject one of another audit."""
     if study.audit != "splits":
         raise DataError("a study of the audit 'splits'", f"one of {study.audit!r}", "export the study of that audit")
     return study.tables["concepts"]["concept"].to_list()
@@ -119,7 +88,7 @@ def _study(store: Store) -> Result:
 
 
 def _sets(data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
-    """List the place of each set and its examples, sorted by id."""
+    """Yield the path of each set, without its ending, and its examples, sorted by id."""
     SplitsAudit.check_plan(study.settings)
     known = answered(data)
     parts = name_parts(known, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
@@ -139,17 +108,17 @@ def _questions(examples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _annotations(examples: pl.DataFrame) -> pl.DataFrame:
-    """Lay out the reference answer, the human answers and the types, under VQA's names."""
+    """List the reference answer, the human answers and the types under VQA's names."""
     texts = [
         (pl.col(name) if name in examples.columns else pl.lit(None, pl.String)).alias(name)
         for name in ("question_type", "answer_type")
     ]
-    said = pl.struct(pl.element().alias("answer"), (pl.element().cum_count()).alias("answer_id"))
-    people = pl.col("answers") if "answers" in examples.columns else pl.concat_list("answer")
+    numbered = pl.struct(pl.element().alias("answer"), (pl.element().cum_count()).alias("answer_id"))
+    answers = pl.col("answers") if "answers" in examples.columns else pl.concat_list("answer")
     return examples.select(
         texts[0],
         pl.col("answer").alias("multiple_choice_answer"),
-        people.list.drop_nulls().list.eval(said).alias("answers"),
+        answers.list.drop_nulls().list.eval(numbered).alias("answers"),
         _numbers(examples["image"]).alias("image_id"),
         texts[1],
         _question_id(examples),
@@ -161,12 +130,12 @@ def _question_id(examples: pl.DataFrame) -> pl.Series:
 
 
 def _numbers(ids: pl.Series) -> pl.Series:
-    """Turn ids into numbers where all of them come back the same."""
+    """Convert ids to numbers where all of them come back the same."""
     return ids.cast(pl.Int64) if ids.str.contains(_NUMBER).all() else ids
 
 
 def _records(examples: pl.DataFrame) -> pl.DataFrame:
-    """Lay examples out under GQA's names."""
+    """List examples under GQA's names."""
     names = {"question": "question", "answer": "answer", "image": "imageId", "full_answer": "fullAnswer"}
     plain = [pl.col(ours).alias(theirs) for ours, theirs in names.items() if ours in examples.columns]
     nested = {

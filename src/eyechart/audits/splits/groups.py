@@ -1,36 +1,18 @@
 """Groups of one concept: how balanced their answers are, and which answers are head or tail (Sec. 3.4)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Self
 
 import numpy as np
 import polars as pl
 
+from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
-from eyechart.protocols import Engine
 from eyechart.statistics.rows import Floats, Ints, begins, sums
 
 KEY = ("part", "group")
 BLOCK = 65_536  # examples of a batch
 EVEN = 1 - 1e-9  # the entropy of equal counts, but for rounding
-
-
-class Cut(NamedTuple):
-    """When a group is imbalanced and an answer rare; no threshold means GQA-OOD's, mean less standard deviation."""
-
-    threshold: float | None
-    alpha: float
-
-
-class Grouped(NamedTuple):
-    """The groups of one concept in every part, and their answers.
-
-    groups: part, group, n, answers, entropy, threshold, imbalanced. answers: part, group, answer, n, cut, tail (null
-    in a balanced group).
-    """
-
-    groups: pl.DataFrame
-    answers: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -62,27 +44,47 @@ def count_answers(examples: pl.DataFrame, concepts: tuple[str, ...], engine: Eng
     return {concept: parts.get((concept,), counts.clear().drop("concept")).sort(*KEY, "answer") for concept in concepts}
 
 
-def group_counts(answers: pl.DataFrame, cut: Cut) -> Grouped:
-    """Group rows of (part, group, answer, n), sorted; single-answer groups are balanced."""
-    starts = np.flatnonzero(begins(answers, *KEY))
-    counts = answers["n"].to_numpy().astype(np.float64)
-    n, m = sums(counts, starts).astype(np.int64), np.diff(starts, append=len(counts))
-    groups = (
-        answers[starts]
-        .select(KEY)
-        .with_columns(
-            pl.Series("n", n), pl.Series("answers", m), pl.Series("entropy", normalized_entropies(counts, starts))
-        )
-    )
-    groups = _imbalanced(groups, cut)
-    each = np.repeat(np.arange(len(starts)), m)
-    rare = counts * m[each] < cut.alpha * n[each]  # strictly, in whole numbers on the left
-    side = pl.when(groups["imbalanced"].gather(each)).then(pl.Series(rare))
-    return Grouped(groups, answers.with_columns(pl.Series("cut", cut.alpha * n[each] / m[each]), side.alias("tail")))
+@dataclass(frozen=True)
+class GroupedAnswers:
+    """The groups of one concept in every part, and their answers.
+
+    groups: part, group, n, answers, entropy, threshold, imbalanced. answers: part, group, answer, n, cut, tail (null
+    in a balanced group).
+    """
+
+    groups: pl.DataFrame
+    answers: pl.DataFrame
+
+    @classmethod
+    def of(cls, answers: pl.DataFrame, threshold: float | None, alpha: float) -> Self:
+        """Group counts of (part, group, answer, n), sorted, and mark imbalanced groups and rare answers.
+
+        No threshold means that of GQA-OOD: the mean less the standard deviation over the groups of a part.
+        """
+        starts = np.flatnonzero(begins(answers, *KEY))
+        counts = answers["n"].to_numpy().astype(np.float64)
+        n, m = sums(counts, starts).astype(np.int64), np.diff(starts, append=len(counts))
+        entropies = pl.Series("entropy", normalized_entropies(counts, starts))
+        groups = answers[starts].select(KEY).with_columns(pl.Series("n", n), pl.Series("answers", m), entropies)
+        groups = _mark_imbalanced(groups, threshold)
+        each = np.repeat(np.arange(len(starts)), m)
+        rare = counts * m[each] < alpha * n[each]  # strictly, in whole numbers on the left
+        tail = pl.when(groups["imbalanced"].gather(each)).then(pl.Series(rare)).alias("tail")
+        return cls(groups, answers.with_columns(pl.Series("cut", alpha * n[each] / m[each]), tail))
+
+    def sides(self, examples: pl.DataFrame) -> pl.Series:
+        """Mark each example tail (true), head (false), or neither (null); rows without a group are neither."""
+        known = self.answers.select(*KEY, "answer", "tail")
+        joined = examples.join(known, on=[*KEY, "answer"], how="left", validate="m:1", maintain_order="left")
+        return joined["tail"]
+
+    def size(self, part: str, *, tail: bool) -> int:
+        """Count the tail or head examples of a part."""
+        return int(self.answers.filter((pl.col("part") == part) & (pl.col("tail") == tail))["n"].sum())
 
 
 def normalized_entropies(counts: Floats, starts: Ints) -> Floats:
-    """Give -sum p log p / log M of each run of counts; 1 where there is a single answer."""
+    """Compute -sum p log p / log M of each run of counts; 1 where there is a single answer."""
     m = np.diff(starts, append=len(counts))
     p = counts / np.repeat(sums(counts, starts), m)
     entropy = -sums(p * np.log(p), starts)  # Eq. 7
@@ -90,23 +92,16 @@ def normalized_entropies(counts: Floats, starts: Ints) -> Floats:
         return np.where(m > 1, entropy / np.log(m), 1.0)
 
 
-def _imbalanced(groups: pl.DataFrame, cut: Cut) -> pl.DataFrame:
-    if cut.threshold is not None:
+def _mark_imbalanced(groups: pl.DataFrame, threshold: float | None) -> pl.DataFrame:
+    if threshold is not None:
         return groups.with_columns(
-            pl.lit(cut.threshold).alias("threshold"), (pl.col("entropy") < cut.threshold).alias("imbalanced")
+            pl.lit(threshold).alias("threshold"), (pl.col("entropy") < threshold).alias("imbalanced")
         )
     # Groups come sorted, so that the mean does not depend on the order of the examples.
     edge = (pl.col("entropy").mean() - pl.col("entropy").std(ddof=0)).over("part").alias("threshold")
     own = groups.with_columns(edge)
     even = pl.col("entropy") >= EVEN  # nothing is rare in it, even where all groups are like that
     return own.with_columns(((pl.col("entropy") <= pl.col("threshold")) & ~even).alias("imbalanced"))
-
-
-def sides(examples: pl.DataFrame, grouped: Grouped) -> pl.Series:
-    """Mark each example tail (true), head (false), or neither (null); rows without a group are neither."""
-    known = grouped.answers.select(*KEY, "answer", "tail")
-    found = examples.join(known, on=[*KEY, "answer"], how="left", validate="m:1", maintain_order="left")
-    return found["tail"]
 
 
 def imbalance(groups: pl.DataFrame) -> float | None:

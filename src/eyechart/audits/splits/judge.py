@@ -1,11 +1,11 @@
-"""The judgement of a model: join its answers to the judged examples, measure, and conclude."""
+"""The judgement of a model: join its answers to the judged examples, measure, list the worst groups, and conclude."""
 
 from dataclasses import asdict
 
 import polars as pl
 
-from eyechart.audits.measuring import count_unscored, measured_by, score_rows
-from eyechart.audits.splits.audit import QUESTION, SplitsAudit
+from eyechart.audits.batches import means_by_key
+from eyechart.audits.measures import count_unscored, measure_groups, score_rows
 from eyechart.audits.splits.measures import (
     ANSWER,
     GROUP,
@@ -17,56 +17,62 @@ from eyechart.audits.splits.measures import (
     measure_validation,
     weights_table,
 )
-from eyechart.audits.splits.names import VAL
-from eyechart.audits.splits.parts import JUDGED, VALIDATION, answered
-from eyechart.audits.splits.release import SCORE, release_table, within_vocabulary
-from eyechart.audits.splits.sets import sets_table, sides_table
+from eyechart.audits.splits.published import SCORE, release_table, within_vocabulary
+from eyechart.audits.splits.settings import HEAD, JUDGED, QUESTION, TAIL, VAL, VALIDATION, SplitsSettings
+from eyechart.audits.splits.study import answered
+from eyechart.audits.splits.tables import sets_table, sides_table
 from eyechart.audits.splits.views import judge_views
-from eyechart.audits.splits.worst import worst_table
-from eyechart.dataset import Dataset
-from eyechart.predictions import Predictions
-from eyechart.probes import OWN
-from eyechart.protocols import Engine
-from eyechart.result import Measure, Result, State, Verdict, measures_table, speak
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
 
+WORST = 200  # groups that are listed as the worst
+FEWEST = 5  # examples in the tail of such a group
 
-def judge_model(audit: SplitsAudit, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+
+def judge_model(
+    settings: SplitsSettings, data: Dataset, study: Result, predictions: Predictions, engine: Engine
+) -> Result:
     """Score the answers and measure them on every set."""
     examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
-    how = chosen_score(audit.score, examples)
-    if audit.compat == "release":
+    how = chosen_score(settings.score, examples)
+    if settings.compat == "release":
         examples, how = within_vocabulary(examples, answered(data.divided(learns=False).learn).examples), SCORE
-    said = predictions.beside(examples, OWN)
-    scored = score_rows(said, how, engine=engine)
+    answers = predictions.beside(examples, PLAIN_CONDITION)
+    scored = score_rows(answers, how, engine=engine)
     concepts = tuple(study.tables["concepts"]["concept"])
     rows = scored.join(_strata(examples, study), on="id", validate="1:1")
     rows = rows.join(study.rows.drop("cluster"), on="id", validate="1:1").sort("id")
     judged, validated = _measure(rows, concepts, how)
     groups = [
-        measured_by(data, judged.rows, judged.measures[0], column, engine) for column in audit.by if judged.rows.height
+        measure_groups(data, judged.rows, judged.measures[0], column, engine)
+        for column in settings.by
+        if judged.rows.height
     ]
     sets = sets_table(judged.measures, study.tables["concepts"])
-    tables = {"counts": count_unscored(said, scored), "sets": sets, "sides": sides_table(judged.measures, concepts)}
+    tables = {"counts": count_unscored(answers, scored), "sets": sets, "sides": sides_table(judged.measures, concepts)}
     tables["weights"] = pl.concat([judged.weights, validated.weights], how="diagonal")
     if "labels" in study.tables:
         tables["worst"] = worst_table(judged.rows, study.tables["labels"], list(concepts), engine)
-    if audit.compat == "release":
+    if settings.compat == "release":
         tables["release"] = release_table(judged.measures)
     return Result(
-        audit=audit.name,
+        audit=settings.name,
         subject=predictions.model,
         settings=study.settings,
         measures=pl.concat([measures_table([*judged.measures, *validated.measures]), *groups]),
         rows=pl.concat([judged.rows, validated.rows], how="diagonal").select(pl.exclude(TYPE, ANSWER, f"^{GROUP}.*$")),
         tables=tables,
-        views=judge_views(tables, audit.by),
-        verdict=decide(judged.measures, audit.margin),
+        views=judge_views(tables, settings.by),
+        verdict=decide(judged.measures, settings.margin),
     )
 
 
 def _strata(examples: pl.DataFrame, study: Result) -> pl.DataFrame:
-    """Name the type, the answer and the groups of each example, within which head and tail are compared."""
+    """List the type, the answer and the groups of each example, within which head and tail are compared."""
     typed = "question_type" in examples.columns
     kind = pl.col("question_type").fill_null("") if typed else pl.lit("")
     known = examples.select("id", kind.alias(TYPE), pl.col("answer").fill_null("").alias(ANSWER))
@@ -89,13 +95,13 @@ def _measure(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> tuple[M
 
 
 def decide(measures: list[Measure], margin: float) -> Verdict:
-    """Conclude from the largest gap that it follows a shortcut, and from all gaps together that it does not."""
-    found = {measure.name: measure for measure in measures if measure.by is None}
-    if "largest gap" not in found or POOLED not in found:
-        accuracy = found["accuracy"]
+    """Conclude from the largest gap that a model follows a shortcut, and from all gaps together that it does not."""
+    named = {measure.name: measure for measure in measures if measure.by is None}
+    if "largest gap" not in named or POOLED not in named:
+        accuracy = named["accuracy"]
         sentence = f"Accuracy is {speak(asdict(accuracy))}; the OOD test sets are too small to compare with."
         return Verdict("not tested", QUESTION, "sets too small", sentence, accuracy.key)
-    largest, pooled = found["largest gap"], found[POOLED]
+    largest, pooled = named["largest gap"], named[POOLED]
     most = f"{speak(asdict(largest))} points on {str(largest.note).partition(';')[0]}"
     whole = f"{speak(asdict(pooled))} over all concepts"
     state: State = "cannot tell"
@@ -109,3 +115,29 @@ def decide(measures: list[Measure], margin: float) -> Verdict:
     else:
         label, sentence = "too close to tell", f"Too close to tell: worse on rare answers by {most}, and {whole}."
     return Verdict(state, QUESTION, label, sentence, rests_on.key, margin)
+
+
+def worst_table(rows: pl.DataFrame, labels: pl.DataFrame, concepts: list[str], engine: Engine) -> pl.DataFrame:
+    """List the groups by how far the high end of their tail accuracy lies below the low end of the head's."""
+    groups = pl.concat([_compare_sides(rows, labels, concept, engine) for concept in concepts])
+    return groups.sort("surely", "concept", "group", descending=[True, False, False]).head(WORST)
+
+
+def _compare_sides(rows: pl.DataFrame, labels: pl.DataFrame, concept: str, engine: Engine) -> pl.DataFrame:
+    groups = labels.select(pl.col("example").alias("id"), pl.col(concept).alias("of"))
+    sided = rows.select("id", "cluster", "accuracy", pl.col(concept).alias("side")).drop_nulls("side")
+    means = means_by_key(sided.join(groups, on="id", validate="1:1"), "accuracy", ["of", "side"], engine)
+    head, tail = (means.filter(pl.col("side") == side) for side in (HEAD, TAIL))
+    both = head.join(tail.filter(pl.col("n") >= FEWEST), on="of", suffix="_tail", validate="1:1")
+    return both.select(
+        pl.lit(concept).alias("concept"),
+        pl.col("of").alias("group"),
+        pl.col("n").alias("n_head"),
+        pl.col("value").alias("head"),
+        "low",
+        pl.col("n_tail"),
+        pl.col("value_tail").alias("tail"),
+        pl.col("high_tail"),
+        (pl.col("value") - pl.col("value_tail")).alias("drop"),
+        (pl.col("low") - pl.col("high_tail")).alias("surely"),
+    )

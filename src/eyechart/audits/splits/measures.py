@@ -1,9 +1,9 @@
-"""The measures of a judgement, each with the per-example column it is the mean of; intervals: see `weighted`.
+"""The measures of a judgement, each with the per-example column it is the mean of; see `gaps` for the formulas.
 
 drop, c        accuracy on all judged examples - on the tail of c = (1 - n_c / N) (accuracy on the rest - on the tail)
-OOD mean, drop of all sets, and of the language, visual and multimodal ones: see `contributions`
+OOD mean, OOD drop: of all sets, and of the language, visual and multimodal ones
 union drop     the drop on the examples that are in any of the tails
-gap, c; matched gap, c; pooled gap: head against tail within strata, see `within`
+gap, c; matched gap, c; pooled gap: head against tail within strata
 largest gap    the largest gap of a concept, with an interval that holds for all of them together (Bonferroni)
 """
 
@@ -14,13 +14,25 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.measuring import Said, measured
-from eyechart.audits.splits.contributions import drop_from_all, set_mean, set_weights
-from eyechart.audits.splits.names import FAMILIES, HEAD, TAIL, VAL, parts_of
-from eyechart.audits.splits.weighted import LEVEL, Linear, Pair, difference_of_sides, doubtful_sides, mean_of_rows
-from eyechart.audits.splits.within import Sides, gap_contributions, gap_weights, number_strata
-from eyechart.probes import OWN
-from eyechart.result import Measure
+from eyechart.audits.measures import MeasureFields, make_measure
+from eyechart.audits.splits.gaps import (
+    LEVEL,
+    ScaledContrast,
+    Sides,
+    WeightedSum,
+    difference_of_sides,
+    doubtful_sides,
+    drop_from_all,
+    gap_contributions,
+    gap_weights,
+    mean_of_rows,
+    number_strata,
+    set_mean,
+    set_weights,
+)
+from eyechart.audits.splits.settings import FAMILIES, HEAD, TAIL, VAL, parts_of
+from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.result import Measure
 from eyechart.statistics import Difference, Estimate, adjust, difference, mean
 from eyechart.statistics.rows import Bools, Floats, Ints
 
@@ -67,10 +79,10 @@ def measure_judged(scored: Scored) -> Measured:
     sums = means | contrasts | {_drop_name(name): _drop_over(scored, [inside]) for name, inside in sets.items()}
     rows = rows.with_columns(pl.Series(name, one.contributions).fill_nan(None) for name, one in sums.items())
     pairs = {name: doubtful_sides(one.weights, rows) for name, one in contrasts.items()}
-    found = [_mean(rows, name, one.weights, scored.how) for name, one in means.items()]
-    found += [_contrast(rows, name, pair, scored.how) for name, pair in pairs.items()]
+    estimates = [_mean(rows, name, one.weights, scored.how) for name, one in means.items()]
+    estimates += [_contrast(rows, name, pair, scored.how) for name, pair in pairs.items()]
     drops = [_drop(rows, name, inside, scored.how) for name, inside in sets.items()]
-    more = [*_with_q(found), *_with_q(drops), *_pooled(scored), *_largest(rows, scored, pairs)]
+    more = [*_with_q(estimates), *_with_q(drops), *_pooled(scored), *_largest(rows, scored, pairs)]
     kept = [*accuracies, *(one for one in more if np.isfinite(one.value))]
     return Measured(kept, rows, weights_table(scored.rows, sums))
 
@@ -79,19 +91,19 @@ def measure_validation(scored: Scored) -> Measured:
     """Measure what models are selected by: accuracy on val, and the mean over its OOD sets."""
     tails = tail_sets(scored)
     rows, sums = scored.rows, {}
-    found = list(measure_accuracy(rows, scored.concepts, scored.how))
+    measures = list(measure_accuracy(rows, scored.concepts, scored.how))
     if tails:
         whole = _mean_over(scored, list(tails.values()))
         rows = rows.with_columns(pl.Series("OOD mean", whole.contributions).fill_nan(None))
         sums = {f"{VAL}OOD mean": whole}
-        found.append(_mean(rows, "OOD mean", whole.weights, scored.how))
+        measures.append(_mean(rows, "OOD mean", whole.weights, scored.how))
     named = {name: VAL + name for name in ("accuracy", "OOD mean", *scored.concepts) if name in rows.columns}
     weights = weights_table(rows, sums)
-    return Measured([_of_validation(one) for one in found], rows.rename(named), weights)
+    return Measured([_of_validation(one) for one in measures], rows.rename(named), weights)
 
 
-def weights_table(rows: pl.DataFrame, sums: dict[str, Linear]) -> pl.DataFrame:
-    """Lay out the weight of each score in each sum."""
+def weights_table(rows: pl.DataFrame, sums: dict[str, WeightedSum]) -> pl.DataFrame:
+    """List the weight of each score in each sum."""
     return rows.select("id", pl.col("accuracy").alias("score"), *(pl.Series(k, v.weights) for k, v in sums.items()))
 
 
@@ -108,39 +120,38 @@ def tail_sets(scored: Scored) -> dict[str, Bools]:
 
 def measure_accuracy(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> Iterator[Measure]:
     """Measure the accuracy on all rows, and on head and tail of each concept."""
-    like = Said(condition=OWN, score=how, better="higher")
-    yield measured("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", **like)
+    like = MeasureFields(condition=PLAIN_CONDITION, score=how, better="higher")
+    yield make_measure("accuracy", mean(rows["accuracy"], rows["cluster"]), of="accuracy", **like)
     for concept in concepts:
         for side in (HEAD, TAIL):
             part = rows.filter(pl.col(concept) == side)
             if part.height:
-                found = mean(part["accuracy"], part["cluster"])
-                one = measured("accuracy", found, of="accuracy", **like)
+                one = make_measure("accuracy", mean(part["accuracy"], part["cluster"]), of="accuracy", **like)
                 yield replace(one, by=concept, group=side)
 
 
 def _families(tails: dict[str, Bools]) -> dict[str, list[Bools]]:
-    """Take all sets together, and those of each family that has any."""
+    """Return all sets together, and those of each family that has any."""
     families = {", " + name: [tails[one] for one in members if one in tails] for name, members in FAMILIES.items()}
     return {name: sets for name, sets in {"": list(tails.values()), **families}.items() if sets}
 
 
-def _mean_over(scored: Scored, sets: list[Bools]) -> Linear:
-    return Linear(set_weights(sets), set_mean(scored.rows["accuracy"].to_numpy(), sets))
+def _mean_over(scored: Scored, sets: list[Bools]) -> WeightedSum:
+    return WeightedSum(set_weights(sets), set_mean(scored.rows["accuracy"].to_numpy(), sets))
 
 
-def _drop_over(scored: Scored, sets: list[Bools]) -> Linear:
+def _drop_over(scored: Scored, sets: list[Bools]) -> WeightedSum:
     every = 1 / scored.rows.height
-    return Linear(every - set_weights(sets), drop_from_all(scored.rows["accuracy"].to_numpy(), sets))
+    return WeightedSum(every - set_weights(sets), drop_from_all(scored.rows["accuracy"].to_numpy(), sets))
 
 
 def _drop_name(concept: str) -> str:
     return "union drop" if concept == UNION else f"drop, {concept}"
 
 
-def _gaps(scored: Scored) -> dict[str, Linear]:
-    """Give the gap and the matched gap of each concept that has both sides in a stratum as sums over the examples."""
-    found = {}
+def _gaps(scored: Scored) -> dict[str, WeightedSum]:
+    """Write the gap and the matched gap of each concept with both sides in a stratum as sums over the examples."""
+    gaps = {}
     for concept in scored.concepts:
         # The question type cannot be held fixed where it is the concept itself.
         matched = [ANSWER] if parts_of(concept) == ("QT",) else [TYPE, ANSWER]
@@ -148,9 +159,9 @@ def _gaps(scored: Scored) -> dict[str, Linear]:
             sides, of = _sides(scored.rows, concept, strata)
             part = gap_contributions(sides)
             if part is not None:
-                found[name] = Linear(np.zeros(scored.rows.height), np.full(scored.rows.height, np.nan))
-                found[name].weights[of], found[name].contributions[of] = gap_weights(sides), part
-    return found
+                gaps[name] = WeightedSum(np.zeros(scored.rows.height), np.full(scored.rows.height, np.nan))
+                gaps[name].weights[of], gaps[name].contributions[of] = gap_weights(sides), part
+    return gaps
 
 
 def _own_strata(scored: Scored, concept: str) -> list[str]:
@@ -159,7 +170,7 @@ def _own_strata(scored: Scored, concept: str) -> list[str]:
 
 
 def _sides(rows: pl.DataFrame, concept: str, strata: list[str]) -> tuple[Sides, Ints]:
-    """Take the examples that are on a side of a concept, and the numbers of their rows."""
+    """Return the examples that are on a side of a concept, and the numbers of their rows."""
     inside = rows[concept].is_not_null()
     part = rows.filter(inside)
     tail = (part[concept] == TAIL).cast(pl.Float64).to_numpy()
@@ -168,7 +179,7 @@ def _sides(rows: pl.DataFrame, concept: str, strata: list[str]) -> tuple[Sides, 
 
 
 def _pooled(scored: Scored) -> list[Measure]:
-    """Measure the gap over the examples of all concepts under each other."""
+    """Measure one gap over the examples of all concepts, stacked."""
     parts, numbers, before = [], [], 0
     for concept in scored.concepts:
         one, of = _sides(scored.rows, concept, _own_strata(scored, concept))
@@ -176,55 +187,63 @@ def _pooled(scored: Scored) -> list[Measure]:
         numbers.append(of)
         before += int(one.strata.max(initial=-1)) + 1
     sides, of = Sides(*(np.concatenate(columns) for columns in zip(*parts, strict=True))), np.concatenate(numbers)
-    found = gap_contributions(sides)
-    if found is None:
+    contributions = gap_contributions(sides)
+    if contributions is None:
         return []
-    used = ~np.isnan(found)
-    spread = _within(mean(found[used], scored.rows["cluster"].gather(of[used]), kind="differences"), -1)
+    used = ~np.isnan(contributions)
+    spread = _clip(mean(contributions[used], scored.rows["cluster"].gather(of[used]), kind="differences"), -1)
     # An example may be head by one concept and tail by another: what it is on the whole is what counts.
     weights = np.bincount(of, weights=gap_weights(sides), minlength=scored.rows.height).astype(np.float64)
     whole = difference_of_sides(doubtful_sides(weights, scored.rows), spread)
-    return [replace(measured(POOLED, whole, of=None, condition=OWN, score=scored.how, better="lower"), p=None)]
+    return [
+        replace(
+            make_measure(POOLED, whole, of=None, condition=PLAIN_CONDITION, score=scored.how, better="lower"), p=None
+        )
+    ]
 
 
 def _mean(rows: pl.DataFrame, name: str, weights: Floats, how: str) -> Measure:
     part = rows.drop_nulls(name)
-    found = mean_of_rows(weights, rows, _within(mean(part[name], part["cluster"]), 0))
-    return measured(name, found, of=name, condition=OWN, score=how, better="higher")
+    estimate = mean_of_rows(weights, rows, _clip(mean(part[name], part["cluster"]), 0))
+    return make_measure(name, estimate, of=name, condition=PLAIN_CONDITION, score=how, better="higher")
 
 
-def _contrast(rows: pl.DataFrame, name: str, pair: Pair | None, how: str) -> Measure:
-    found = _contrast_at(rows, name, pair, LEVEL)
-    one = measured(name, found, of=name, condition=OWN, score=how, better="lower")
-    return replace(one, p=None if np.isnan(found.p) else found.p)
+def _contrast(rows: pl.DataFrame, name: str, pair: ScaledContrast | None, how: str) -> Measure:
+    estimate = _contrast_at(rows, name, pair, LEVEL)
+    one = make_measure(name, estimate, of=name, condition=PLAIN_CONDITION, score=how, better="lower")
+    return replace(one, p=None if np.isnan(estimate.p) else estimate.p)
 
 
-def _contrast_at(rows: pl.DataFrame, name: str, pair: Pair | None, level: float) -> Difference:
+def _contrast_at(rows: pl.DataFrame, name: str, pair: ScaledContrast | None, level: float) -> Difference:
     part = rows.drop_nulls(name)
-    spread = _within(mean(part[name], part["cluster"], level=level, kind="differences"), -1)
+    spread = _clip(mean(part[name], part["cluster"], level=level, kind="differences"), -1)
     return difference_of_sides(pair, spread, level)
 
 
 def _drop(rows: pl.DataFrame, concept: str, inside: Bools, how: str) -> Measure:
     """Measure a drop as (1 - n_c / N) (rest - tail), which has an interval also where there are no mistakes."""
     tail, rest = rows.filter(pl.Series(inside)), rows.filter(pl.Series(~inside))
-    found = difference(rest["accuracy"], tail["accuracy"], rest["cluster"], tail["cluster"])
+    lost = difference(rest["accuracy"], tail["accuracy"], rest["cluster"], tail["cluster"])
     share = rest.height / rows.height
-    scaled = found._replace(value=found.value * share, low=found.low * share, high=found.high * share)
-    return measured(_drop_name(concept), scaled, of=_drop_name(concept), condition=OWN, score=how, better="lower")
+    scaled = lost._replace(value=lost.value * share, low=lost.low * share, high=lost.high * share)
+    return make_measure(
+        _drop_name(concept), scaled, of=_drop_name(concept), condition=PLAIN_CONDITION, score=how, better="lower"
+    )
 
 
 def _with_q(measures: list[Measure]) -> list[Measure]:
     """Correct the p-values of each kind of measure for their number (Holm)."""
-    found: list[Measure] = []
+    corrected: list[Measure] = []
     for kind in dict.fromkeys(one.name.partition(",")[0] for one in measures):
         same = [one for one in measures if one.name.partition(",")[0] == kind]
         q = adjust([np.nan if one.p is None else one.p for one in same], "holm")
-        found += [replace(one, q=None if np.isnan(each) else float(each)) for one, each in zip(same, q, strict=True)]
-    return found
+        corrected += [
+            replace(one, q=None if np.isnan(each) else float(each)) for one, each in zip(same, q, strict=True)
+        ]
+    return corrected
 
 
-def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, Pair | None]) -> list[Measure]:
+def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, ScaledContrast | None]) -> list[Measure]:
     """Bound the largest gap: all intervals hold together with 95 %, so their largest ends bound it."""
     names = {name: f"gap, {name}" for name in scored.concepts if f"gap, {name}" in pairs}
     level = 1 - (1 - LEVEL) / max(len(names), 1)
@@ -236,10 +255,12 @@ def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, Pair | None]) 
     one = known[surest]
     high = max(other.high for other in known.values())
     note = f"{surest}; interval for the largest of {len(known)} gaps, Bonferroni"
-    found = Measure("largest gap", one.value, one.low, high, one.n, one.clusters, condition=OWN, note=note)
-    return [replace(found, score=scored.how, better="lower")]
+    largest = Measure(
+        "largest gap", one.value, one.low, high, one.n, one.clusters, condition=PLAIN_CONDITION, note=note
+    )
+    return [replace(largest, score=scored.how, better="lower")]
 
 
-def _within(found: Estimate, least: int) -> Estimate:
-    """Cut an interval where no mean of scores, or no difference of two, can be; contributions may lie beyond."""
-    return found._replace(low=float(np.clip(found.low, least, 1)), high=float(np.clip(found.high, least, 1)))
+def _clip(estimate: Estimate, least: int) -> Estimate:
+    """Clip an interval to what a mean of scores (from 0) or a difference of two (from -1) can be."""
+    return estimate._replace(low=float(np.clip(estimate.low, least, 1)), high=float(np.clip(estimate.high, least, 1)))

@@ -1,37 +1,45 @@
-"""Judge by somebody's published test sets instead of making them.
+"""What others published: their test sets, to judge by instead of making them, and the scores of the authors' scripts.
 
 Files in a folder or archive are known by their names: `OOD-Test-<S>-Ques.json` or `-Ans.json` (VQA-VS); the lists
 `<S>_qid` of `test_annotations.json` (VQA-VS); `<name>_head.json` and `<name>_tail.json` (GQA-OOD: records by id; or
-lists of ids). Any other JSON list or text file of ids is taken for the tail of a concept of the file's name.
+lists of ids). Any other JSON list or text file of ids is the tail of a concept with the file's name.
+
+With `compat="release"` scores are those of the authors' scripts. The vocabulary holds the normalised reference answers
+with at least nine train examples. The score of an answer is min(1, count / 3) over the raw human answers that are in
+the vocabulary: a right answer outside it scores 0, and the model's answer is not normalised. A set's score is in
+points, rounded to two decimals, and means are of rounded scores.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from urllib.parse import unquote
 
 import polars as pl
 
-from eyechart.audits.splits.audit import QUESTION, SplitsAudit
-from eyechart.audits.splits.names import FAMILY, HEAD, NINE, TAIL
-from eyechart.audits.splits.overlaps import overlap_tables
-from eyechart.audits.splits.parts import JUDGED, Parts, take_parts
-from eyechart.audits.splits.summary import CONCEPTS
+from eyechart.audits.splits.settings import FAMILIES, FAMILY, HEAD, JUDGED, NINE, QUESTION, TAIL, SplitsSettings
+from eyechart.audits.splits.study import PartedData
+from eyechart.audits.splits.tables import CONCEPTS, overlap_tables
 from eyechart.audits.splits.views import VIEWS
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError, FileFormatError
-from eyechart.readers.source import Source, decode_json, find_sources
-from eyechart.result import Result, Verdict, measures_table
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.base.text import clean_answer, normalize_answer
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Measure, Result, Verdict, measures_table
+from eyechart.formats.sources import SourceFile, decode_json, find_sources
 
 AUTHORS = re.compile(r"^OOD-Test-(.+)-(?:Ques|Ans)$")
 OTHERS = re.compile(r"^(?:IID-Test|Training|Val)-(?:Ques|Ans)$")
 SIDED = re.compile(rf"^(.+)[-_ .]({HEAD}|{TAIL})$")
 LISTED = {f"{name.replace('+', '')}_qid": name for name in NINE}
 ID_FIELDS = ("question_id", "id")
+SCORE = "count3"
+LEAST = 9  # train examples of an answer in the vocabulary
+OUTSIDE = "\N{REPLACEMENT CHARACTER} outside the vocabulary"  # what no model says
 
 
-class Listed(NamedTuple):
+class PublishedSet(NamedTuple):
     """The ids of one side of a concept."""
 
     concept: str
@@ -39,10 +47,10 @@ class Listed(NamedTuple):
     ids: pl.Series
 
 
-def study_published(audit: SplitsAudit, data: Dataset, place: Path) -> Result:
+def study_published(settings: SplitsSettings, data: Dataset, path: Path) -> Result:
     """Label the judged examples by published sets."""
-    parts = take_parts(data)
-    lists = read_sets(place)
+    parts = PartedData.of(data)
+    lists = read_sets(path)
     rows = label_rows(parts, lists)
     concepts = list(dict.fromkeys(one.concept for one in lists))
     tails = rows.select(
@@ -51,7 +59,7 @@ def study_published(audit: SplitsAudit, data: Dataset, place: Path) -> Result:
     )
     judged = pl.repeat(JUDGED, rows.height, dtype=pl.String, eager=True)
     tables = {
-        "counts": parts.counts,
+        "counts": parts.counts(),
         "notes": pl.DataFrame({"note": _notes(rows, lists, parts)}, schema={"note": pl.String}),
         "concepts": pl.DataFrame([_row(rows, name) for name in concepts], schema=CONCEPTS),
         **overlap_tables(judged, tails),
@@ -59,9 +67,9 @@ def study_published(audit: SplitsAudit, data: Dataset, place: Path) -> Result:
     sets = ", ".join(f"{name} {int((rows[name] == TAIL).sum()):,}" for name in concepts)
     sentence = f"Published OOD test sets among {rows.height:,} examples: {sets}."
     return Result(
-        audit=audit.name,
+        audit=settings.name,
         subject=data.name,
-        settings=audit.settings(),
+        settings=asdict(settings),
         measures=measures_table([]),
         rows=rows,
         tables=tables,
@@ -70,20 +78,20 @@ def study_published(audit: SplitsAudit, data: Dataset, place: Path) -> Result:
     )
 
 
-def read_sets(place: Path) -> list[Listed]:
-    """Read all the sets in a folder, archive or file; those of one concept and side are put together."""
-    found = [one for source in find_sources(place, {".json", ".txt"}) for one in _read(source)]
-    if not found:
+def read_sets(path: Path) -> list[PublishedSet]:
+    """Read all the sets in a folder, archive or file; those of one concept and side are united."""
+    lists = [one for source in find_sources(path, {".json", ".txt"}) for one in _read(source)]
+    if not lists:
         advice = "see docs/audits/splits.md for the names of the files"
-        raise FileFormatError(f"lists of ids in {place}", "none", advice)
-    keys = list(dict.fromkeys((one.concept, one.side) for one in found))
+        raise FileFormatError(f"lists of ids in {path}", "none", advice)
+    keys = list(dict.fromkeys((one.concept, one.side) for one in lists))
     return [
-        Listed(*key, pl.concat([one.ids for one in found if (one.concept, one.side) == key]).unique().sort())
+        PublishedSet(*key, pl.concat([one.ids for one in lists if (one.concept, one.side) == key]).unique().sort())
         for key in keys
     ]
 
 
-def _read(source: Source) -> Iterator[Listed]:
+def _read(source: SourceFile) -> Iterator[PublishedSet]:
     stem = unquote(PurePosixPath(source.name.removesuffix(".gz")).stem)
     if OTHERS.match(stem):
         return
@@ -92,23 +100,23 @@ def _read(source: Source) -> Iterator[Listed]:
     else:
         content = decode_json(source, source.read())
     if isinstance(content, dict) and any(name in content for name in LISTED):
-        yield from (Listed(LISTED[name], TAIL, _ids(content[name], source)) for name in LISTED if name in content)
+        yield from (PublishedSet(LISTED[name], TAIL, _ids(content[name], source)) for name in LISTED if name in content)
     elif published := AUTHORS.match(stem):
-        yield Listed(published[1], TAIL, _ids(content, source))
+        yield PublishedSet(published[1], TAIL, _ids(content, source))
     elif sided := SIDED.match(stem):
-        yield Listed(sided[1], sided[2], _ids(content, source))
+        yield PublishedSet(sided[1], sided[2], _ids(content, source))
     else:
-        yield Listed(stem, TAIL, _ids(content, source))
+        yield PublishedSet(stem, TAIL, _ids(content, source))
 
 
-def _ids(content: object, source: Source) -> pl.Series:
-    """Take ids from a list of them, a list of records, or records by id."""
+def _ids(content: object, source: SourceFile) -> pl.Series:
+    """Return the ids in a list of them, a list of records, or records by id."""
     entries = list(content) if isinstance(content, dict | list) else [content]
-    found = [_id(one) for one in entries]
-    if None in found:
+    ids = [_id(one) for one in entries]
+    if None in ids:
         advice = "give a list of ids, a list of records with question_id, or records by id"
-        raise FileFormatError(f"ids in {source.name}", repr(entries[found.index(None)])[:80], advice)
-    return pl.Series("id", found, dtype=pl.String)
+        raise FileFormatError(f"ids in {source.name}", repr(entries[ids.index(None)])[:80], advice)
+    return pl.Series("id", ids, dtype=pl.String)
 
 
 def _id(entry: object) -> str | None:
@@ -117,8 +125,8 @@ def _id(entry: object) -> str | None:
     return str(entry) if isinstance(entry, int | str) else None
 
 
-def label_rows(parts: Parts, lists: list[Listed]) -> pl.DataFrame:
-    """Say of each judged example which side of which concept it is on; a set without heads leaves the others null."""
+def label_rows(parts: PartedData, lists: list[PublishedSet]) -> pl.DataFrame:
+    """List the side of each judged example by each concept; a set without heads leaves the other examples null."""
     concepts = list(dict.fromkeys(one.concept for one in lists))
     sides = {name: pl.lit(None, pl.String) for name in concepts}
     for one in sorted(lists, key=lambda each: each.side):  # an id on both lists is tail
@@ -128,17 +136,41 @@ def label_rows(parts: Parts, lists: list[Listed]) -> pl.DataFrame:
     rows = whole.with_columns(**sides)
     if not rows.select(pl.any_horizontal(pl.col(concepts).is_not_null().any())).item():
         ids = sum(len(one.ids) for one in lists)
-        raise DataError("published sets of the judged examples", f"none of {ids} ids among them", "bring their data")
+        advice = "read the data that the sets were made of"
+        raise DataError("published sets of the judged examples", f"none of {ids} ids among them", advice)
     return rows
 
 
-def _notes(rows: pl.DataFrame, lists: list[Listed], parts: Parts) -> list[str]:
+def _notes(rows: pl.DataFrame, lists: list[PublishedSet], parts: PartedData) -> list[str]:
     known = rows["id"].implode()
     lost = [(one, int((~one.ids.is_in(known)).sum())) for one in lists]
-    said = [f"{n} of {len(one.ids)} ids of {one.concept} {one.side} are not judged" for one, n in lost if n]
-    return [*parts.notes, *said]
+    not_judged = [f"{n} of {len(one.ids)} ids of {one.concept} {one.side} are not judged" for one, n in lost if n]
+    return [*parts.notes(), *not_judged]
 
 
 def _row(rows: pl.DataFrame, concept: str) -> dict[str, object]:
     head, tail = (int((rows[concept] == side).sum()) for side in (HEAD, TAIL))
     return {"concept": concept, "family": FAMILY.get(concept, "own"), "head": head, "tail": tail}
+
+
+def within_vocabulary(examples: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
+    """Keep the human answers that are in the vocabulary of train; a score then counts them as they are."""
+    if "answers" not in examples.columns or not train.height:
+        found = "no human answers" if "answers" not in examples.columns else "no train split"
+        raise DataError("several human answers and a train split for compat='release'", found, "use compat='paper'")
+    normal = normalize_answer(clean_answer(pl.col("answer"))).str.replace_all(",", "", literal=True)
+    counts = train.select(normal).to_series().value_counts(name="n")
+    known = counts.filter(pl.col("n") >= LEAST)["answer"].to_list()
+    inside = pl.when(pl.element().is_in(known)).then(pl.element()).otherwise(pl.lit(OUTSIDE))
+    return examples.with_columns(pl.col("answers").list.eval(inside))
+
+
+def release_table(measures: list[Measure]) -> pl.DataFrame:
+    """List the rounded scores as the authors print them: IID, the nine sets, and the means."""
+    accuracies = {(one.by, one.group): one.value for one in measures if one.name == "accuracy"}
+    scores = {name: round(100 * accuracies[name, TAIL], 2) for name in NINE if (name, TAIL) in accuracies}
+    means = {"mean": tuple(scores), **FAMILIES}
+    of = {name: [scores[one] for one in sets if one in scores] for name, sets in means.items()}
+    averaged = {name: round(sum(values) / len(values), 2) for name, values in of.items() if values}
+    every = {"IID": round(100 * accuracies[None, None], 2), **scores, **averaged}
+    return pl.DataFrame({"set": list(every), "score": list(every.values())})

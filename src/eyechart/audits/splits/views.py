@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from eyechart.audits.splits.sets import SHARES
-from eyechart.result import Unit, View
+from eyechart.audits.splits.tables import SHARES
+from eyechart.data.result import Unit, View
 
 SHARE: dict[str, Unit] = {"share": "points"}
 ACCURACY: dict[str, Unit] = {"accuracy": "points"}
@@ -13,7 +13,7 @@ BARS = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
-    """Draw the tables that have rows, and the answers of the first groups that are listed."""
+    """Return the views of tables that have rows, and of the answers of the first groups that are listed."""
     drawn = [view for view in VIEWS if tables[view.table].height]
     first = tables["answers"].select("concept", "group").unique("concept", keep="first", maintain_order=True)
     return (*drawn, *(_answers_of(concept, group) for concept, group in first.head(3).iter_rows()))
@@ -60,7 +60,7 @@ VIEWS = (
 
 
 def judge_views(tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
-    """Draw accuracy on heads and tails, the drops, imbalance against accuracy, and the worst groups."""
+    """Return the views of accuracy on heads and tails, the drops, imbalance against accuracy, and the worst groups."""
     drawn = [view for view in JUDGE_VIEWS if tables.get(view.table, pl.DataFrame()).height]
     return (*drawn, *(_accuracy_by(name) for name in by))
 

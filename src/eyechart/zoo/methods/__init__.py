@@ -7,8 +7,8 @@ gives eight epochs to the first method and the rest to the second. Where a name 
 import re
 from pathlib import Path
 
-from eyechart.errors import SettingError
-from eyechart.registry import Registry, class_over
+from eyechart.base.errors import SettingError
+from eyechart.base.registry import Registry, class_over
 from eyechart.zoo.debias import Debias, Decorator, Then
 from eyechart.zoo.network import Network
 
@@ -18,8 +18,8 @@ METHODS: Registry[type[Debias]] = Registry(
     {
         "plain": "eyechart.zoo.debias:Plain",
         "plain-ce": "eyechart.zoo.debias:PlainCE",
-        "sampled": f"{_HERE}.sampled:Sampled",
-        "reweight": f"{_HERE}.reweight:Reweight",
+        "sampled": "eyechart.zoo.debias:Sampled",
+        "reweight": f"{_HERE}.lmh:Reweight",
         "bias-product": f"{_HERE}.lmh:BiasProduct",
         "lm": f"{_HERE}.lmh:LM",
         "lmh": f"{_HERE}.lmh:LMH",
@@ -31,7 +31,7 @@ METHODS: Registry[type[Debias]] = Registry(
         "cf-vqa": f"{_HERE}.cfvqa:CFVQA",
         "lff": f"{_HERE}.lff:LfF",
         "ssl": f"{_HERE}.ssl:SSL",
-        "randimg": f"{_HERE}.randimg:RandImg",
+        "randimg": f"{_HERE}.ssl:RandImg",
         "css": f"{_HERE}.css:CSS",
         "css-labels": f"{_HERE}.css:CSSLabels",
         "hint": f"{_HERE}.hint:HINT",
@@ -41,7 +41,7 @@ METHODS: Registry[type[Debias]] = Registry(
         "visfis": f"{_HERE}.visfis:VisFIS",
         "rmfe": f"{_HERE}.rmfe:RMFE",
         "rmfe-log": f"{_HERE}.rmfe:RMFELog",
-        "esr": f"{_HERE}.esr:ESR",
+        "esr": f"{_HERE}.hint:ESR",
     },
     class_over(Debias),
 )

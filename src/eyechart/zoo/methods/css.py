@@ -10,27 +10,19 @@ were, do as well: `CSSLabels`. Both losses make one step here, two in the author
 """
 
 from collections.abc import Hashable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from eyechart.zoo.batch import Batch
+from eyechart.zoo.batch import Batch, drop
 from eyechart.zoo.debias import Debias, Decorator
-from eyechart.zoo.editing import drop
 from eyechart.zoo.losses import ask_of_regions, ask_of_words, region_saliency, word_saliency
 from eyechart.zoo.network import Network
 
 WORDS_SHARE = 0.5
 CANDIDATES, SHARPNESS, MASS = 9, 10.0, 0.65
 TAKEN = 5
-
-
-class Pair(NamedTuple):
-    """Hold a batch with the critical part alone and one without it."""
-
-    critical: Batch
-    without: Batch
 
 
 class CSS(Decorator):
@@ -50,16 +42,16 @@ class CSS(Decorator):
         return self.hides_words, super().begin_step()
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L = base(batch) + base(batch without its critical part, and its labels)."""
+        """Compute L = base(batch) + base(batch without its critical part, and its labels)."""
         if self.hides_words:
             model, shown = ask_of_words(model, batch)
-            pair = hide_words(word_saliency(model, shown), batch)
+            critical, without = hide_words(word_saliency(model, shown), batch)
         else:
             model, shown = ask_of_regions(model, batch)
             g = region_saliency(model, shown, keep=False)
-            pair = hide_regions(g, batch, as_in_code=self.as_in_code)
-        labels = take_answers(model, pair.critical)
-        edited = pair.without if self.edit_inputs else shown
+            critical, without = hide_regions(g, batch, as_in_code=self.as_in_code)
+        labels = take_answers(model, critical)
+        edited = without if self.edit_inputs else shown
         loss: Tensor = self.base(model, shown) + self.base(model, edited.to(a=labels))
         return loss
 
@@ -70,19 +62,19 @@ class CSSLabels(CSS):
     edit_inputs: ClassVar[bool] = False
 
 
-def hide_words(g: Tensor, batch: Batch) -> Pair:
-    """Keep of the words that may be critical only the one of highest gradient, or all but it."""
+def hide_words(g: Tensor, batch: Batch) -> tuple[Batch, Batch]:
+    """Return a batch with the critical word alone and one without it; the critical word has the highest gradient."""
     may_be = batch.need("qmask")  # [B, T]
     highest = g.masked_fill(~may_be, -torch.inf).argmax(1, keepdim=True)
     critical = may_be & (torch.arange(may_be.shape[1], device=g.device) == highest)
-    hidden = (batch.q.masked_fill(may_be & ~critical, 0), batch.q.masked_fill(critical, 0))
-    return Pair(*(batch.to(q=q) for q in hidden))
+    alone, without = batch.q.masked_fill(may_be & ~critical, 0), batch.q.masked_fill(critical, 0)
+    return batch.to(q=alone), batch.to(q=without)
 
 
-def hide_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Pair:
-    """Keep only the critical regions in sight, or all but them."""
+def hide_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> tuple[Batch, Batch]:
+    """Return a batch with the critical regions alone in sight and one without them."""
     critical = critical_regions(g, batch, as_in_code=as_in_code)
-    return Pair(drop(batch, critical), drop(batch, ~critical))
+    return drop(batch, critical), drop(batch, ~critical)
 
 
 def critical_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Tensor:
@@ -98,7 +90,7 @@ def critical_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Tensor:
 
 @torch.no_grad()
 def take_answers(model: Network, critical: Batch) -> Tensor:
-    """Give the labels with 0 for the answers that the critical part alone makes highest, [B, A]."""
+    """Return the labels with 0 for the answers that the critical part alone makes highest, [B, A]."""
     a = critical.need("a")
     highest = model(critical.to(a=None)).logits.topk(min(TAKEN, a.shape[1]), 1).indices
     return a.scatter(1, highest, 0.0)

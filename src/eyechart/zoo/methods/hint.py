@@ -1,8 +1,12 @@
-"""HINT (Selvaraju et al. 2019): regions that people find important should have the higher gradient.
+"""HINT (Selvaraju et al. 2019) and its controls, ESR (Shrestha et al. 2020) among them: gradients at important regions.
 
-L = base + lambda mean_{batch, j} sum_i [h_i > h_j] relu(g_j - g_i). Published code also counts ties (h_i = h_j), which
-with hints of 0 and 1 forces all gradients of a kind to be equal; here ties are left out. Shrestha et al. 2020 find that
-random and inverse hints do as well: `HINTRandom`, `HINTInverse`. A trained network is tuned on, at 2e-5.
+HINT: L = base + lambda mean_{batch, j} sum_i [h_i > h_j] relu(g_j - g_i). Published code also counts ties (h_i = h_j),
+which with hints of 0 and 1 forces all gradients of a kind to be equal; here ties are left out. A trained network is
+tuned on, at 2e-5.
+
+Shrestha et al. 2020 find that random and inverse hints do as well (`HINTRandom`, `HINTInverse`), and so does ESR, which
+pulls all scores towards 0 without any grounding: L = bce(s, a) + 2 bce(s, 0), on a trained network at a rate of 2e-6;
+what it does depends on when it stops.
 """
 
 from typing import ClassVar
@@ -11,8 +15,8 @@ import torch
 from torch import Tensor
 
 from eyechart.zoo.batch import Batch
-from eyechart.zoo.debias import Decorator
-from eyechart.zoo.losses import ask_of_regions, region_saliency
+from eyechart.zoo.debias import Debias, Decorator
+from eyechart.zoo.losses import ask_of_regions, bce, region_saliency
 from eyechart.zoo.network import Network
 
 
@@ -25,14 +29,14 @@ class HINT(Decorator):
     weight: ClassVar[float] = 2.0
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L."""
+        """Compute L."""
         model, batch = ask_of_regions(model, batch)
         loss: Tensor = self.base(model, batch)
         wrong = violations(region_saliency(model, batch), self.importance(batch), batch.visible())
         return loss + self.weight * wrong.sum(1).mean()
 
     def importance(self, batch: Batch) -> Tensor:
-        """Give h, [B, N]."""
+        """Return h, [B, N]."""
         return batch.need("hints")
 
 
@@ -40,7 +44,7 @@ class HINTRandom(HINT):
     """Take importance by lot, new in each batch: a control."""
 
     def importance(self, batch: Batch) -> Tensor:
-        """Give h, [B, N]."""
+        """Return h, [B, N]."""
         return torch.rand_like(batch.need("hints"))
 
 
@@ -48,12 +52,26 @@ class HINTInverse(HINT):
     """Take what people find important for unimportant: a control."""
 
     def importance(self, batch: Batch) -> Tensor:
-        """Give h, [B, N]."""
+        """Return h, [B, N]."""
         return 1 - batch.need("hints")
 
 
 def violations(g: Tensor, h: Tensor, seen: Tensor) -> Tensor:
-    """Say by how much the gradient of region j exceeds that of the more important i, [B, i, j]."""
+    """Compute by how much the gradient of region j exceeds that of the more important i, [B, i, j]."""
     both = seen.unsqueeze(2) & seen.unsqueeze(1)
     ordered = (h.unsqueeze(2) > h.unsqueeze(1)) & both
     return (g.unsqueeze(1) - g.unsqueeze(2)).relu() * ordered
+
+
+ZERO_WEIGHT = 2.0
+
+
+class ESR(Debias):
+    """Pull all scores towards 0; no grounding at all, the control for HINT and SCR."""
+
+    rate = 2e-6
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Compute L."""
+        s, a = model(batch).logits, batch.need("a")
+        return bce(s, a) + ZERO_WEIGHT * bce(s, torch.zeros_like(a))

@@ -8,7 +8,7 @@ largest of its class.
 import torch
 from torch import Tensor
 
-from eyechart.errors import SettingError
+from eyechart.base.errors import SettingError
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.losses import ce_each, chance_of_answer
@@ -37,7 +37,7 @@ class LfF(Debias):
         self.register_buffer("of_model", torch.zeros(examples))
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L."""
+        """Compute L."""
         a, index = batch.need("a"), batch.need("index")
         biased, logits = self.twin(batch).logits, model(batch).logits
         twin_losses, losses = ce_each(biased, a), ce_each(logits, a)

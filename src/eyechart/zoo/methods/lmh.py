@@ -4,6 +4,8 @@ d_k = g (log(b_k + kappa) - log(1 - b_k + kappa));  L = bce(s + d, a) + w mean_{
 
 A product of two Bernoulli experts is a sum of logits, so the original's stacked log-probabilities come down to this.
 The entropy is a mean over answers while bce is a sum: w belongs to the number of answers it was tuned with.
+
+Reweight, the baseline of the same paper: L = sum (1 - b) BCE(s, a) / sum (1 - b).
 """
 
 from typing import ClassVar
@@ -33,14 +35,14 @@ class LMH(Debias):
         self.theta = nn.Parameter(torch.tensor(THETA))
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L for logits s + d."""
+        """Compute L for logits s + d."""
         out = model(batch)
         b, kappa = batch.need("bias"), self.theta.sigmoid()
         d = self.lean(out.h) * ((b + kappa).log() - (1 - b + kappa).log())  # [B, A]
         return bce(out.logits + d, batch.need("a")) + self.weight * binary_entropy(d).mean()
 
     def lean(self, h: Tensor) -> Tensor:
-        """Give g, [B, 1]."""
+        """Return g, [B, 1]."""
         return nn.functional.softplus(self.gate(h))
 
 
@@ -54,7 +56,7 @@ class BiasProduct(LM):
     """Lean on the bias alike in every example: g = 1, w = 0."""
 
     def lean(self, h: Tensor) -> Tensor:
-        """Give 1."""
+        """Return 1."""
         return torch.ones_like(h[:, :1])
 
 
@@ -71,5 +73,18 @@ class LMHV(LMH):
 
 
 def binary_entropy(logit: Tensor) -> Tensor:
-    """Give H(sigma(x)) in nats: log(1 + e^x) - x sigma(x)."""
+    """Return H(sigma(x)) in nats: log(1 + e^x) - x sigma(x)."""
     return nn.functional.softplus(logit) - logit * logit.sigmoid()
+
+
+class Reweight(Debias):
+    """Count each answer of each example the less, the likelier the bias holds it: weight 1 - b."""
+
+    needs = ("bias",)
+    bias_from = "prior"
+
+    def forward(self, model: Network, batch: Batch) -> Tensor:
+        """Compute L."""
+        each = nn.functional.binary_cross_entropy_with_logits(model(batch).logits, batch.need("a"), reduction="none")
+        weight = 1 - batch.need("bias")
+        return (weight * each).sum() / weight.sum()

@@ -11,7 +11,7 @@ from torch import Tensor
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Debias
 from eyechart.zoo.losses import ce, ce_each, chance_of_answer
-from eyechart.zoo.methods.branch import QuestionBranch
+from eyechart.zoo.methods.rubi import QuestionBranch
 from eyechart.zoo.network import Network
 
 
@@ -25,7 +25,7 @@ class LPF(Debias):
         self.branch = QuestionBranch(model)
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L."""
+        """Compute L."""
         out, a = model(batch), batch.need("a")
         z = self.branch(out, batch)
         weight = (1 - chance_of_answer(z, a)) ** self.gamma

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from eyechart.zoo.batch import Batch
 from eyechart.zoo.debias import Decorator
 from eyechart.zoo.losses import gradients
-from eyechart.zoo.network import Answered, Network
+from eyechart.zoo.network import CachedNetwork, Network
 
 DRAWS = 3
 FLOOR = 1e-18  # the square of its inverse is still a number
@@ -29,17 +29,17 @@ class RMFE(Decorator):
     weight: ClassVar[float] = 1e-10
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L."""
-        model = Answered(model, batch)
+        """Compute L."""
+        model = CachedNetwork(model, batch)
         loss: Tensor = self.base(model, batch)
         return loss + self.weight * self.scale(self._norm(model, batch))
 
     def scale(self, norm: Tensor) -> Tensor:
-        """Give what is lowered."""
+        """Return what is lowered."""
         return norm
 
     def _norm(self, model: Network, batch: Batch) -> Tensor:
-        """Give ||(1 / I_v, 1 / I_w)||."""
+        """Return ||(1 / I_v, 1 / I_w)||."""
         target = model(batch).logits.softmax(1).repeat(DRAWS, 1)
         many = repeat(batch.to(a=None), DRAWS)
         v, w = noisy(many.v), noisy(model.words(many))
@@ -57,7 +57,7 @@ class RMFELog(RMFE):
     weight: ClassVar[float] = 0.01
 
     def scale(self, norm: Tensor) -> Tensor:
-        """Give the logarithm."""
+        """Return the logarithm."""
         return norm.log()
 
 

@@ -1,14 +1,17 @@
 """RUBi (Cadene et al. 2019): mask the logits by what the question alone suggests, while training.
 
 z = c1(sg[q]);  L = ce(s sigma(z)) + ce(c2 z). Without c2 the branch would be a classifier and not a mask.
+
+c1 is a `QuestionBranch`, a classifier on the question alone beside the network, in which LPF and CF-VQA hold the bias
+too.
 """
 
 from torch import Tensor, nn
 
-from eyechart.zoo.batch import Batch
+from eyechart.zoo.batch import Batch, Out
 from eyechart.zoo.debias import Debias
+from eyechart.zoo.layers import QuestionReader, perceptron
 from eyechart.zoo.losses import ce
-from eyechart.zoo.methods.branch import QuestionBranch
 from eyechart.zoo.network import Network
 
 
@@ -21,7 +24,25 @@ class RUBi(Debias):
         self.classify = nn.Linear(self.answers, self.answers)
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L."""
+        """Compute L."""
         out, a = model(batch), batch.need("a")
         z = self.mask(out, batch)  # [B, A]
         return ce(out.logits * z.sigmoid(), a) + ce(self.classify(z), a)
+
+
+class QuestionBranch(nn.Module):
+    """Classify sg[q], or, where a network has no vector of the question alone, what a reader of its own makes of it."""
+
+    def __init__(self, model: Network) -> None:
+        super().__init__()
+        sizes = model.sizes
+        if model.q_size is None:
+            self.embedding = nn.Embedding(sizes.words, sizes.embedding, padding_idx=0)
+            self.reader = QuestionReader(sizes.embedding, sizes.hidden)
+        self.classify = perceptron(model.q_size or sizes.hidden, sizes.hidden, sizes.answers)
+
+    def forward(self, out: Out, batch: Batch) -> Tensor:
+        """Score the answers by the question, [B, A]."""
+        q = self.reader(self.embedding(batch.q), batch).last if out.q is None else out.q.detach()
+        logits: Tensor = self.classify(q)
+        return logits

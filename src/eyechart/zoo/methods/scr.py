@@ -36,7 +36,7 @@ class SCR(Decorator):
     compare_weight: ClassVar[float] = 1000.0
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L."""
+        """Compute L."""
         model, batch = ask_of_regions(model, batch)
         loss: Tensor = self.base(model, batch)
         g = region_saliency(model, batch)

@@ -11,9 +11,8 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from eyechart.zoo.batch import Batch
+from eyechart.zoo.batch import Batch, drop
 from eyechart.zoo.debias import Debias, Decorator, PlainCE
-from eyechart.zoo.editing import drop
 from eyechart.zoo.losses import ask_of_regions, ce_each, region_saliency
 from eyechart.zoo.network import Network
 
@@ -32,7 +31,7 @@ class VisFIS(Decorator):
         super().__init__(model, base or PlainCE(model))
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Give L."""
+        """Compute L."""
         model, shown = ask_of_regions(model, batch)
         loss: Tensor = self.base(model, shown)
         hints, seen = batch.need("hints"), batch.visible()
@@ -47,7 +46,7 @@ class VisFIS(Decorator):
 
 
 def divergence_from_uniform(s: Tensor) -> Tensor:
-    """Give KL(u || softmax s) / A for each example, [B]."""
+    """Return KL(u || softmax s) / A for each example, [B]."""
     answers = s.shape[1]
     uniform = s.new_full((), 1 / answers)
     return (uniform * (uniform.log() - s.log_softmax(1))).mean(1)

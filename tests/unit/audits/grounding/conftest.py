@@ -5,8 +5,9 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from eyechart.dataset import Dataset, Images
-from eyechart.tables import EVIDENCE, OBJECT
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import EVIDENCE, OBJECT
 
 Box = tuple[float, float, float, float]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.grounding.answers import Heard, chance_of
+from eyechart.audits.grounding.answers import ConditionAnswers, probability_of
 from eyechart.audits.grounding.cells import CELLS, CONDITIONS, question_rows
 
 EMPTY = pl.DataFrame()
@@ -27,17 +27,17 @@ TABLE_2 = {
 DOES_NOT_ADD_UP = {"MMN"}  # its cells sum to 27.79
 
 
-def heard(**answers: list[tuple[str | None, float]]) -> Heard:
+def answers_under(**answers: list[tuple[str | None, float]]) -> ConditionAnswers:
     """Lay down (answer, score) of each question under each condition, one draw."""
     tables = {}
     for condition, given_ in answers.items():
-        said, right = zip(*given_, strict=True)
+        responses, right = zip(*given_, strict=True)
         ids = [f"{at:04}" for at in range(len(given_))]
         tables[condition] = pl.DataFrame(
-            {"id": ids, "draw": 0, "cluster": ids, "said": said, "right": right, "p": None},
-            schema_overrides={"said": pl.String, "right": pl.Float64, "p": pl.Float64},
+            {"id": ids, "draw": 0, "cluster": ids, "response": responses, "right": right, "p": None},
+            schema_overrides={"response": pl.String, "right": pl.Float64, "p": pl.Float64},
         )
-    return Heard(tables, EMPTY, EMPTY)
+    return ConditionAnswers(tables, EMPTY, EMPTY)
 
 
 def author_cell(answers: tuple[str, str, str], reference: str) -> str:
@@ -55,7 +55,7 @@ def test_all_64_answer_patterns() -> None:
     """Answers a to d under three conditions, with the reference a: each lands in exactly the cell it should."""
     patterns = list(product("abcd", repeat=3))
     columns = [[(pattern[at], float(pattern[at] == "a")) for pattern in patterns] for at in range(3)]
-    rows = question_rows(heard(**dict(zip(CONDITIONS, columns, strict=True))))
+    rows = question_rows(answers_under(**dict(zip(CONDITIONS, columns, strict=True))))
 
     assert rows.height == 64
     for pattern, row in zip(patterns, rows.sort("id").to_dicts(), strict=True):
@@ -71,7 +71,7 @@ def test_all_64_answer_patterns() -> None:
 )
 def test_cells_sum_to_one_and_to_the_accuracy(answers) -> None:  # noqa: ANN001 - drawn
     columns = [[question[at] for question in answers] for at in range(3)]
-    rows = question_rows(heard(**dict(zip(CONDITIONS, columns, strict=True))))
+    rows = question_rows(answers_under(**dict(zip(CONDITIONS, columns, strict=True))))
 
     for row in rows.to_dicts():
         assert sum(row[name] for name in CELLS) == pytest.approx(1)
@@ -81,14 +81,14 @@ def test_cells_sum_to_one_and_to_the_accuracy(answers) -> None:  # noqa: ANN001 
 
 def test_two_different_right_answers_are_not_the_same() -> None:
     """With several right answers the answer may change from one right one to another: that is not grounded."""
-    rows = question_rows(heard(plain=[("man", 1.0)], evidence=[("boy", 1.0)], rest=[("dog", 0.0)]))
+    rows = question_rows(answers_under(plain=[("man", 1.0)], evidence=[("boy", 1.0)], rest=[("dog", 0.0)]))
 
     assert rows["ungrounded_right"].to_list() == [1]
 
 
 def test_a_refusal_is_an_answer_of_its_own() -> None:
     rows = question_rows(
-        heard(
+        answers_under(
             plain=[("red", 1.0), (None, 0.0)],
             evidence=[("red", 1.0), (None, 0.0)],
             rest=[(None, 0.0), (None, 0.0)],
@@ -109,7 +109,7 @@ def test_table_2_is_made_of_its_cells(model: str) -> None:
         plain += [("a", right)] * count
         evidence += [("a", right)] * count
         rest += [("b" if name.startswith("grounded") else "a", 0.0)] * count
-    rows = question_rows(heard(plain=plain, evidence=evidence, rest=rest))
+    rows = question_rows(answers_under(plain=plain, evidence=evidence, rest=rest))
 
     assert 100 * rows["acc_all"].mean() == pytest.approx(accuracy, abs=0.02)
     difference = abs(100 * rows["grounded"].mean() - grounded)
@@ -123,7 +123,7 @@ def test_scores_of_every_kind_become_probabilities() -> None:
         {
             "id": ["0", "1", "2", "3", "4"],
             "draw": 0,
-            "said": ["red"] * 5,
+            "response": ["red"] * 5,
             "scores": [
                 [{"answer": "Red.", "score": 0.7}, {"answer": "blue", "score": 0.3}],
                 [{"answer": "red", "score": -1.0}],
@@ -134,7 +134,7 @@ def test_scores_of_every_kind_become_probabilities() -> None:
             "score_kind": ["prob", "logprob", "logit", "prob", None],
         }
     )
-    found = chance_of(table, table.select("id", "draw", "said"), "normalized").to_list()
+    found = probability_of(table, table.select("id", "draw", "response"), "normalized").to_list()
 
     assert found[:4] == pytest.approx([0.7, 0.36787944, 0.5, 0.0])
     assert found[4] is None

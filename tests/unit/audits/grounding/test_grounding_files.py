@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from eyechart.audits.grounding import GroundingAudit
-from eyechart.dataset import Dataset
+from eyechart.base.errors import FileFormatError
+from eyechart.data.dataset import Dataset
 from eyechart.engines.local import Local
-from eyechart.errors import FileFormatError
-from eyechart.readers import read
-from eyechart.readers.predictions import read_predictions
-from eyechart.verbs import audit
+from eyechart.formats import read
+from eyechart.formats.predictions import read_predictions
+from eyechart.runs.verbs import audit
 
 
 @pytest.fixture(scope="module")

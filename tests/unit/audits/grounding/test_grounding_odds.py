@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.grounding.importance import match
-from eyechart.audits.grounding.odds import odds, relative_fall
+from eyechart.audits.grounding.importance import match_sets
+from eyechart.audits.grounding.measures import odds, relative_fall
 
 
 def rows(scores: list[float], clusters: list[str] | None = None) -> pl.DataFrame:
@@ -91,7 +91,7 @@ def test_a_ranking_match_is_the_mean_over_all_orders_of_ties(objects: list[tuple
     ranked = pl.DataFrame(
         {"row": 0, "index": range(len(objects)), "importance": [float(x) for x in importance], **members}
     )
-    found = match(ranked, "x")
+    found = match_sets(ranked, "x")
 
     for name, flags in members.items():
         wanted = brute_match(importance, flags) if any(flags) else None

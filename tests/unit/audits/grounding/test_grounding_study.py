@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.grounding import GroundingAudit
-from eyechart.audits.grounding.relevance import find_relevance
-from eyechart.audits.grounding.scene import lay_out
+from eyechart.audits.grounding.scene import find_relevance, make_scene
 from eyechart.audits.grounding.study import select_questions
-from eyechart.dataset import Dataset, Images
+from eyechart.base.errors import DataError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.tables import EVIDENCE, OBJECT
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, SettingError
-from eyechart.tables import EVIDENCE, OBJECT
 
 Make = Callable[..., Dataset]
 LEFT, TOP, SIDE = st.integers(-6, 30), st.integers(-6, 20), st.integers(0, 24)
@@ -57,9 +57,10 @@ def test_sets_are_those_of_the_literal_version(questions, compat: str) -> None: 
     images = pl.DataFrame({"image": names, "objects": pl.Series(objects, dtype=pl.List(OBJECT))})
     data = Dataset("x", examples, Images(images))
     audit = GroundingAudit(compat=compat)
-    found = find_relevance(audit, lay_out(select_questions(data), data))
+    found = find_relevance(audit, make_scene(select_questions(data), data))
     assert not (found.relevant & found.irrelevant).any()
-    for row, place, relevant, irrelevant in zip(found.rows, found.place, found.relevant, found.irrelevant, strict=True):
+    columns = (found.rows, found.position, found.relevant, found.irrelevant)
+    for row, place, relevant, irrelevant in zip(*columns, strict=True):
         boxes = [mark["box"] for mark in marked[row]]
         assert (relevant, irrelevant) == literal(boxes, objects[row][place]["box"], compat)
 
@@ -71,8 +72,8 @@ def test_paper_and_release_divide_by_different_areas(make_data: Make) -> None:
     found = {}
     for compat in ("paper", "release"):
         audit = GroundingAudit(compat=compat)
-        sets = find_relevance(audit, lay_out(select_questions(data), data))
-        found[compat] = sets.place[sets.irrelevant].tolist()
+        sets = find_relevance(audit, make_scene(select_questions(data), data))
+        found[compat] = sets.position[sets.irrelevant].tolist()
 
     assert found == {"paper": [2, 3], "release": [1, 3]}
 
@@ -81,7 +82,7 @@ def test_thresholds_are_strict(make_data: Make) -> None:
     """IoU of exactly a half is not relevant; exactly a quarter covered is still irrelevant."""
     half, quarter = (10.0, 10.0, 30.0, 50.0), (20.0, 20.0, 40.0, 40.0)
     audit, data = GroundingAudit(), make_data([[THING]], [[half, quarter]])
-    found = find_relevance(audit, lay_out(select_questions(data), data))
+    found = find_relevance(audit, make_scene(select_questions(data), data))
 
     assert found.relevant.tolist() == [False, False]
     assert found.irrelevant.tolist() == [False, True]

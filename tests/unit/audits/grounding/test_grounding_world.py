@@ -9,15 +9,16 @@ import polars as pl
 import pytest
 
 from eyechart.audits.grounding import GroundingAudit
-from eyechart.contract import Case, every_example_is_accounted_for, order_does_not_matter
-from eyechart.dataset import Dataset, Images
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.pictures import show_pictures
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.protocols import Model
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.pictures import show_pictures
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.protocols import Model
-from eyechart.readers import read
-from eyechart.result import Result
+from eyechart.formats import read
+from eyechart.runs.contract import Case, every_example_is_accounted_for, order_does_not_matter
 from eyechart.world import load_answerer
 from eyechart.world.sight import in_sight, read_probes, scene_shown
 

@@ -5,15 +5,16 @@ import polars as pl
 import pytest
 
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.audits.perception.baseline import score_baseline
+from eyechart.audits.perception.bias import score_baseline
 from eyechart.audits.perception.emap import additive
-from eyechart.dataset import Dataset, Images
+from eyechart.base.errors import SettingError
+from eyechart.base.hashing import hash_text, uniform
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
 from eyechart.engines.local import Local
-from eyechart.errors import SettingError
-from eyechart.hashing import hash_text, uniform
-from eyechart.readers import read
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
 from eyechart.statistics import mean
-from eyechart.verbs import audit
 
 
 def make_data(n: int = 300, **columns: object) -> Dataset:

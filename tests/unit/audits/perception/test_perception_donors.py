@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.dataset import Dataset, Images
-from eyechart.encode.donors import draw, make_pool
-from eyechart.errors import DataError, SettingError
+from eyechart.audits.perception.donors import draw, make_pool
+from eyechart.base.errors import DataError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
 
 POLICIES = ("uniform", "other", "other-answer", "same-type", "same:color")
 

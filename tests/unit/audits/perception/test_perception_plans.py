@@ -8,16 +8,17 @@ import pytest
 
 from eyechart.audits import make_audit
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.dataset import Dataset, Images
+from eyechart.base.errors import DataError, EyechartError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.store import Store
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, EyechartError, SettingError
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.readers import read
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.verbs import audit
+from eyechart.runs.run import Run
+from eyechart.runs.verbs import audit
 
 
 @pytest.fixture(scope="module")

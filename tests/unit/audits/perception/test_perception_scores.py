@@ -8,13 +8,13 @@ import pytest
 
 from eyechart import Dataset, Images
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.audits.perception.drawn import changed, perceived, without
-from eyechart.audits.perception.measures import Ruler
-from eyechart.audits.perception.removals import Removal
-from eyechart.hashing import hash_text, uniform
-from eyechart.readers import read
-from eyechart.store import Store
-from eyechart.verbs import audit
+from eyechart.audits.perception.draws import changed, perceived, without
+from eyechart.audits.perception.measures import Measurer
+from eyechart.base.hashing import hash_text, uniform
+from eyechart.data.removals import Removal
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
 
 # Table 1, VQAv2: model, type, Acc, then for image and question Acc without, P, P/Z_D, P/Z_f; majority.
 TABLE_1 = """
@@ -47,8 +47,8 @@ def rows_with_means(n: int = 10_000, **shares: float) -> pl.DataFrame:
     return table.with_columns(*lost, *(pl.lit(None, pl.Float64).alias(changed(each.name)) for each in REMOVALS))
 
 
-def points(ruler: Ruler, rows: pl.DataFrame) -> dict[tuple[str, str | None], float]:
-    return {(each.name, each.condition): 100 * each.value for each in ruler.measure(rows)}
+def points(measurer: Measurer, rows: pl.DataFrame) -> dict[tuple[str, str | None], float]:
+    return {(each.name, each.condition): 100 * each.value for each in measurer.measure(rows)}
 
 
 @pytest.mark.parametrize("line", TABLE_1.strip().splitlines())
@@ -57,7 +57,7 @@ def test_the_arithmetic_of_table_1_comes_back(line: str) -> None:
     accuracy, no_image, *image, no_question, q1, q2, q3, majority = map(float, line.split()[2:])
     shares = {"accuracy": accuracy, without("image"): no_image, without("question"): no_question, "majority": majority}
     rows = rows_with_means(**{name: share / 100 for name, share in shares.items()})
-    found = points(Ruler(REMOVALS, "exact", "complement", "uniform", 25), rows)
+    found = points(Measurer(REMOVALS, "exact", "complement", "uniform", 25), rows)
 
     for modality, printed in (("image", image), ("question", [q1, q2, q3])):
         for name, value in zip(("perception", "perception / task", "perception / model"), printed, strict=True):
@@ -75,7 +75,7 @@ def test_tables_6_and_7_divide_by_the_majority(
     rows = rows_with_means(
         **{"accuracy": accuracy, without("image"): left, without("question"): 0, "majority": majority}
     )
-    found = points(Ruler(REMOVALS, "exact", "majority", "uniform", 20), rows)
+    found = points(Measurer(REMOVALS, "exact", "majority", "uniform", 20), rows)
 
     assert found["perception / task", "image"] == pytest.approx(task, abs=0.05)
     assert found["perception / model", "image"] == pytest.approx(model, abs=0.05)

@@ -4,11 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.audits.splits.contributions import set_weights
+from eyechart.audits.splits.gaps import Sides, gap_weights, set_weights
 from eyechart.audits.splits.judge import decide
 from eyechart.audits.splits.measures import ANSWER, GROUP, TYPE, Scored, measure_judged, measure_validation
-from eyechart.audits.splits.within import Sides, gap_weights
-from eyechart.result import Measure
+from eyechart.data.result import Measure
 from eyechart.statistics import difference, mean
 
 SIDES = ["head"] * 400 + ["tail"] * 24

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from eyechart.audits.splits.measures import ANSWER, GROUP, TYPE, Scored, measure_judged
-from eyechart.comparison import compare
-from eyechart.result import Result, Verdict, measures_table
+from eyechart.data.result import Result, Verdict, measures_table
+from eyechart.data.tables import COUNTS, empty
+from eyechart.runs.comparison import compare
 from eyechart.statistics import paired_difference
-from eyechart.tables import COUNTS, empty
 
 N = 300
 Found = dict[str, dict[str, float]]

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.splits import SplitsAudit
-from eyechart.audits.splits.names import NINE
-from eyechart.dataset import Dataset, Images
+from eyechart.audits.splits.settings import NINE
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.result import Result
+from eyechart.data.tables import OBJECT
 from eyechart.engines.local import Local
-from eyechart.result import Result
-from eyechart.tables import OBJECT
 
 TYPES = ("what is", "how many")
 EXAMPLES = st.lists(

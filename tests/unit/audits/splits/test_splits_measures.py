@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from eyechart.audits import make_audit
 from eyechart.audits.splits import SplitsAudit
-from eyechart.audits.splits.contributions import drop_from_all, set_mean
-from eyechart.audits.splits.within import Sides, gap_contributions
-from eyechart.dataset import Dataset
+from eyechart.audits.splits.gaps import Sides, drop_from_all, gap_contributions, set_mean
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.readers import read
-from eyechart.result import Result
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
 from eyechart.statistics import mean
-from eyechart.verbs import audit
 
 RNG = np.random.default_rng(3)
 

@@ -10,16 +10,16 @@ import pytest
 
 from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.export import write_gqa_ood, write_splits
-from eyechart.audits.splits.names import NINE
-from eyechart.dataset import Dataset
+from eyechart.audits.splits.settings import NINE
+from eyechart.base.errors import DataError, FileFormatError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
+from eyechart.data.store import Store
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, FileFormatError, SettingError
-from eyechart.exports import find_exporter
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.store import Store
-from eyechart.verbs import audit
-from eyechart.verbs import study as study_data
+from eyechart.formats import read
+from eyechart.runs.exports import find_exporter
+from eyechart.runs.verbs import audit
+from eyechart.runs.verbs import study as study_data
 
 
 @pytest.fixture(scope="module")

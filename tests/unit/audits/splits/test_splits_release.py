@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from eyechart.audits import make_audit
-from eyechart.dataset import Dataset
-from eyechart.errors import DataError
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.verbs import audit
+from eyechart.base.errors import DataError
+from eyechart.data.dataset import Dataset
+from eyechart.data.result import Result
+from eyechart.formats import read
+from eyechart.runs.verbs import audit
 from eyechart.world import load_answerer
 
 

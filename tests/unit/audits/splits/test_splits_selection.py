@@ -7,15 +7,15 @@ import polars as pl
 import pytest
 
 from eyechart.audits import make_audit
-from eyechart.audits.splits.selection import selection_table
-from eyechart.errors import DataError
-from eyechart.exports import find_exporter
+from eyechart.audits.splits.models import selection_table
+from eyechart.base.errors import DataError
+from eyechart.data.result import Result
+from eyechart.data.store import Store
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.run import Run
-from eyechart.store import Store
-from eyechart.verbs import audit
+from eyechart.runs.exports import find_exporter
+from eyechart.runs.run import Run
+from eyechart.runs.verbs import audit
 
 # Two checkpoints: one answers more by habit, which pays under the old distribution; one looks more, but guesses.
 CHECKPOINTS = {"habit": "mix:seer=0.2,cheater=0.8", "looks": "mix:seer=0.5,guesser=0.5"}

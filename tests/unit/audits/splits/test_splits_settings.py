@@ -8,16 +8,17 @@ import pytest
 
 from eyechart.audits import make_audit, remake_audit
 from eyechart.audits.splits import SplitsAudit
-from eyechart.audits.splits.names import NINE
-from eyechart.contract import check_audit
-from eyechart.dataset import Dataset, Images
+from eyechart.audits.splits.settings import NINE
+from eyechart.base.errors import DataError, FileFormatError, SettingError
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.result import Result
+from eyechart.data.store import Store
 from eyechart.engines.local import Local
-from eyechart.errors import DataError, FileFormatError, SettingError
+from eyechart.formats import read
 from eyechart.models import load
-from eyechart.readers import read
-from eyechart.result import Result
-from eyechart.store import Store
-from eyechart.verbs import audit
+from eyechart.runs.contract import check_audit
+from eyechart.runs.verbs import audit
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from eyechart.audits.splits import SplitsAudit
-from eyechart.audits.splits.names import FAMILIES, NINE
-from eyechart.dataset import Dataset
+from eyechart.audits.splits.settings import FAMILIES, NINE
+from eyechart.data.dataset import Dataset
+from eyechart.data.predictions import Predictions, tidy
+from eyechart.data.probes import fill
+from eyechart.data.result import Measure, Result
 from eyechart.engines.local import Local
-from eyechart.predictions import Predictions, tidy
-from eyechart.probes import fill
-from eyechart.readers import read
-from eyechart.result import Measure, Result
+from eyechart.formats import read
 from eyechart.world import load_answerer
 
 AUDIT = SplitsAudit()

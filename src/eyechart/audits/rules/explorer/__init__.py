@@ -1,4 +1,7 @@
-"""What the audit brings to the explorer: its rules, one rule with its examples, and the rules that an example meets."""
+"""The pages of the explorer: the rules, one rule with its examples, and the rules that an example meets.
+
+An example meets a rule that has its words in the question and its objects in the picture.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -6,9 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from eyechart.asked import Asked, Leaf
-from eyechart.audits.rules.explorer.examples import examples_of, show_examples
-from eyechart.audits.rules.explorer.searching import (
+from eyechart.audits.rules.explorer.search import (
+    AUDIT,
     SORTS,
     STATES,
     RuleSearch,
@@ -16,6 +18,7 @@ from eyechart.audits.rules.explorer.searching import (
     count_rules,
     find_rules,
     items_of,
+    labels,
     load_rules,
     mined_rules,
     page_of_rules,
@@ -24,37 +27,49 @@ from eyechart.audits.rules.explorer.searching import (
     rules_as_csv,
     take_rules,
 )
-from eyechart.audits.rules.mined import KINDS, PRIOR
-from eyechart.furniture import Sheet
-from eyechart.store import Store
-from eyechart.stored import Stamped
+from eyechart.audits.rules.settings import PRIOR, RULE_KINDS
+from eyechart.data.furniture import Sheet
+from eyechart.data.queries import ExplorerQuery, ListPage
+from eyechart.data.store import Store
+from eyechart.data.stored import TableFile
+from eyechart.language.answers import human_answers
+from eyechart.language.questions import question_words
 
-MOST_BESIDE = 12  # rules beside an example
+MOST_RULES = 12  # beside an example
+MOST_EXAMPLES = 24  # of either sort on a page
 _HERE = __name__
 
 
-def rules_page(store: Store, asked: Asked) -> Sheet | None:
+def rules_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
     """List the rules that fit a search."""
     file = mined_rules(store)
     if file is None:
         return None
     search = read_search(asked, store)
-    leaf = Leaf(asked.page, count_rules(file, search))
-    found = page_of_rules(file, search, leaf.start)
-    content = {"search": search, "leaf": leaf, "rules": found, "states": STATES, "kinds": KINDS, "sorts": SORTS}
+    leaf = ListPage(asked.page, count_rules(file, search))
+    rules = page_of_rules(file, search, leaf.start)
+    content = {"search": search, "leaf": leaf, "rules": rules, "states": STATES, "kinds": RULE_KINDS, "sorts": SORTS}
     return Sheet("Rules", template=f"{_HERE}:rules.html", content=content, csv=rules_as_csv(file, search))
 
 
-def rule_page(store: Store, asked: Asked) -> Sheet | None:
+def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
     """Show a rule with its examples and counterexamples."""
     rule = _find_rule(store, asked.get("rule"))
     if rule is None:
         return None
     everywhere = asked.get("part") == "all"
-    content = {"rule": rule, "met": show_examples(store, rule, everywhere=everywhere), "everywhere": everywhere}
-    pictured = "path" in store.images.scan().collect_schema()
+    examples = examples_of(store, rule, everywhere=everywhere)
+    content = {
+        "rule": rule,
+        "holding": _shown(store, examples.filter("holds"), rule["objects"]),
+        "n_holding": int(examples["holds"].sum()),
+        "against": _shown(store, examples.filter(~pl.col("holds")), rule["objects"]),
+        "n_against": int((~examples["holds"]).sum()),
+        "everywhere": everywhere,
+        "pictured": "path" in store.images.scan().collect_schema(),
+    }
     csv = _examples_as_csv(store, rule, everywhere=everywhere)
-    return Sheet("Rule", template=f"{_HERE}:rule.html", content=content | {"pictured": pictured}, csv=csv)
+    return Sheet("Rule", template=f"{_HERE}:rule.html", content=content, csv=csv)
 
 
 def rules_beside(store: Store, example: str) -> Sheet | None:
@@ -63,7 +78,7 @@ def rules_beside(store: Store, example: str) -> Sheet | None:
     if file is None or items is None:
         return None
     order = find_rules(file, RuleSearch(state="confirmed", within=items))
-    few = take_rules(file, order[:MOST_BESIDE]).to_dicts()
+    few = take_rules(file, order[:MOST_RULES]).to_dicts()
     content = {"few": few, "n": len(order), "example": example, "right": _right_answers(store, example)}
     return Sheet("Confirmed rules it meets", template=f"{_HERE}:beside.html", content=content)
 
@@ -74,23 +89,23 @@ def count_all(store: Store) -> dict[str, int]:
     return {} if file is None else dict(_counts(file))
 
 
-def load_behind(store: Store) -> None:
-    """Load the rules, unless they are in memory."""
+def preload_rules(store: Store) -> None:
+    """Load the rules into memory, unless they are there."""
     file = mined_rules(store)
     if file is not None and not are_loaded(file):
         load_rules(file)
 
 
 @lru_cache(maxsize=4)
-def _counts(file: Stamped) -> Mapping[str, int]:
-    """Count the rules; the most frequent answer stands among them, but was not mined."""
+def _counts(file: TableFile) -> Mapping[str, int]:
+    """Count the rules without the most frequent answer, which is listed among them but was not mined."""
     mined, confirmed = (pl.col("kind") != PRIOR).sum(), (pl.col("state") == "confirmed").sum()
-    found = file.scan().select(mined.alias("rules"), confirmed.alias("rules confirmed")).collect()
-    return found.row(0, named=True)
+    counts = file.scan().select(mined.alias("rules"), confirmed.alias("rules confirmed")).collect()
+    return counts.row(0, named=True)
 
 
 def _examples_as_csv(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> Iterator[str]:
-    """Write all examples of a rule, if they are asked for."""
+    """Write all examples of a rule once they are requested."""
     yield examples_of(store, rule, everywhere=everywhere).write_csv()
 
 
@@ -102,8 +117,54 @@ def _find_rule(store: Store, number: str) -> Mapping[str, Any] | None:
 
 
 def _right_answers(store: Store, example: str) -> list[str]:
-    """List the reference and what people said."""
+    """List the reference answer and all human answers."""
     scan = store.examples.scan()
     several = ["answers"] if "answers" in scan.collect_schema() else []
     row = scan.filter(pl.col("id") == example).select("answer", *several).collect().row(0, named=True)
     return [row["answer"], *(row.get("answers") or ())]
+
+
+def examples_of(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> pl.DataFrame:
+    """List the examples that meet a rule with whether it holds there; of the judged ones, or of all."""
+    # A cheap filter first: splitting every question into words takes long where there are many.
+    scan = store.examples.scan().filter(_may_have(rule["words"]))
+    judged = store.rows(AUDIT)
+    if not everywhere and judged is not None:
+        scan = scan.join(judged.scan().select("id"), on="id", how="semi")
+    if rule["objects"]:
+        scan = scan.join(_with_objects(store, rule["objects"]), on="image", how="semi")
+    optional = [name for name in ("answers", "split") if name in scan.collect_schema()]
+    met = scan.select("id", "image", "question", "answer", *optional).collect().filter(_have(rule["words"]))
+    holds = pl.DataFrame({"people": human_answers(met)}).select(pl.col("people").list.contains(rule["answer"]))
+    return met.drop("answers", strict=False).with_columns(holds.to_series().alias("holds")).sort("id")
+
+
+def _may_have(words: list[str]) -> pl.Expr:
+    question = pl.col("question").str.to_lowercase()
+    return pl.all_horizontal(pl.lit(value=True), *(question.str.contains(word, literal=True) for word in words))
+
+
+def _have(words: list[str]) -> pl.Expr:
+    listed = question_words(pl.col("question")).list
+    return pl.all_horizontal(pl.lit(value=True), *(listed.contains(word) for word in words))
+
+
+def _with_objects(store: Store, objects: list[str]) -> pl.LazyFrame:
+    scan = store.images.scan()
+    if "objects" not in scan.collect_schema():
+        return scan.select("image").head(0)
+    labelled = scan.select("image", labels().alias("labels"))
+    return labelled.filter(pl.col("labels").list.contains(label) for label in objects).select("image")
+
+
+def _shown(store: Store, examples: pl.DataFrame, objects: list[str]) -> list[dict[str, Any]]:
+    """Take the first examples, with the size of each picture and the boxes of the objects that a rule names."""
+    few = examples.head(MOST_EXAMPLES)
+    scan = store.images.scan()
+    known = scan.collect_schema().names()
+    named = pl.element().filter(pl.element().struct.field("label").is_in(objects))
+    boxes = pl.col("objects").list.eval(named) if "objects" in known else pl.lit(None)
+    sizes = [pl.col(name) if name in known else pl.lit(None).alias(name) for name in ("width", "height")]
+    pictures = scan.filter(pl.col("image").is_in(few["image"].drop_nulls().unique().implode()))
+    shown = pictures.select("image", *sizes, boxes.alias("boxes")).collect()
+    return few.join(shown, on="image", how="left", validate="m:1", maintain_order="left").to_dicts()

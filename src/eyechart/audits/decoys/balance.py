@@ -1,0 +1,228 @@
+"""Neutral options, by design: decoys that each part of the data uses as much as targets.
+
+First, weights. Let example i choose among its candidates C(i) by a race with weights w: a is among the first k with
+probability about p(i, a) = 1 - exp(-w(a) t(i)), where t(i) makes them sum to k. The weights are found by proportional
+fitting: again and again each answer's weight is multiplied by the ratio of its use as a target to its expected use as a
+decoy, which is the sum of p(i, a) / k over all examples i that may choose it. Where an answer is the target of too many
+of the examples that could choose it (more than 1 in k + 1, or twice as many "yes" as "no"), no weights will do: some of
+its examples, by lot, are to be left out.
+
+Then, exchange. Weights balance the uses on average; luck, and filters between decoys, leave a rest that is alike in all
+parts of the data, so that it can be learned. With T(a) the uses as target, D(a) those as decoy (1 / k of each example
+with k decoys) and r = T - D, decoys are replaced by other candidates of their example as long as
+
+    sum over a of r(a)^2 / (T(a) + 1)
+
+falls: an example of k decoys that puts a in the place of b changes r(a) by -1/k and r(b) by 1/k. Where two sources are
+to be joined, r is of the joint set, k counts the decoys of both, and those of one source are exchanged.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eyechart.audits.decoys.candidates import Entries, Recipients, draw_uniform
+from eyechart.audits.decoys.filters import EQUAL, Filters, goes_with
+from eyechart.audits.decoys.inputs import DrawingInputs
+from eyechart.audits.decoys.texts import Int32s, Int64s
+from eyechart.base.hashing import Hashes
+from eyechart.base.kernels import kernel
+
+ROUNDS = 40
+THINNINGS = 4
+SLACK = 1.01  # the fit is never perfect, and what is left out is lost
+SWEEPS = 30
+LEAST = 1e-9  # by how much the sum must fall
+SECOND_LOT = 1 << 40  # a choice among candidates must not repeat the lots that put them in order
+Floats = NDArray[np.float64]
+
+
+class CandidatePool(NamedTuple):
+    """The candidates of each example: entries of its source, and from number `fillers` on such as fill up."""
+
+    entries: Entries
+    fillers: int
+    candidates: Int32s  # -1 is none
+
+
+class Balance(NamedTuple):
+    """What each answer still lacks as a decoy, r, and by what decoys can be replaced."""
+
+    filters: Filters
+    beside: Int32s
+    pool: CandidatePool
+    lacking: Floats  # by answer; each part of the data has its own
+    weights: Floats  # of a unit that an answer lacks
+    offsets: Int32s  # of each example: where the answers of its part begin
+    shares: Floats  # of each example: 1 / k
+
+    @classmethod
+    def of(cls, inputs: DrawingInputs, pool: CandidatePool, answers: Int32s) -> Self:
+        """Count what answers lack in a set of decoys: the answers of each example, -1 where there is none."""
+        offsets, n = inputs.by_part()
+        numbers, present = _offset(answers, offsets), answers >= 0
+        sizes = present.sum(axis=1)
+        shares = 1 / np.maximum(sizes, 1)
+        targets = np.bincount((inputs.recipients.targets + offsets)[sizes > 0], minlength=n).astype(np.float64)
+        used = np.bincount(numbers[present], np.repeat(shares, sizes), minlength=n)
+        beside = inputs.recipients.beside
+        return cls(inputs.filters, beside, pool, targets - used, 1 / (targets + 1), offsets, shares)
+
+
+def balanced_examples(inputs: DrawingInputs, entries: Entries, candidates: Int32s) -> NDArray[np.bool_]:
+    """Choose examples such that each answer has enough others to be a decoy as often as it is a target."""
+    offsets, n = inputs.by_part()
+    answers = _offset(entries.answers_of(candidates), offsets)
+    return keep_balanced(answers, inputs.recipients.targets + offsets, inputs.recipients.lots, inputs.settings.k, n)
+
+
+def shuffle_neutrally(inputs: DrawingInputs, entries: Entries, candidates: Int32s) -> Int32s:
+    """Put candidates in a random order by which answers are decoys as much as targets."""
+    offsets, n = inputs.by_part()
+    answers = _offset(entries.answers_of(candidates), offsets)
+    weights = fit_weights(answers, inputs.recipients.targets + offsets, inputs.settings.k, n)
+    return _shuffle(inputs.recipients, candidates, answers, weights)
+
+
+def even_out(inputs: DrawingInputs, pool: CandidatePool, chosen: Int32s) -> Int32s:
+    """Exchange decoys until the uses in their own set match."""
+    return _exchange(Balance.of(inputs, pool, pool.entries.answers_of(chosen)), chosen)
+
+
+def even_out_together(inputs: DrawingInputs, pool: CandidatePool, chosen: Int32s) -> Int32s:
+    """Exchange decoys until the uses match in the set of them and of those beside, where the same may stand."""
+    answers, beside = pool.entries.answers_of(chosen), inputs.recipients.beside
+    again = (answers[:, :, None] == beside[:, None, :]).any(axis=2)
+    together = np.concatenate([np.where(again, -1, answers), beside], axis=1)
+    return _exchange(Balance.of(inputs, pool, together), chosen)
+
+
+def _offset(answers: Int32s, offsets: Int32s) -> Int32s:
+    """Give each part of the data answers of its own; -1 stays."""
+    return np.where(answers < 0, -1, answers + offsets[:, None]).astype(np.int32)
+
+
+def fit_weights(candidates: Int32s, targets: Int32s, k: int, n_answers: int, power: float = 1.0) -> Floats:
+    """Find a weight for each answer, given the candidates of each example (a row, -1 at the end) and its target.
+
+    Less than the whole step (a power below 1) keeps weights from swinging where an answer is used as much as it can be.
+    """
+    wanting = candidates[:, 0] >= 0
+    wanted = np.bincount(targets[wanting], minlength=n_answers).astype(np.float64)
+    weights, times = wanted + 1e-3, np.ones(len(candidates))
+    for _ in range(ROUNDS):
+        used = expected_use(candidates, weights, times, k)
+        weights = np.clip(weights * ((wanted + 1e-3) / (used + 1e-3)) ** power, 1e-9, 1e9)
+    return weights
+
+
+def keep_balanced(candidates: Int32s, targets: Int32s, lots: Hashes, k: int, n_answers: int) -> NDArray[np.bool_]:
+    """Choose the examples to keep such that no answer is a target more often than it can be a decoy."""
+    kept = np.ones(len(targets), np.bool_)
+    for _ in range(THINNINGS):
+        left, left_targets = np.ascontiguousarray(candidates[kept]), targets[kept]
+        weights = fit_weights(left, left_targets, k, n_answers, power=0.5)
+        used = expected_use(left, weights, np.ones(len(left)), k)
+        table = pl.DataFrame({"target": left_targets, "lot": lots[kept]})
+        turns = table.select(pl.col("lot").rank("ordinal").over("target")).to_series().to_numpy()
+        kept[kept] = (turns <= np.ceil(SLACK * used)[left_targets]) | (left[:, 0] < 0)
+    return kept
+
+
+@kernel
+def expected_use(candidates: Int32s, weights: Floats, times: Floats, k: int) -> Floats:
+    """Sum the chances of each answer to be chosen, an example counting one; `times` goes on from the last call."""
+    used = np.zeros(len(weights))
+    for i in range(len(candidates)):
+        n = 0
+        while n < candidates.shape[1] and candidates[i, n] >= 0:
+            n += 1
+        if n > k:
+            times[i] = _finish(candidates[i, :n], weights, times[i], k)
+        for a in candidates[i, :n]:
+            used[a] += 1 / n if n <= k else (1 - np.exp(-weights[a] * times[i])) / k
+    return used
+
+
+@kernel
+def _finish(candidates: Int32s, weights: Floats, start: float, k: int) -> float:
+    """Find when k are expected to have arrived, by Newton's method on the logarithm of time."""
+    time = start
+    for _ in range(20):
+        arrived, rate = 0.0, 0.0
+        for a in candidates:
+            away = np.exp(-weights[a] * time)
+            arrived += 1 - away
+            rate += weights[a] * time * away
+        step = (k - arrived) / max(rate, 1e-12)
+        time *= np.exp(min(max(step, -3.0), 3.0))
+        if abs(step) < 1e-3:
+            break
+    return time
+
+
+@kernel
+def _shuffle(examples: Recipients, candidates: Int32s, answers: Int32s, weights: Floats) -> Int32s:
+    """Put the candidates of each example in the order of a race, by the weights of their answers."""
+    ordered = candidates.copy()
+    arrivals = np.empty(candidates.shape[1])
+    for i in range(len(candidates)):
+        n = 0
+        while n < candidates.shape[1] and candidates[i, n] >= 0:
+            answer = answers[i, n]
+            arrivals[n] = -np.log(draw_uniform(examples.lots[i], SECOND_LOT + np.int64(answer))) / weights[answer]
+            n += 1
+        ordered[i, :n] = candidates[i, :n][np.argsort(arrivals[:n])]
+    return ordered
+
+
+@kernel
+def _exchange(balance: Balance, chosen: Int32s) -> Int32s:
+    """Go through all examples until none has a better decoy; fillers are exchanged for fillers only."""
+    exchanged = chosen.copy()
+    taken = np.zeros((3, EQUAL + 1), np.int64)  # by the filters, which is not counted a second time
+    for _ in range(SWEEPS):
+        moved = 0
+        for i in range(len(exchanged)):
+            for place in range(np.sum(exchanged[i] >= 0)):
+                moved += _improve(balance, exchanged, taken, i, place)
+        if moved == 0:
+            break
+    return exchanged
+
+
+@kernel
+def _improve(balance: Balance, chosen: Int32s, taken: Int64s, i: int, place: int) -> int:
+    """Replace a decoy by the best candidate; return how many were replaced, one or none.
+
+    What stands beside too counts once for both, so it stays, and nothing becomes it.
+    """
+    entry, pool, share = chosen[i, place], balance.pool, balance.shares[i]
+    answers, beside = pool.entries.answers, balance.beside[i]
+    if np.any(beside == answers[entry]):
+        return 0
+    others = chosen[i][(chosen[i] >= 0) & (chosen[i] != entry)]
+    best, least = entry, -_change(balance, i, entry, share) - LEAST
+    for other in pool.candidates[i]:
+        if other < 0 or other == entry or (other < pool.fillers) != (entry < pool.fillers):
+            continue
+        change = _change(balance, i, other, -share)
+        if change >= least or np.any(beside == answers[other]):
+            continue
+        if goes_with(balance.filters, beside, answers[others], answers[other], taken):
+            best, least = other, change
+    if best == entry:
+        return 0
+    balance.lacking[answers[entry] + balance.offsets[i]] += share
+    balance.lacking[answers[best] + balance.offsets[i]] -= share
+    chosen[i, place] = best
+    return 1
+
+
+@kernel
+def _change(balance: Balance, i: int, entry: int, by: float) -> float:
+    """Compute how the sum changes when what an answer lacks changes."""
+    answer = balance.pool.entries.answers[entry] + balance.offsets[i]
+    return float(balance.weights[answer] * by * (2 * balance.lacking[answer] + by))

@@ -1,0 +1,219 @@
+"""Diagnose one set of options: what solves it without understanding, how neutral it is, which decoys are given away.
+
+Cues, and scorers that learn from options alone or with parts of the rest, are held against chance on the same
+examples. Decoys of a kind are given away as often as a scorer puts the target above them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from eyechart.audits.decoys.blind import CONTROL, CONTROLLED, score_blindly, solved
+from eyechart.audits.decoys.cues import follow_cues
+from eyechart.audits.decoys.features import SEEN
+from eyechart.audits.decoys.options import CHANCE, Flags, chance, where_examples_start
+from eyechart.audits.decoys.settings import JUDGED, LEARNED, ORIG, DecoysSettings
+from eyechart.audits.decoys.texts import Int64s
+from eyechart.audits.decoys.usage import measure_neutrality, usage_table
+from eyechart.audits.measures import make_measure
+from eyechart.base.hashing import hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Better, Measure
+from eyechart.statistics import Difference, Estimate, adjust, beyond_known, mean, mean_by
+
+SCORE = "choice"  # an option is right or wrong
+# Of all others lower is better, for they lack something. This one sees everything, and the control must be at chance.
+NO_LEAK = (CONTROLLED, CONTROL)
+LEARNED_FROM = "learned from {} of other images"
+RANDOM_TARGETS = "learned from targets drawn at random"
+SOLVERS: dict[str, type[pl.DataType]] = {
+    "options": pl.String,
+    "solver": pl.String,
+    "picks": pl.String,
+    **dict.fromkeys(
+        ("accuracy", "low", "high", "chance", "over_chance", "over_low", "over_high", "p", "q"), pl.Float64
+    ),
+    "n": pl.Int64,
+    "clusters": pl.Int64,
+}
+KINDS: dict[str, type[pl.DataType]] = {
+    "solver": pl.String,
+    "kind": pl.String,
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    "n": pl.Int64,
+    "clusters": pl.Int64,
+}
+
+
+class Solver(NamedTuple):
+    """One way to pick an option, in words, and its scores: id, cluster, score, chance."""
+
+    options: str
+    name: str
+    picks: str
+    scores: pl.DataFrame
+
+    @property
+    def column(self) -> str:
+        """Name the column of its scores among the rows."""
+        return f"{self.options} {self.name}"
+
+
+class SolverResult(NamedTuple):
+    """How often a solver is right, how far that is above chance, and the adjusted p-value of that."""
+
+    solver: Solver
+    accuracy: Estimate
+    over: Difference
+    q: float
+
+    def measure(self) -> Measure:
+        """Return the accuracy as a measure; its p-value is of no difference from chance."""
+        name, condition = self.solver.name, self.solver.options
+        better: Better = "neither" if name in NO_LEAK else "lower"
+        measure = make_measure(
+            name, self.accuracy, of=self.solver.column, condition=condition, score=SCORE, better=better
+        )
+        return replace(measure, p=self.over.p, q=self.q, note=f"{measure.note}; p against chance; {self.solver.picks}")
+
+    def row(self) -> dict[str, object]:
+        """Return the row of the table of solvers, with chance and the distance from it."""
+        return {
+            "options": self.solver.options,
+            "solver": self.solver.name,
+            "picks": self.solver.picks,
+            "accuracy": self.accuracy.value,
+            "low": self.accuracy.low,
+            "high": self.accuracy.high,
+            "chance": self.accuracy.value - self.over.value,
+            "over_chance": self.over.value,
+            "over_low": self.over.low,
+            "over_high": self.over.high,
+            "p": self.over.p,
+            "q": self.q,
+            "n": self.accuracy.n,
+            "clusters": self.accuracy.clusters,
+        }
+
+
+class Diagnosis(NamedTuple):
+    """What was found in one set of options."""
+
+    options: str
+    sizes: Int64s  # options of each example
+    guess: pl.DataFrame  # id, cluster, part, chance
+    solvers: list[Solver]
+    neutrality: dict[str, float | int]
+    usage: pl.DataFrame
+    kinds: pl.DataFrame
+
+    def chance_column(self) -> pl.DataFrame:
+        """Return the chance of each example (id, and a column named after the options)."""
+        return self.guess.select("id", pl.col(CHANCE).alias(f"{self.options} {CHANCE}"))
+
+    def score_columns(self) -> Iterator[pl.DataFrame]:
+        """Return the scores of each solver (id, and a column named after options and solver)."""
+        return (solver.scores.select("id", pl.col("score").alias(solver.column)) for solver in self.solvers)
+
+
+def diagnose(
+    name: str, offers: pl.DataFrame, about: pl.DataFrame, data: Dataset, settings: DecoysSettings, *, engine: Engine
+) -> Diagnosis:
+    """Apply all cues and scorers to a set of options, which are sorted by `id`.
+
+    `about` has the id, cluster, part, image and question of each example, and how its options were made. It is joined
+    to options only where it is needed: joined to all of them it would take more room than they do.
+    """
+    sizes = np.diff(where_examples_start(offers))
+    examples = _join_about(chance(offers), about)
+    guess = examples.select("id", "cluster", "part", CHANCE)
+    sampled = _join_about(offers.filter(np.repeat(_sample(guess["id"], settings), sizes)), about)
+    scores = score_blindly(sampled, data, settings, engine)
+    asked = offers.with_columns(examples["question"].gather(np.repeat(np.arange(len(sizes)), sizes)))
+    solvers = [*_by_cues(name, asked, guess), *_by_scorers(name, solved(sampled, scores, settings.seed), guess)]
+    kinds = kinds_table(sampled, scores, settings.kinds if name == ORIG else "")
+    neutrality = measure_neutrality(offers, settings.seed)
+    return Diagnosis(name, sizes, guess, solvers, neutrality, usage_table(offers), kinds)
+
+
+def hold_against_chance(solvers: Iterable[Solver]) -> list[SolverResult]:
+    """Estimate every solver, and adjust the p-values for all of them together."""
+    listed = list(solvers)
+    right = [mean(one.scores["score"], one.scores["cluster"]) for one in listed]
+    over = [beyond_known(one.scores["score"], one.scores[CHANCE], one.scores["cluster"]) for one in listed]
+    q = adjust([difference.p for difference in over])
+    return [SolverResult(*each) for each in zip(listed, right, over, map(float, q), strict=True)]
+
+
+def solver_table(results: Iterable[SolverResult]) -> pl.DataFrame:
+    """Build the table of solvers."""
+    return pl.DataFrame([one.row() for one in results], schema=SOLVERS)
+
+
+def measure_chance(rows: pl.DataFrame, options: str, score: str) -> Measure:
+    """Average the chance of a guess, which is known of these examples: its interval is a point."""
+    estimate = mean(rows[CHANCE], rows["cluster"])
+    known = estimate._replace(low=estimate.value, high=estimate.value, method="none, chance is known")
+    return make_measure(CHANCE, known, of=f"{options} {CHANCE}", condition=options, score=score, better="neither")
+
+
+def _join_about(rows: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
+    return rows.join(about, on="id", how="left", validate="m:1", maintain_order="left")
+
+
+def _sample(ids: pl.Series, settings: DecoysSettings) -> Flags:
+    """Choose `most` examples by a hash of their ids, unlike the one by which examples get no decoys."""
+    order = pl.Series("order", hash_text("sampled " + ids, settings.seed))
+    return (order.rank("ordinal") <= settings.most).to_numpy()
+
+
+def _by_cues(name: str, offers: pl.DataFrame, guess: pl.DataFrame) -> list[Solver]:
+    """Follow each cue, and keep its scores on the judged examples."""
+    learn, judged = ((guess["part"] == part).fill_null(value=False) for part in (LEARNED, JUDGED))
+    if not judged.any() or not learn.any():
+        return []
+    rules = follow_cues(offers, learn.gather(offers["id"].rle_id()))
+    kept = guess.filter(judged)
+    return [
+        Solver(name, cue, picks, kept.select("id", "cluster", scores["score"].filter(judged), CHANCE))
+        for cue, (picks, scores) in rules.items()
+    ]
+
+
+def _by_scorers(name: str, solutions: pl.DataFrame, guess: pl.DataFrame) -> list[Solver]:
+    solvers = []
+    for scorer in (column for column in solutions.columns if column != "id"):
+        scores = solutions.select("id", score=scorer)
+        both = guess.join(scores, on="id", how="inner", validate="1:1", maintain_order="left")
+        picks = RANDOM_TARGETS if scorer == CONTROL else LEARNED_FROM.format(scorer)
+        solvers.append(Solver(name, scorer, picks, both.select("id", "cluster", "score", CHANCE)))
+    return solvers
+
+
+def kinds_table(offers: pl.DataFrame, scores: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Estimate P(score of the target > score of the decoy), equals counting half; guessing has 0.5.
+
+    `column` lists how each option was made, in the order of the data's options.
+    """
+    if offers.schema.get(column) != pl.List(pl.String):
+        return pl.DataFrame(schema=KINDS)
+    # Where an option was left out, the list no longer matches the options.
+    whole = pl.col(column).list.len() == pl.len().over("id")
+    made = pl.when(whole).then(pl.col(column).list.get(pl.col("place"), null_on_oob=True))
+    typed = offers.select("id", "cluster", "target", kind=made).hstack(scores)
+    estimates = pl.concat([_estimate(_wins(typed, solver), solver) for solver in SEEN])
+    return estimates.select(pl.col(name).cast(dtype) for name, dtype in KINDS.items())
+
+
+def _wins(typed: pl.DataFrame, solver: str) -> pl.DataFrame:
+    best = pl.col(solver).filter("target").first().over("id")
+    win = (best > pl.col(solver)).cast(pl.Float64) + (best == pl.col(solver)).cast(pl.Float64) / 2
+    return typed.with_columns(win.alias("win")).filter(~pl.col("target")).drop_nulls("kind")
+
+
+def _estimate(part: pl.DataFrame, solver: str) -> pl.DataFrame:
+    return mean_by(part, "win", ["kind"], "cluster").with_columns(pl.lit(solver).alias("solver"))

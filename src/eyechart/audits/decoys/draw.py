@@ -1,0 +1,198 @@
+"""Draw decoys from the three sources: similar questions, the same image, anywhere."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eyechart.audits.decoys.balance import (
+    SECOND_LOT,
+    CandidatePool,
+    balanced_examples,
+    even_out,
+    even_out_together,
+    shuffle_neutrally,
+)
+from eyechart.audits.decoys.candidates import Candidates, Entries, Recipients
+from eyechart.audits.decoys.filters import EQUAL, FILTERS, Filters, goes_with
+from eyechart.audits.decoys.inputs import DrawingInputs
+from eyechart.audits.decoys.settings import IOU, NEUTRAL, QOU, RANDOM, RELEASE, DecoysSettings
+from eyechart.audits.decoys.texts import Int32s, Int64s
+from eyechart.base.kernels import kernel
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Engine
+from eyechart.engines.local import Local
+
+RELATIONS = ("target", "other accepted answer", "other decoy")
+FILLING = 24  # candidates to fill up with
+DECOYS: dict[str, type[pl.DataType]] = {
+    "id": pl.String,
+    "source": pl.String,
+    "place": pl.Int64,
+    "decoy": pl.String,
+    "donor": pl.String,
+    "filler": pl.Boolean,
+}
+
+
+class DrawnDecoys(NamedTuple):
+    """The decoys, how many candidates each filter took, and notes for the reader."""
+
+    decoys: pl.DataFrame  # id, source, place, decoy, donor (null for a filler), filler; sorted by id, source, place
+    counts: pl.DataFrame  # source, filter, n; also how many were drawn, fill up, are missing, or were left out
+    notes: tuple[str, ...]
+
+
+class SourceDraw(NamedTuple):
+    """What was chosen from one source: entries of its pool, -1 at the end, and what the filters took on the way."""
+
+    source: str
+    pool: CandidatePool
+    chosen: Int32s
+    taken: Int64s
+
+    @property
+    def answers(self) -> Int32s:
+        """Return the answers that were chosen."""
+        return self.pool.entries.answers_of(self.chosen)
+
+
+def draw_decoys(
+    data: Dataset, wanted: pl.DataFrame, settings: DecoysSettings, engine: Engine | None = None
+) -> DrawnDecoys:
+    """Draw decoys for the wanted examples (their `id` and `part`) from the answers of all answered examples."""
+    inputs = DrawingInputs.of(data, wanted, settings, engine or Local())
+    with np.errstate(over="ignore"):  # hashes overflow, which compiled kernels do silently
+        if settings.drawing == NEUTRAL and settings.leave_out:
+            inputs = _leave_out(inputs)
+        draws = (*_draw_both(inputs), _draw_random(inputs))
+    decoys = pl.concat([_table(inputs, one) for one in draws]).sort("id", "source", "place")
+    counts = pl.concat([_count(inputs, one) for one in draws])
+    note = f"{inputs.left_out:,} examples have no decoys: their answers are targets too often to be decoys as often"
+    return DrawnDecoys(decoys, counts, (*inputs.notes, *([note] if inputs.left_out else [])))
+
+
+def _draw_both(inputs: DrawingInputs) -> tuple[SourceDraw, SourceDraw]:
+    """Draw from the image and from similar questions, such that they can be joined."""
+    image = _draw_on_image(inputs)
+    if inputs.settings.compat == RELEASE:  # the authors draw the two sets apart from each other
+        return image, _draw_similar(inputs)
+    similar = _draw_similar(inputs.beside(image.answers))
+    if inputs.settings.drawing == NEUTRAL:
+        image = image._replace(chosen=even_out_together(inputs.beside(similar.answers), image.pool, image.chosen))
+    return image, similar
+
+
+def _leave_out(inputs: DrawingInputs) -> DrawingInputs:
+    """Leave out examples whose targets cannot be decoys as often, judged by the decoys of similar questions."""
+    entries, candidates = _find_similar(inputs)
+    return inputs.only(balanced_examples(inputs, entries, candidates.entries))
+
+
+def _find_similar(inputs: DrawingInputs) -> tuple[Entries, Candidates]:
+    """Take the answers to the same question on other images, then those to the nearest questions."""
+    entries = Entries.of(pl.Series(inputs.questions), inputs.answers.reference, len(inputs.nearest))
+    own = inputs.questions[inputs.recipients.rows]
+    places = np.concatenate([own[:, None], inputs.nearest[own]], axis=1)
+    return entries, inputs.collect(entries, places, inputs.settings.near)
+
+
+def _draw_similar(inputs: DrawingInputs) -> SourceDraw:
+    return _choose(inputs, QOU, *_find_similar(inputs))
+
+
+def _draw_on_image(inputs: DrawingInputs) -> SourceDraw:
+    """Take the distinct answers to the other questions on the image in a random order."""
+    images = inputs.examples["cluster"].rank("dense").cast(pl.Int32) - 1
+    entries = Entries.of(images, inputs.answers.reference, images.n_unique())
+    entries = entries._replace(counts=np.ones_like(entries.counts))
+    places = images.to_numpy()[inputs.recipients.rows][:, None]
+    return _choose(inputs, IOU, entries, inputs.collect(entries, places, inputs.settings.near))
+
+
+def _draw_random(inputs: DrawingInputs) -> SourceDraw:
+    """Take any answers of the same part, each as often as it is a target, which is neutral as it is."""
+    entries = Entries.of(pl.Series(inputs.parts), inputs.answers.reference, int(inputs.parts.max(initial=0)) + 1)
+    places = inputs.parts[inputs.recipients.rows]
+    candidates = inputs.collect_random(entries, places, 4 * inputs.settings.k)
+    in_order = inputs._replace(settings=replace(inputs.settings, drawing="nearest"))
+    return _choose(in_order, RANDOM, entries, candidates)
+
+
+def _choose(inputs: DrawingInputs, source: str, entries: Entries, candidates: Candidates) -> SourceDraw:
+    """Choose among the candidates that the targets admit, and fill up."""
+    neutral, k = inputs.settings.drawing == NEUTRAL, inputs.settings.k
+    ordered = shuffle_neutrally(inputs, entries, candidates.entries) if neutral else candidates.entries
+    picked, taken = _pick(inputs.filters, inputs.recipients, entries, ordered, k)
+    pool = _pool(inputs, entries, ordered, short=picked[:, -1] < 0)
+    line = np.concatenate([picked, pool.candidates[:, ordered.shape[1] :]], axis=1)
+    chosen, _ = _pick(inputs.filters, inputs.recipients, pool.entries, line, k)
+    if neutral:
+        chosen = even_out(inputs, pool, chosen)
+    return SourceDraw(source, pool, chosen, candidates.taken + taken)
+
+
+def _pool(inputs: DrawingInputs, entries: Entries, candidates: Int32s, short: NDArray[np.bool_]) -> CandidatePool:
+    """Append frequent answers of the target's kind to the candidates of those who have too few."""
+    recipients = inputs.recipients
+    places = np.where(short, inputs.kinds[recipients.rows], -1).astype(np.int32)
+    # Other lots than those by which answers from anywhere are drawn.
+    others = inputs._replace(recipients=recipients._replace(lots=recipients.lots ^ np.uint64(SECOND_LOT)))
+    fillers = others.collect_random(inputs.fillers, places, FILLING).entries
+    behind = np.where(fillers < 0, -1, fillers + len(entries.answers)).astype(np.int32)
+    joined = entries.followed_by(inputs.fillers)
+    return CandidatePool(joined, len(entries.answers), np.concatenate([candidates, behind], axis=1))
+
+
+@kernel
+def _pick(
+    filters: Filters, examples: Recipients, entries: Entries, candidates: Int32s, k: int
+) -> tuple[Int32s, Int64s]:
+    """Choose up to k candidates of each example in their order, -1 is none; count how many fell to which filter."""
+    chosen = np.full((len(examples.rows), k), -1, np.int32)
+    taken = np.zeros((3, EQUAL + 1), np.int64)
+    kept = np.empty(k, np.int32)
+    for i in range(len(examples.rows)):
+        n = 0
+        for entry in candidates[i]:
+            if n == k:
+                break
+            if entry >= 0 and goes_with(filters, examples.beside[i], kept[:n], entries.answers[entry], taken):
+                chosen[i, n], kept[n] = entry, entries.answers[entry]
+                n += 1
+    return chosen, taken
+
+
+def _table(inputs: DrawingInputs, draw: SourceDraw) -> pl.DataFrame:
+    """Turn numbers back into texts; fillers have no donor."""
+    rows, places = np.nonzero(draw.chosen >= 0)
+    used = draw.chosen[rows, places]
+    entries = draw.pool.entries
+    ids = inputs.examples["id"]
+    table = pl.DataFrame(
+        {
+            "id": ids.gather(inputs.recipients.rows[rows]),
+            "source": pl.repeat(draw.source, len(rows), dtype=pl.String, eager=True),
+            "place": places,
+            "decoy": inputs.answers.texts.gather(entries.answers[used]),
+            "donor": ids.gather(entries.donors[used]),
+            "filler": used >= draw.pool.fillers,
+        },
+        schema=DECOYS,
+    )
+    return table.with_columns(pl.when(~pl.col("filler")).then("donor").alias("donor"))
+
+
+def _count(inputs: DrawingInputs, draw: SourceDraw) -> pl.DataFrame:
+    """Count the candidates each filter took, in the order of the filters, and what was drawn in the end."""
+    names = {EQUAL: "the same", **FILTERS}
+    rows = [
+        (f"{names[code]}: {RELATIONS[who]}", draw.taken[who, code]) for code in names for who in range(len(RELATIONS))
+    ]
+    filling = draw.chosen >= draw.pool.fillers
+    rows += [("drawn", ((draw.chosen >= 0) & ~filling).sum()), ("filler", filling.sum())]
+    rows += [("missing", (draw.chosen < 0).sum()), ("left out for balance", inputs.left_out)]
+    table = pl.DataFrame(rows, schema={"filter": pl.String, "n": pl.Int64}, orient="row")
+    return table.filter(pl.col("n") > 0).select(pl.lit(draw.source).alias("source"), "filter", "n")

@@ -1,1 +1,0 @@
-"""Drawing decoys: answers in numbers, candidates, filters between answers, and the choice among what remains."""

@@ -1,0 +1,58 @@
+"""The settings of the audit, and the names of its conditions."""
+
+import re
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Literal
+
+from eyechart.base.errors import SettingError
+from eyechart.base.settings import check_choices
+
+QUESTION = "Do its answers rest on the evidence?"
+
+EVIDENCE, REST = "evidence", "rest"
+WITHOUT, KEEP, DROP = "without", "keep", "drop"  # each object once; a percentage of the objects
+EXTRA = rf"{WITHOUT}|({KEEP}|{DROP})@([1-9][0-9]?|100)"
+
+
+@dataclass(frozen=True)
+class GroundingSettings:
+    """The settings of the audit; `GroundingAudit` says what they mean."""
+
+    name: ClassVar[str] = "grounding"
+
+    score: str = "auto"
+    by: tuple[str, ...] = ()
+    compat: Literal["paper", "release"] = "paper"
+    iou: float = 0.5
+    overlap: float = 0.25
+    sees: Literal["auto", "objects", "pixels"] = "auto"
+    hide: Literal["mask", "blur", "noise", "crop"] = "mask"
+    feather: int = 0
+    min_size: int = 16
+    extra: tuple[str, ...] = ()
+    ood: str = ""
+    ood_value: str = ""
+    same: Literal["normalized", "raw"] = "normalized"
+    least: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        for name in ("iou", "overlap", "least"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingError(f"{name} from 0 to 1", f"{getattr(self, name)}", "write 25 % as 0.25")
+        for name in ("feather", "min_size"):
+            if getattr(self, name) < 0:
+                raise SettingError(f"{name} of 0 pixels or more", f"{getattr(self, name)}", "write 0 for none")
+        for text in self.extra:
+            if not re.fullmatch(EXTRA, text):
+                advice = "write without, keep@25 or drop@25, with a percentage up to 100"
+                raise SettingError("extra conditions that are known", repr(text), advice)
+
+    def settings(self) -> dict[str, object]:
+        """Return the settings by name."""
+        return asdict(self)
+
+    @property
+    def graded(self) -> list[str]:
+        """List the conditions of graded deletion."""
+        return [condition for condition in self.extra if condition != WITHOUT]

@@ -1,0 +1,94 @@
+"""The settings of the audit, and the names of shortcuts, sides and parts that all its files share."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from eyechart.base.errors import SettingError
+from eyechart.base.settings import check_choices
+
+QUESTION = "As good on rare answers as on frequent ones?"
+NINE = ("QT", "KW", "KWP", "QT+KW", "KO", "KOP", "QT+KO", "KW+KO", "QT+KW+KO")  # the shortcuts of the paper
+WORDS, OBJECTS = ("KW", "KWP"), ("KO", "KOP")
+FAMILIES = {
+    "language": ("QT", "KW", "KWP", "QT+KW"),
+    "visual": ("KO", "KOP"),
+    "multimodal": ("QT+KO", "KW+KO", "QT+KW+KO"),
+}
+FAMILY = {concept: family for family, concepts in FAMILIES.items() for concept in concepts}
+# Longer names of the parts of concepts, and those that GQA's own files use.
+ALIASES = {
+    "question_type": "QT",
+    "keyword": "KW",
+    "keyword_pair": "KWP",
+    "object": "KO",
+    "object_pair": "KOP",
+    "groups.local": "group_local",
+    "groups.global": "group_global",
+}
+PARTS = ("QT", *WORDS, *OBJECTS)
+HEAD, TAIL = "head", "tail"
+TRAIN, VALIDATION, JUDGED = "train", "val", "judged"
+VAL = "val "  # before the name of a concept or score: the same on the validation split
+MEAN_LESS_SPREAD = "gqa-ood"  # the threshold of GQA-OOD's code
+RESERVED = frozenset({"id", "cluster", "part", "group", "accuracy", "union", "example"})  # columns of the rows
+
+
+@dataclass(frozen=True)
+class SplitsSettings:
+    """The fields of the audit.
+
+    `concepts` are any of the nine, or columns and parts joined by `+`. `threshold` is an entropy, or `gqa-ood`: mean
+    less standard deviation over the groups. `alpha` times the mean count is the cut of the tail. `counted` are the
+    examples of f in Eq. 6; with `telling=all` keywords and key objects tell most about the answers to such questions,
+    whatever the example's own answer is. `types` is `auto` (the data's, else learned), `learned`, or a file with a
+    prefix a line. `group` is a `concept=group` whose answers are listed. `validation` asks for the val split too, so
+    that models can be selected on it. `from_folder` holds somebody's published sets. A model fails on rare answers if
+    it surely loses more than `margin` on any set.
+    """
+
+    name: ClassVar[str] = "splits"
+
+    score: str = "auto"
+    by: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = NINE
+    threshold: float | str = 0.9
+    alpha: float = 1.2
+    counted: Literal["all", "train", "judged"] = "all"
+    missing: Literal["skip", "group"] = "skip"
+    types: str = "auto"
+    tokenizer: Literal["words", "basic_english"] = "words"
+    prefix: Literal["remove", "keep"] = "remove"
+    telling: Literal["own", "all"] = "own"
+    ties: Literal["frequent", "rare", "text"] = "frequent"
+    order: Literal["mi", "text"] = "mi"
+    group: str = ""
+    validation: bool = False
+    from_folder: str = ""
+    compat: Literal["paper", "release"] = "paper"
+    margin: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        if not self.concepts or len(set(self.concepts)) < len(self.concepts):
+            raise SettingError("different concepts, at least one", repr(self.concepts), "name each once")
+        taken = sorted(RESERVED & set(self.concepts))
+        if taken:
+            raise SettingError("concepts of other names than our own columns", ", ".join(taken), "rename the column")
+        if self.alpha <= 0:
+            raise SettingError("alpha above 0", str(self.alpha), "1.2 is the paper's")
+        object.__setattr__(self, "threshold", _threshold(self.threshold))
+
+
+def parts_of(concept: str) -> tuple[str, ...]:
+    """Name the parts that a concept combines, in their order."""
+    return tuple(ALIASES.get(part, part) for part in concept.split("+"))
+
+
+def _threshold(given: float | str) -> float | str:
+    if given == MEAN_LESS_SPREAD:
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        expected = f"threshold as a number or {MEAN_LESS_SPREAD!r}"
+        raise SettingError(expected, repr(given), "0.9 is the paper's") from None

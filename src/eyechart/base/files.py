@@ -1,0 +1,234 @@
+"""Write files and folders whole or not at all, and read them back with clear errors.
+
+Everything is written under another name and then renamed, so a crash leaves either the old state or the new.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from eyechart.base.errors import FileFormatError, SettingError
+
+FORMAT = 2  # of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
+Record = TypeVar("Record")
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+_PART, _PARTS = 1 << 16, 64  # bytes at once, and how often, of files that may be too large to be read whole
+
+
+def our_version() -> str:
+    """Return the version of eyechart that is running."""
+    return version("eyechart")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path to write to, which replaces `path` when the block succeeds.
+
+    A link stays, and its target is replaced; pipes and devices cannot be replaced and are written to directly.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with _writing(path, path):
+            yield path
+        return
+    target = _resolve_links(path)
+    _make_folder(target.parent)
+    draft = target.with_name(f".{target.name}.draft")
+    try:
+        with _writing(path, draft):
+            yield draft
+            draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _resolve_links(path: Path) -> Path:
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+@contextmanager
+def _writing(path: Path, draft: Path) -> Iterator[None]:
+    """Raise an error about `path` if its draft cannot be written; errors about other files pass."""
+    try:
+        yield
+    except (ConnectionError, TimeoutError):  # of the network, or of a pipe that was closed
+        raise
+    except OSError as error:
+        if error.filename not in (None, str(draft)):
+            raise
+        raise unwritable(path, error) from None
+    except PolarsError as error:
+        if "(os error " not in str(error):  # the form of errors such as a full disk
+            raise
+        raise unwritable(path, error) from None
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileFormatError(f"a folder to write to at {path}", str(error.strerror), "name another place") from None
+
+
+@contextmanager
+def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection[str] | None = None) -> Iterator[Path]:
+    """Yield an empty folder to fill, which replaces `folder` when the block succeeds.
+
+    Only a folder that has the file `mark`, which is one we wrote, is ever replaced; if `ours` lists everything we write
+    there, only one that holds nothing else.
+    """
+    folder = _resolve_links(folder)
+    if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileFormatError(f"{folder} to be free", "other files there", "name another place to write to")
+    if ours is not None and folder.is_dir() and (strange := sorted({each.name for each in folder.iterdir()} - {*ours})):
+        advice = "name another place to write to, or take it out first"
+        raise FileFormatError(f"nothing in {folder} but what is to be replaced", strange[0], advice)
+    _make_folder(folder.parent)
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    draft.chmod(0o755)  # mkdtemp keeps other users out; results are shared like any other folder
+    old = draft.with_name(f"{draft.name}.old")
+    try:
+        yield draft
+        if folder.exists():
+            folder.rename(old)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing into a folder at the same time; create it if it does not exist."""
+    import fcntl
+
+    _make_folder(folder)
+    mark = folder / ".writing"
+    try:
+        held = mark.open("w")
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    with held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            advice = "wait for it, or name another folder"
+            raise SettingError(f"nobody else to write into {folder}", "another process there", advice) from None
+        try:
+            yield
+        finally:
+            mark.unlink(missing_ok=True)
+
+
+def digest_arrays(folder: Path) -> str:
+    """Hash the array files of a folder, by their sizes and by evenly spaced parts of them."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.glob("*.npy")):
+        size = file.stat().st_size
+        digest.update(f"{file.name} {size} ".encode())
+        with file.open("rb") as content:
+            for part in range(_PARTS):
+                content.seek(max(size - _PART, 0) * part // (_PARTS - 1))
+                digest.update(content.read(_PART))
+    return digest.hexdigest()[:16]
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet."""
+    with replacing(path) as draft:
+        table.write_parquet(draft)
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a Parquet table we wrote."""
+    try:
+        return pl.read_parquet(path)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except PermissionError as error:
+        raise unreadable(path, error) from None
+    except (PolarsError, OSError) as error:
+        raise damaged(path, str(error)) from None
+
+
+def write_record(record: object, path: Path) -> None:
+    """Write a dataclass or a mapping as JSON, with the format and the version."""
+    from pydantic import TypeAdapter
+
+    content = TypeAdapter(type(record)).dump_python(record, mode="json")
+    with replacing(path) as draft:
+        marks = {"format": FORMAT, "eyechart": our_version()}
+        draft.write_text(json.dumps(marks | content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) -> Record:
+    """Read a record we wrote; one of another kind, of a newer version, or damaged is an error.
+
+    `upgrade` converts the content of an older format to the current one.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found, writer = int(content.pop("format")), content.pop("eyechart", "unknown")
+        if found > FORMAT:
+            written = f"format {found}, written by eyechart {writer}"
+            raise FileFormatError(f"{path} in format {FORMAT} or older", written, "upgrade eyechart to read it")
+        if upgrade is not None and found < FORMAT:
+            content = upgrade(content)
+        return TypeAdapter(kind).validate_python(content)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["loc"] == ("kind",) and first["type"] == "literal_error" and isinstance(first["input"], str):
+            raise _of_another_kind(path, first["ctx"]["expected"].strip("'"), first["input"]) from None
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise damaged(path, reason) from None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise damaged(path, str(error)) from None
+
+
+def _of_another_kind(path: Path, wanted: str, found: str) -> FileFormatError:
+    place = path.parent if path.name == "manifest.json" else path  # a manifest speaks for its folder
+    return FileFormatError(f"a {wanted} at {place}", f"a {found}", f"name a {wanted}")
+
+
+def missing(path: Path) -> FileFormatError:
+    """Build the error for a missing file."""
+    return FileFormatError(f"a file {path}", "none", "check the path, or make it anew")
+
+
+def unreadable(path: Path, error: OSError) -> FileFormatError:
+    """Build the error for a file that exists but cannot be read."""
+    return FileFormatError(f"to read {path}", _reason(error), "check the path and the rights to it")
+
+
+def unwritable(path: Path, error: Exception) -> FileFormatError:
+    """Build the error for a path that cannot be written to."""
+    return FileFormatError(f"to write {path}", _reason(error), "name another place, or make room")
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason that the system gave."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def damaged(path: Path, reason: str) -> FileFormatError:
+    """Build the error for a file that cannot be trusted."""
+    found = f"a damaged file ({reason.splitlines()[0] if reason else 'no reason given'})"
+    return FileFormatError(f"{path} to be whole", found, "make it anew")

@@ -1,0 +1,124 @@
+"""Names that lead to lazily imported objects: formats, audits, models and engines.
+
+A name is one of ours, one that an installed package offers through an entry point of the group, or a
+direct reference: `package.module:object` or `path/to/file.py:object`.
+"""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Generic, NamedTuple, TypeVar, cast
+
+from eyechart.base.errors import SettingError, UnknownNameError
+
+Entry = TypeVar("Entry")
+FILE_MODULE = "eyechart file "  # no importable module has a space in its name
+
+
+class Shape(NamedTuple):
+    """What a name must lead to: a description, and a check."""
+
+    description: str
+    fits: Callable[[object], bool]
+
+
+ANYTHING = Shape("anything", lambda _: True)
+
+
+def class_over(base: type) -> Shape:
+    """Require a class that is derived from another."""
+    description = f"a class over {base.__module__}.{base.__name__}"
+    return Shape(description, lambda entry: isinstance(entry, type) and issubclass(entry, base))
+
+
+class Registry(Generic[Entry]):
+    """Map the names of one kind of thing to objects, importing each only when it is asked for."""
+
+    def __init__(self, kind: str, entries: Mapping[str, str], shape: Shape = ANYTHING) -> None:
+        self.kind = kind
+        self.shape = shape
+        self.group = f"eyechart.{kind.replace(' ', '_')}s"
+        self._targets = dict(entries)
+
+    def names(self) -> tuple[str, ...]:
+        """List our own names first, then those of installed packages."""
+        return tuple(self._targets) + tuple(sorted(set(self._offered()) - set(self._targets)))
+
+    def get(self, name: str) -> Entry:
+        """Import the object of a name, or raise an error with the nearest name."""
+        target = self._targets.get(name) or self._offered().get(name)
+        if target is None and ":" in name:
+            target = name
+        if target is None:
+            raise unknown_name(self.kind, name, self.names())
+        entry = import_object(target)
+        if not self.shape.fits(entry):
+            found = f"the {type(entry).__name__} {getattr(entry, '__name__', entry)}"
+            raise SettingError(f"{self.shape.description} at {name!r}", found, "see docs/extending.md")
+        return cast("Entry", entry)
+
+    def _offered(self) -> dict[str, str]:
+        return {point.name: point.value for point in entry_points(group=self.group)}
+
+
+def unknown_name(kind: str, name: str, names: tuple[str, ...]) -> UnknownNameError:
+    """Build the error for an unknown name, with the nearest known one as advice."""
+    near = get_close_matches(name, names, n=1)
+    advice = f"did you mean {near[0]!r}?" if near else "choose one of those"
+    return UnknownNameError(f"the name of a known {kind} ({', '.join(names)})", repr(name), advice)
+
+
+def import_object(reference: str) -> object:
+    """Import `package.module:object` or `path/to/file.py:object`."""
+    source, _, name = reference.rpartition(":")
+    module = _import_file(Path(source)) if source.endswith(".py") else _import_module(source)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        found = f"a module without {name!r}"
+        raise SettingError(f"an object at {reference!r}", found, "check the name after the colon") from None
+
+
+def reference_to(kind: type) -> str:
+    """Return the reference by which `import_object` finds a class again, also in another process."""
+    module = kind.__module__
+    from_file = module == "__main__" or module.startswith(FILE_MODULE)
+    source = Path(str(sys.modules[module].__file__)).resolve() if from_file else module
+    return f"{source}:{kind.__qualname__}"
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A missing module further down is a broken installation, not a misspelt name.
+        if not name or (error.name and not f"{name}.".startswith(f"{error.name}.")):
+            raise
+        advice = "install the package, or give the path of a .py file before the colon"
+        raise SettingError(f"an importable module {name!r}", "none", advice) from None
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise SettingError(f"a Python file at {path}", "none", "check the path before the colon")
+    name = f"{FILE_MODULE}{path.resolve()}"
+    if name in sys.modules:  # so that a class is the same class each time it is named
+        return sys.modules[name]
+    loader = SourceFileLoader(name, str(path))
+    module = importlib.util.module_from_spec(ModuleSpec(name, loader, origin=str(path)))
+    module.__file__ = str(path)
+    sys.modules[name] = module  # dataclasses look their own module up while it is being executed
+    try:
+        loader.exec_module(module)
+    except SyntaxError as error:
+        del sys.modules[name]
+        raise SettingError(f"Python in {path}", f"{error.msg} in line {error.lineno}", "correct the file") from None
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

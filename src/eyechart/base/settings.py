@@ -1,0 +1,60 @@
+"""Convert settings, which may be text from a command line or a file, to their declared types."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from eyechart.base.errors import SettingError
+from eyechart.base.registry import unknown_name
+
+
+def fit_settings(owner: str, declared: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
+    """Convert each given setting to its declared type; an unknown one is an error."""
+    for name in given:
+        if name not in declared:
+            raise unknown_name(f"setting of {owner}", name, tuple(declared))
+    return {name: _convert(name, declared[name], value) for name, value in given.items()}
+
+
+def check_choices(settings: Any) -> None:  # noqa: ANN401 - any dataclass
+    """Refuse a value that is none of the choices of its `Literal` field, or of a tuple of one."""
+    hints = get_type_hints(type(settings))
+    for field in fields(settings):
+        hint, value = hints[field.name], getattr(settings, field.name)
+        choices = _choices(hint)
+        for chosen in value if get_origin(hint) is tuple else (value,):
+            if choices and chosen not in choices:
+                raise SettingError(f"{field.name} as one of {', '.join(choices)}", repr(chosen), "choose one of these")
+
+
+def _choices(hint: Any) -> tuple[str, ...]:  # noqa: ANN401 - an annotation has no type of its own
+    """List the choices of a `Literal`, or of a tuple of one; none of any other type."""
+    inner = get_args(hint)[0] if get_origin(hint) is tuple else hint
+    return get_args(inner) if get_origin(inner) is Literal else ()
+
+
+def _convert(name: str, wanted: Any, value: object) -> object:  # noqa: ANN401 - an annotation has no type of its own
+    from pydantic import TypeAdapter, ValidationError
+
+    prepared = _split(value, wanted) if isinstance(value, str) else value
+    try:
+        return TypeAdapter(wanted).validate_python(prepared)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"]
+        expected = f"{name} to be {inspect.formatannotation(wanted)}"
+        raise SettingError(expected, f"{value!r} ({reason})", "change the setting") from None
+
+
+def _split(text: str, wanted: Any) -> object:  # noqa: ANN401
+    """Read `a=b,c=d` as a mapping and `a,b` as a list, if the setting takes one rather than a text."""
+    kinds = {get_origin(kind) or kind for kind in (wanted, *_members(wanted))}
+    items = text.replace(",", " ").split()
+    if dict in kinds and all("=" in item for item in items):
+        return dict(item.split("=", 1) for item in items)
+    return items if kinds & {list, tuple, set, frozenset} and str not in kinds else text
+
+
+def _members(wanted: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """List the members of a union; a list of texts is not one of texts."""
+    return () if get_origin(wanted) in {list, tuple, set, frozenset, dict} else get_args(wanted)

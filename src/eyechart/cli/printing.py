@@ -1,0 +1,152 @@
+"""Printing: tables for people, JSON for programs, and progress bars."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import polars as pl
+import typer
+
+from eyechart.base.progress import Advance, Progress, quiet
+from eyechart.data.store import Store
+from eyechart.data.tables import STATUSES
+from eyechart.reporting import Page, to_json
+from eyechart.reporting.contents import Learned
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+
+def print_json(content: object) -> None:
+    """Print JSON and nothing else."""
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table, with numbers aligned to the right and text printed literally."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    content = [[_cell(value) for value in row] for row in rows]
+    table = Table(box=box.SIMPLE_HEAD)
+    for name, *cells in zip(columns, *content, strict=True):
+        counts = all(cell.replace(",", "").isdecimal() for cell in cells if cell)
+        narrow = max(map(len, cells), default=0) < 30
+        table.add_column(Text(name), justify="right" if counts else "left", no_wrap=narrow)
+    for row in content:
+        table.add_row(*map(Text, row))  # a plain string would be read as markup, and `:cat:` as a picture
+    # A pipe has no width; 80 columns would break the lines that programs look for.
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(Text(title), style="bold")
+    console.print(table)
+
+
+def print_counts(title: str, counts: pl.DataFrame) -> None:
+    """Print how much was read, dropped, missing and extra, with reasons."""
+    columns = [name for name in counts.columns if counts[name].is_not_null().any()]
+    print_table(title, columns, counts.select(columns).rows())
+
+
+def print_calls(title: str, calls: Mapping[str, int], *, as_json: bool) -> None:
+    """Print a number for each condition."""
+    if as_json:
+        print_json(calls)
+    else:
+        print_table(title, ("condition", "n"), [*calls.items(), ("all", sum(calls.values()))])
+
+
+def print_estimate(title: str, calls: pl.DataFrame) -> None:
+    """Print what asking would take, by condition."""
+    total = calls.select(pl.lit("all").alias("condition"), pl.exclude("condition").sum())
+    print_table(title, calls.columns, pl.concat([calls, total.select(calls.columns)]).rows())
+
+
+def count_statuses(run: Store, model: str) -> dict[str, dict[str, int]]:
+    """Count the answers under each condition by status."""
+    answers = run.answers(model)
+    return {condition: _count_statuses(answers.under(condition)) for condition in run.conditions()}
+
+
+def _count_statuses(answers: pl.DataFrame) -> dict[str, int]:
+    counts = {status: answers.filter(pl.col("status") == status).height for status in STATUSES}
+    return counts | {"n": answers.height}
+
+
+def print_answers(run: Store, model: str, stock: pl.DataFrame) -> None:
+    """Print the number of answers by status, and what the files of a model hold and lack."""
+    rows = [(condition, *counts.values()) for condition, counts in count_statuses(run, model).items()]
+    total = ("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True)))
+    print_table(f"answers of {model}", ("condition", *STATUSES, "n"), [*rows, total])
+    if stock.height:
+        print_counts(f"{model}: what its files hold", stock)
+
+
+def print_summary(page: Page, *, as_json: bool) -> None:
+    """Print the verdict of every study and result in a run; the JSON names the audits that were left out as well."""
+    if as_json:
+        typer.echo(to_json(page), nl=False)
+        return
+    columns = ("audit", "subject", "verdict", "measure", "points [95 %]", "n", "clusters")
+    rows = [(row.audit, row.subject, row.state, row.measure, row.said, row.n, row.clusters) for row in page.summary]
+    print_table(page.title, columns, rows)
+    print_learned(page.learned)
+
+
+def print_learned(models: Iterable[Learned]) -> None:
+    """Print caveats about the training of each model."""
+    for each in models:
+        if each.trained_on_the_metric:
+            typer.echo(f"{each.model}: trained on what these audits measure: {', '.join(each.trained_on_the_metric)}")
+        if each.pretrained_on:
+            typer.echo(f"{each.model}: pretrained on: {', '.join(each.pretrained_on)}")
+
+
+def progress_bars(*, silent: bool) -> Progress:
+    """Choose how progress is shown: as bars on a terminal, else not at all."""
+    return ProgressBars() if sys.stderr.isatty() and not silent else quiet
+
+
+class ProgressBars:
+    """Bars in one display, shown as long as any work is going on."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        texts = TextColumn("{task.description}", markup=False)
+        columns = (texts, BarColumn(), MofNCompleteColumn(), _rate_column(), TimeRemainingColumn())
+        self._display = Progress(*columns, console=Console(stderr=True), transient=True)
+
+    @contextmanager
+    def __call__(self, label: str, total: int) -> Iterator[Advance]:
+        """Show a bar while the work lasts."""
+        if not self._display.tasks:
+            self._display.start()
+        task = self._display.add_task(label, total=total)
+        try:
+            yield lambda n: self._display.advance(task, n)
+        finally:
+            self._display.remove_task(task)
+            if not self._display.tasks:
+                self._display.stop()
+
+
+def _rate_column() -> "ProgressColumn":
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Steps per second."""
+
+        def render(self, task: Task) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
+
+    return Rate()
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

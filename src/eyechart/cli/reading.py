@@ -1,0 +1,127 @@
+"""The commands to begin with: demo and read."""
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eyechart.audits import make_audit, runnable
+from eyechart.base.errors import SettingError, UnknownNameError
+from eyechart.base.files import replacing_folder
+from eyechart.cli import options, printing
+from eyechart.data.dataset import FILES, PICTURES, Dataset
+from eyechart.data.store import Store
+from eyechart.formats import read as read_data
+from eyechart.formats import reader_settings
+from eyechart.formats.heat_maps import with_heat_evidence
+from eyechart.models import load
+from eyechart.reporting import collect, write_report
+from eyechart.runs.run import Run
+from eyechart.zoo.features import with_features
+
+DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
+
+_HEAT_HELP = "Maps of where people looked, as `QUESTION_ID.png`; the hot regions become the evidence of `grounding`."
+_FEATURES_HELP = "Region features of the images, written by `python -m eyechart.zoo.converters`; `train` needs them."
+_MAP_HELP = "Columns by our names, such as `question=prompt answer=label`."
+_SET_HELP = "A setting of the format, such as `images=500`; may be repeated."
+_FORMAT_HELP = "The format of the files; see `eyechart ls formats`."
+_OUT_HELP = "The folder to write to."
+_WORDS_HELP = "The file, folder or archive to read; none for a format that generates its data."
+
+DemoOut = Annotated[Path, typer.Option("-o", "--out", help="The folder for the world, the run and the report.")]
+Pictures = Annotated[int, typer.Option(help="The number of pictures to draw.", min=20)]
+Format = Annotated[
+    str,
+    typer.Argument(metavar="FORMAT", help=_FORMAT_HELP, show_default=False),
+]
+Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS_HELP, show_default=False)]
+ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help=_OUT_HELP, show_default=False)]
+ReadSettings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
+RegionFeatures = Annotated[Path | None, typer.Option("--features", metavar="FOLDER", help=_FEATURES_HELP)]
+HeatMaps = Annotated[Path | None, typer.Option("--heat-maps", metavar="FOLDER", help=_HEAT_HELP)]
+Map = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN...", help=_MAP_HELP)]
+
+
+def demo(
+    *,
+    out: DemoOut = Path("demo"),
+    images: Pictures = 1000,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Run everything once on a small artificial world.
+
+    Draws pictures and questions with planted shortcuts, so that the truth is known; audits models that look and models
+    that cheat; prints the results and writes a report.
+    """
+    progress = printing.progress_bars(silent=json)
+    with progress("drawing the planted world", images) as advance, replacing_folder(out / "world", ours=FILES) as draft:
+        read_data("world", draft / PICTURES, seed=seed, images=images, render=True).write_into(draft)
+        advance(images)
+    world = Dataset.load(out / "world")
+    if (out / "run" / "manifest.json").is_file():
+        shutil.rmtree(out / "run")  # from an earlier demo
+    run = Run(Store(out / "run"), progress=progress).start(world, options.command_line(), seed)
+    run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
+    for name in DEMO_MODELS:
+        run.audit(load(f"world:{name}"))
+    page = collect(run.store)
+    path = write_report(run.store, page, out / "report.html")
+    printing.print_summary(page, as_json=json)
+    if not json:
+        typer.echo(f"report: {path}")
+
+
+def read(
+    format: Format,  # noqa: A002 - what it is called everywhere
+    words: Words = None,
+    *,
+    out: ReadOut,
+    map: Map = None,  # noqa: A002 - the reader's setting
+    settings: ReadSettings = None,
+    heat_maps: HeatMaps = None,
+    features: RegionFeatures = None,
+    seed: options.Seed = 0,
+    limit: options.Limit = None,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Read files into a dataset folder.
+
+    Counts the rows that were read and dropped, with the reasons. Further columns may follow `--map question=prompt`.
+    """
+    path, more = _path_and_map(words or [])
+    given: dict[str, object] = dict(options.pairs(settings or []))
+    if map or more:
+        given["map"] = options.pairs([*(map or []), *more])
+    with suppress(UnknownNameError):  # reading raises a better one, after a look at the file
+        given = ({"seed": seed} if "seed" in reader_settings(format) else {}) | given
+    with replacing_folder(out, ours=FILES) as draft:
+        # A format that draws its own pictures leaves them in the dataset's folder.
+        source = draft / PICTURES if path is None and "render" in given else path
+        data = read_data(format, source, **given).sample(limit, seed)
+        if heat_maps is not None:
+            data = with_heat_evidence(data, heat_maps)
+        if features is not None:
+            data = with_features(data, features)
+        data.write_into(draft)
+    sizes = {"examples": data.height, "images": data.images.kept.height}
+    if json:
+        printing.print_json({"data": str(out), **sizes, "counts": data.counts.to_dicts()})
+        return
+    printing.print_counts(f"{data.name}: what became of the rows", data.counts)
+    typer.echo(f"{sizes['examples']:,} examples on {sizes['images']:,} images in {out}")
+
+
+def _path_and_map(words: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Separate the path from words that follow `--map question=prompt`, which itself takes only one."""
+    paths = [word for word in words if "=" not in word or Path(word).exists()]
+    if len(paths) > 1:
+        advice = "name the folder or archive that holds the files"
+        raise SettingError("one path to read", " ".join(paths), advice)
+    return Path(paths[0]) if paths else None, [word for word in words if word not in paths]

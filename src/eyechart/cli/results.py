@@ -1,0 +1,216 @@
+"""The commands over finished runs: report, compare, export and view."""
+
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from eyechart.base.errors import MissingExtraError
+from eyechart.base.registry import import_object, unknown_name
+from eyechart.cli import options, printing
+from eyechart.data.store import Store
+from eyechart.data.web import Web
+from eyechart.reporting import Page, collect, to_json, write_page, write_report
+from eyechart.reporting.comparison_table import PART, TEXTS, TextGrid
+from eyechart.reporting.page import summarise
+from eyechart.reporting.standings import Standings, as_dict, collect_standings
+from eyechart.reporting.standings_page import render_standings, summarise_standings
+from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
+from eyechart.runs.exports import find_exporter
+
+_OWN_AUDIT_HELP = "An audit of your own, for its pages; may be repeated."
+_PAGE_HELP = "Write a self-contained page."
+_FORM_HELP = f"Print the tables as {', '.join(TEXTS)} or csv."
+_OPTIONS_HELP = "With --ask: the options to offer, one of the sets of `decoys`."
+_HOST_HELP = "The address to listen on; any other than 127.0.0.1 lets other machines in."
+_NAME_HELP = "A host name under which others open it; may be repeated."
+
+PageFile = Annotated[
+    Path | None, typer.Option("-o", "--out", help="The page to write. Default: report.html in the run.")
+]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print a summary in Markdown instead.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)]
+Base = Annotated[str | None, typer.Option(help="The model to compare the others with. Default: the first.")]
+Form = Annotated[str | None, typer.Option("--to", metavar="FORM", help=_FORM_HELP)]
+ComparisonPage = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help=_PAGE_HELP)]
+ExportName = Annotated[
+    str, typer.Option("--to", metavar="WHAT", help="What to write; see `eyechart ls exports`.", show_default=False)
+]
+ExportFolder = Annotated[Path, typer.Option("-o", "--out", help="The folder to write to.", show_default=False)]
+Ask = Annotated[bool, typer.Option("--ask", help="Let people answer probes instead; they become the model `human`.")]
+Items = Annotated[int, typer.Option(help="With --ask: how many examples each person is asked about.", min=1)]
+Options = Annotated[str, typer.Option(metavar="SET", help=_OPTIONS_HELP)]
+Host = Annotated[str, typer.Option(help=_HOST_HELP)]
+Port = Annotated[int, typer.Option(help="The port; 0 takes any free one.", min=0, max=65535)]
+Names = Annotated[list[str] | None, typer.Option("--name", help=_NAME_HELP)]
+PageAudits = Annotated[list[str] | None, typer.Option("--audit", "-a", metavar="FILE.py:CLASS", help=_OWN_AUDIT_HELP)]
+Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")]
+
+
+def report(
+    run: options.RunFolder,
+    *,
+    out: PageFile = None,
+    markdown: Markdown = False,
+    fail_on: options.FailOn = None,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Write a run's results as one self-contained page.
+
+    With --json or --markdown, print the content of the page instead; `--markdown >> $GITHUB_STEP_SUMMARY` adds a
+    summary to a CI job. The exit code is 2 if a --fail-on threshold is crossed.
+    """
+    thresholds = [read_threshold(text) for text in fail_on or ()]
+    store = Store(run)
+    page = collect(store)
+    if json:
+        typer.echo(to_json(page), nl=False)
+    elif markdown:
+        typer.echo(summarise(page))
+    else:
+        typer.echo(f"report: {write_report(store, page, out or run / 'report.html')}")
+    apply_thresholds(page, thresholds)
+
+
+def apply_thresholds(page: Page, thresholds: Sequence[Threshold]) -> None:
+    """Exit with code 2 if a threshold is crossed, printing which."""
+    lines = list(crossed(page, thresholds))
+    for line in lines:
+        typer.echo(f"crossed: {line}", err=True)
+    if lines:
+        raise typer.Exit(2)
+
+
+def compare(
+    runs: Runs,
+    *,
+    out: ComparisonPage = None,
+    audit: options.Audits = None,
+    base: Base = None,
+    to: Form = None,
+    markdown: Markdown = False,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Compare models example by example.
+
+    Each difference from the base model has a confidence interval and a q-value; each rank has the share of bootstrap
+    samples of images in which it holds. Results that are not means over examples are only listed side by side. The runs
+    must be on the same data; a model that appears in several runs is named with its run.
+    """
+    if to is not None and to not in (*TEXTS, "csv"):
+        raise unknown_name("form of a table", to, (*TEXTS, "csv"))
+    standings = collect_standings([Store(run) for run in runs], audit or (), base, options.command_line())
+    if json:
+        printing.print_json(as_dict(standings))
+    elif markdown:
+        typer.echo(summarise_standings(standings))
+    elif to is not None:
+        _print_as(standings, to)
+    else:
+        _print_standings(standings)
+    if out is not None:
+        page = write_page(render_standings(standings), out)
+        typer.echo(f"page: {page}", err=json or markdown or to is not None)
+
+
+def _print_standings(standings: Standings) -> None:
+    for contest in standings.contests:
+        _print_grid(contest.whole.title, contest.whole)
+        if contest.groups.rows:
+            _print_grid(f"{contest.audit} by group", contest.groups)
+    for sentence in standings.left_out:
+        typer.echo(f"not compared by {sentence}")
+    printing.print_learned(replace(each.learned, model=each.name) for each in standings.entrants if each.learned)
+
+
+def _print_grid(title: str, grid: TextGrid) -> None:
+    rows = [[cell.replace(PART, "\n") for cell in row] for row in grid.rows]
+    printing.print_table(title, grid.columns, rows)
+
+
+def _print_as(standings: Standings, form: str) -> None:
+    """Print all measures for a paper or a program, those by group last."""
+    if form == "csv":
+        tables = [pl.DataFrame(contest.records, infer_schema_length=None) for contest in standings.contests]
+        typer.echo(pl.concat(tables, how="vertical_relaxed").write_csv(), nl=False)
+        return
+    for contest in standings.contests:
+        for grid in (contest.whole, contest.groups):
+            if grid.rows:
+                typer.echo(TEXTS[form](grid))
+
+
+def export(
+    run: options.RunFolder,
+    *,
+    to: ExportName,
+    out: ExportFolder,
+    audit: options.OwnAudits = None,
+    allow_http: options.AllowHttp = False,
+    allow_private_http: options.AllowPrivateHttp = False,
+    json: options.Json = False,
+    _config: options.Config = None,
+) -> None:
+    """Write the contents of a run as files for other tools.
+
+    `eyechart ls exports` lists what can be written.
+    """
+    store = Store(run, Web(allow_http, allow_private_http))
+    _ = store.manifest  # fails at once if the folder is not a run
+    written = find_exporter(to, audit or ())(store, out)
+    if json:
+        printing.print_json(written)
+    else:
+        printing.print_table(f"written to {out}", ("file", "entries"), list(written.items()))
+
+
+def view(
+    run: options.RunFolder,
+    *,
+    ask: Ask = False,
+    items: Items = 40,
+    options: Options = "orig",
+    seed: options.Seed = 0,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    name: Names = None,
+    audit: PageAudits = None,
+    open: Open = True,  # noqa: A002 - the usual name of this option
+    _config: options.Config = None,
+) -> None:
+    """Explore a run in the browser.
+
+    Prints an address with a token, without which nobody sees anything. Stop with Ctrl-C. Needs the extra `view`.
+    """
+    _require_extra()
+    # Imported by name, as they need the extra.
+    server_address: Any = import_object("eyechart.viewing.server:ServerAddress")
+    ask_people: Any = import_object("eyechart.viewing.server:ask_people")
+    view_run: Any = import_object("eyechart.viewing.server:view_run")
+
+    def announce(url: str) -> None:
+        typer.echo(f"look at: {url}")
+        if open:
+            webbrowser.open(url)
+
+    server = server_address(host, port, name or ())
+    if ask:
+        ask_people(Store(run), server, announce, items=items, seed=seed, options=options)
+    else:
+        view_run(Store(run), server, announce, tuple(audit or ()))
+
+
+def _require_extra() -> None:
+    try:
+        import fastapi
+        import uvicorn
+    except ImportError as error:
+        advice = "install them: pip install 'eyechart[view]'"
+        raise MissingExtraError("the libraries fastapi and uvicorn", str(error), advice) from None
+    del fastapi, uvicorn

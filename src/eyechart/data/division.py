@@ -1,0 +1,92 @@
+"""Division: what is learned from and what is judged, decided once for a run, so that all audits use the same.
+
+A division names splits. If no split is learned from, audits that learn nothing judge everything that is judged, and
+audits that learn use a part of its images to learn from and judge only the rest, held out by the seed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from eyechart.base.errors import DataError
+
+LEARN, JUDGE = "train", ("test", "val")  # the defaults; of the latter the first with reference answers
+NONE = "none"  # stands for no split
+HELD_OUT = 0.3  # of the images, if there is no split to learn from
+
+
+@dataclass(frozen=True)
+class Division:
+    """The splits that are learned from (none: nothing is) and those that are judged (none: all others)."""
+
+    kind: Literal["division"]
+    learn: tuple[str, ...]
+    judge: tuple[str, ...]
+    seed: int = 0
+
+    def __str__(self) -> str:
+        learned = f"learned from {', '.join(self.learn)}" if self.learn else "no split to learn from"
+        return f"{learned}, judged on {', '.join(self.judge) or 'everything else'}"
+
+
+@dataclass(frozen=True)
+class DivisionSizes:
+    """The number of examples in each part of a division."""
+
+    kind: Literal["sizes"]
+    learned: int  # in splits that are learned from
+    judged: int  # by audits that learn nothing
+    held_out: int  # judged by audits that learn
+    learned_apart: int  # learned from by audits that learn
+    neither: int
+
+
+def decide(
+    data: str, answered: Mapping[str, int], learn: Sequence[str] | None, judge: Sequence[str] | None, seed: int
+) -> Division:
+    """Decide the division of data, given the number of examples with a reference answer in each split.
+
+    `learn` and `judge` name splits, or `none`. The defaults are to learn from `train`, and to judge `test`, `val` or
+    the only other split.
+    """
+    for named in (learn, judge):
+        _check_names(data, tuple(answered), named)
+    judged = None if judge is None else _unless_none(judge)
+    if learn is None:
+        learned = tuple(name for name in (LEARN,) if name in answered and name not in (judged or ()))
+    else:
+        learned = _unless_none(learn)
+    if judged is None:
+        judged = _default(data, answered, learned)
+    if both := sorted({*learned} & {*judged}):
+        found = f"{', '.join(both)} in both"
+        raise DataError("splits to learn from and to judge that differ", found, "name each once, or --learn none")
+    return Division("division", learned, judged, seed)
+
+
+def _check_names(data: str, splits: tuple[str, ...], named: Sequence[str] | None) -> None:
+    unknown = [name for name in named or () if name not in splits and name != NONE]
+    if unknown:
+        found = f"splits {', '.join(splits)}" if splits else "no splits"
+        raise DataError(f"a split {unknown[0]!r} in {data}", found, f"name one of those, or {NONE!r}")
+
+
+def _unless_none(named: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in named if name != NONE))
+
+
+def _default(data: str, answered: Mapping[str, int], learned: tuple[str, ...]) -> tuple[str, ...]:
+    """Choose what is judged by default; this is never `train`."""
+    if not answered:
+        return ()
+    others = [name for name in answered if name not in (*learned, LEARN)]
+    known = [name for name in JUDGE if name in others]
+    if known:
+        return (next((name for name in known if answered[name]), known[0]),)
+    if len(others) == 1:
+        return (others[0],)
+    if others:
+        found = f"several splits it could be: {', '.join(others)}"
+        raise DataError(f"to know which split of {data} is judged", found, "name it with --judge")
+    found = f"all in {' and '.join(answered)}, which is learned from"
+    raise DataError(f"examples to judge in {data}", found, f"bring others, or say --judge {next(iter(answered))}")

@@ -1,0 +1,97 @@
+"""Furniture: what an audit provides beside its methods, as data on its class: looks, pages, exports and options.
+
+Pages, the explorer, exports and the command line read it there, and know no audit by name. Code is named as
+`package.module:function` or `file.py:function`, and loaded when it is needed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Look:
+    """The label and the colour of conditions wherever they are shown.
+
+    `matches` is a regular expression for the whole name of a condition (or of what stands for one in a chart). `color`
+    is one of the families of the page (plain, image, question, both, evidence, rest, options, other) or a `#rrggbb`.
+    """
+
+    matches: str
+    said: str
+    color: str
+
+    def fits(self, condition: str) -> bool:
+        """Tell whether a condition has this look."""
+        return re.fullmatch(self.matches, condition) is not None
+
+
+@dataclass(frozen=True)
+class Option:
+    """A short option of the command line for a setting of the audit: `--precision 2` for `--set precision=2`."""
+
+    flag: str
+    setting: str
+    help: str
+    several: bool = False  # may be repeated
+    metavar: str = "VALUE"
+
+
+@dataclass(frozen=True)
+class ExplorerPage:
+    """A page of the explorer: `build` is called with the store of the run and the address, and returns a `Sheet`.
+
+    It returns None where the run has nothing to show. Pages with a title stand in the menu once their audit has studied
+    the data, and on the first page with what they are about.
+    """
+
+    path: str  # in the address, such as `rules`
+    build: str
+    title: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Furniture:
+    """Everything that an audit provides beside its methods."""
+
+    looks: tuple[Look, ...] = ()
+    pages: tuple[ExplorerPage, ...] = ()
+    exports: Mapping[str, str] = field(default_factory=dict)  # name -> function of a store and a folder
+    options: tuple[Option, ...] = ()
+    facts: str = ""  # function of a store: further counts for the first page of the explorer, by name
+    beside: str = ""  # function of a store and an id: a `Sheet` beside an example, or None
+    prepare: str = ""  # function of a store: load what pages will need, while the first one is viewed
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a page of the explorer shows: a table, or a template of its own that extends the explorer's `base.html`.
+
+    A column `id` of the table links to the examples. The table can be saved as a file; if it is too large for that at
+    once, `csv` yields it part by part.
+    """
+
+    title: str
+    reading: str = ""
+    table: pl.DataFrame | None = None
+    template: str = ""  # `package:file.html`
+    content: Mapping[str, Any] = field(default_factory=dict)
+    csv: Iterable[str] | None = None
+
+
+NONE = Furniture()
+
+
+def furniture_of(audit: object) -> Furniture:
+    """Return the furniture of an audit or its class; most have none."""
+    furniture = getattr(audit, "furniture", NONE)
+    return furniture if isinstance(furniture, Furniture) else NONE
+
+
+def looks_of(audits: Iterable[object]) -> Iterator[Look]:
+    """Collect the looks of several audits, each once."""
+    yield from dict.fromkeys(look for audit in audits for look in furniture_of(audit).looks)

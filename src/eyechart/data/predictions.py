@@ -1,0 +1,114 @@
+"""Predictions: a model's answers by (id, condition, draw), joined to examples and checked against probes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import polars as pl
+
+from eyechart.base.errors import AnswerMismatchError, CoverageError, ModelError
+from eyechart.data.tables import ANSWERS, check
+
+USABLE = ("ok", "refused")  # a refusal is an answer; what could not be parsed or obtained is only counted
+COVERAGE = 0.99
+REASONS = {
+    "missing": "no answer to this example",
+    "unparsed": "no answer found in the text",
+    "failed": "no answer obtained",
+}
+
+
+class AnsweredExamples(NamedTuple):
+    """Examples with the model's usable answers beside them (`given`), and what became of all the others."""
+
+    table: pl.DataFrame
+    lost: pl.DataFrame  # examples that were answered, but never usably
+    counts: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The answers of one model, sorted by their key."""
+
+    model: str
+    answers: pl.DataFrame
+
+    def __post_init__(self) -> None:
+        check(self.answers, ANSWERS)
+        object.__setattr__(self, "answers", self.answers.sort(ANSWERS.key))
+
+    def under(self, condition: str) -> pl.DataFrame:
+        """Select the answers given under one condition."""
+        return self.answers.filter(pl.col("condition") == condition)
+
+    def beside(self, examples: pl.DataFrame, condition: str) -> AnsweredExamples:
+        """Join the usable answers of a condition to their examples, a row for each draw, sorted by id and draw."""
+        answers = self.under(condition).rename({"answer": "given"})
+        joined = examples.join(answers, on="id", how="left", validate="1:m").sort("id", "draw")
+        usable = joined.filter(pl.col("status").is_in(USABLE))
+        lost = joined.filter(pl.col("status").is_not_null()).join(usable, on="id", how="anti").unique("id")
+        return AnsweredExamples(usable, lost.sort("id"), _count(joined, condition))
+
+    def check_against(self, probes: pl.DataFrame, condition: str, *, allow_partial: bool = False) -> Self:
+        """Reject answers to other probes than these, or to too few of them."""
+        answers = self.under(condition).select("id", "probe").unique()
+        stale = answers.join(probes, on="id", validate="m:1", suffix="_asked").filter(
+            pl.col("probe") != pl.col("probe_asked")
+        )
+        if stale.height:
+            found = f"{stale.height} answers to something else, first id {stale['id'].min()!r}"
+            raise AnswerMismatchError(f"answers of {self.model} to the probes of {condition!r}", found, "ask it anew")
+        n = probes.join(answers, on="id", how="semi").height
+        if n < COVERAGE * probes.height and not allow_partial:
+            expected = f"answers of {self.model} to {COVERAGE:.0%} of the {probes.height} probes of {condition!r}"
+            advice = "complete them, or allow partial answers (--allow-partial)"
+            raise CoverageError(expected, f"{n} ({n / probes.height:.1%})", advice)
+        return self
+
+
+def tidy(reply: object, asked: pl.DataFrame, model: str) -> pl.DataFrame:
+    """Convert a model's reply to a batch of probes into a valid table of answers."""
+    if not isinstance(reply, pl.DataFrame) or not {"id", "answer"} <= set(reply.columns):
+        found = f"columns {', '.join(reply.columns)}" if isinstance(reply, pl.DataFrame) else type(reply).__name__
+        raise ModelError(f"a table with columns id and answer from {model}", found, "return one row per probe")
+    unknown = reply.filter(~pl.col("id").is_in(asked["id"].implode()))
+    if unknown.height:
+        advice = "answer each probe under its own id"
+        raise ModelError(f"answers of {model} to what was asked", f"an answer to {unknown['id'][0]!r}", advice)
+    keys = asked.select("id", "condition", "probe")
+    rows = reply.drop("condition", "probe", strict=False).join(keys, on="id", how="left", validate="m:1")
+    return rows.select(_column(name, rows.columns) for name in _column_names(rows.columns)).sort(ANSWERS.key)
+
+
+def _column_names(columns: list[str]) -> Iterator[str]:
+    return (name for name, column in ANSWERS.columns.items() if column.required or name in columns)
+
+
+def _column(name: str, columns: list[str]) -> pl.Expr:
+    defaults = {
+        "draw": pl.lit(0),
+        "raw": pl.col("answer"),
+        "status": pl.when(pl.col("answer").is_null()).then(pl.lit("failed")).otherwise(pl.lit("ok")),
+    }
+    column = pl.col(name) if name in columns else defaults[name]
+    return column.cast(ANSWERS.columns[name].dtype).alias(name)
+
+
+def _count(joined: pl.DataFrame, condition: str) -> pl.DataFrame:
+    """Count examples, not draws: one with any usable draw is judged, another is counted by its first draw."""
+    status = pl.col("status").fill_null("missing")
+    usable = status.filter(status.is_in(USABLE))
+    became = pl.when(usable.len() > 0).then(usable.first()).otherwise(status.first())
+    return (
+        joined.group_by("id")
+        .agg(became.alias("status"))
+        .group_by("status")
+        .agg(pl.len().cast(pl.Int64).alias("n"))
+        .select(
+            pl.lit(condition).alias("condition"),
+            "status",
+            pl.col("status").replace_strict(REASONS, default=None, return_dtype=pl.String).alias("reason"),
+            "n",
+        )
+        .sort("status")
+    )

@@ -1,0 +1,105 @@
+"""Probes: keys of what a model will be shown, a hash of it, and the content that is filled in just before asking.
+
+A probe names, for each modality, the example that it is taken from (`image_from`, `question_from`, ...): its own, a
+donor's, or null if the modality is left out. It never holds the reference answer.
+"""
+
+import numpy as np
+import polars as pl
+
+from eyechart.base.hashing import Hashes, combine, hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.data.tables import PROBES, check
+
+PLAIN_CONDITION = "plain"
+EDITS = ("removal", "choices", "visible", "hidden")
+IMAGE_LIST = "images"  # column of all pictures of an example that has several; it goes where its `image` goes
+
+
+class Prober:
+    """Build probes of one dataset from keys; the content of each modality is hashed only once."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+        self._contents: dict[str, pl.DataFrame] = {}
+
+    def plain(self, ids: pl.Series) -> pl.DataFrame:
+        """Build probes that show examples as they are."""
+        return self.complete(pl.DataFrame({"id": ids}), PLAIN_CONDITION)
+
+    def complete(self, keys: pl.DataFrame, condition: str) -> pl.DataFrame:
+        """Complete keys: take each modality from the example itself unless they name another, and add the hash."""
+        own = [pl.col("id").alias(source(name)) for name in self.data.modalities if source(name) not in keys.columns]
+        probes = keys.with_columns(*own, pl.lit(condition).alias("condition"))
+        return check(probes.with_columns(pl.Series("probe", self._hash(probes)).cast(pl.String)), PROBES)
+
+    def _hash(self, probes: pl.DataFrame) -> Hashes:
+        shown = [self._hash_shown(probes[source(name)], name) for name in self.data.modalities]
+        if _has_several(self.data):
+            shown.append(self._hash_shown(probes[source("image")], IMAGE_LIST))
+        if "choices" not in probes.columns and "choices" in self.data.columns:
+            shown.append(self._hash_shown(probes["id"], "choices"))
+        # Each edit has its own seed, so that none can pass for another.
+        edits = [
+            hash_text(_as_text(probes[name]), seed) for seed, name in enumerate(EDITS, 1) if name in probes.columns
+        ]
+        return combine(*shown, *edits)
+
+    def _hash_shown(self, ids: pl.Series, column: str) -> Hashes:
+        shown = _join(ids, self._content(column))
+        return shown.fill_null(0).to_numpy().astype(np.uint64)
+
+    def _content(self, column: str) -> pl.DataFrame:
+        if column not in self._contents:
+            shown = self.data.scan(column).collect()
+            self._contents[column] = pl.DataFrame({"id": shown["id"], "content": hash_text(_as_text(shown[column]))})
+        return self._contents[column]
+
+
+def source(modality: str) -> str:
+    """Return the probe column that names the example that a modality is taken from."""
+    return f"{modality}_from"
+
+
+class Filler:
+    """Replace keys by content; its row numbers are looked up once for all probes."""
+
+    def __init__(self, probes: pl.DataFrame, data: Dataset) -> None:
+        self._shown = probes.select("id", "condition", "probe", *(name for name in EDITS if name in probes.columns))
+        self._examples = data.examples
+        sources = {name: source(name) for name in data.modalities}
+        if _has_several(data):
+            sources[IMAGE_LIST] = source("image")
+        if "choices" not in self._shown.columns and "choices" in data.columns:
+            sources["choices"] = "id"
+        numbered = self._examples.select("id", pl.int_range(pl.len(), dtype=pl.UInt32).alias("content"))
+        places = {column: _join(probes[column], numbered) for column in set(sources.values())}
+        self._places = {name: places[column] for name, column in sources.items()}
+
+    def fill(self, start: int = 0, n: int | None = None) -> pl.DataFrame:
+        """Return n probes from a row on, or all of them, with their content."""
+        return self._shown.slice(start, n).with_columns(
+            self._examples[name].gather(places.slice(start, n)).alias(name) for name, places in self._places.items()
+        )
+
+
+def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
+    """Replace keys by content: what a model is shown."""
+    return Filler(probes, data).fill()
+
+
+def _has_several(data: Dataset) -> bool:
+    return "image" in data.modalities and data.columns.get(IMAGE_LIST) == pl.List(pl.String)
+
+
+def _join(ids: pl.Series, contents: pl.DataFrame) -> pl.Series:
+    asked = ids.to_frame("id")
+    return asked.join(contents, on="id", how="left", validate="m:1", maintain_order="left")["content"]
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    """Convert any column to text, nested ones to JSON."""
+    if not column.dtype.is_nested():
+        return column.cast(pl.String)
+    encoded = pl.when(pl.col("it").is_not_null()).then(pl.struct("it").struct.json_encode())
+    return column.to_frame("it").select(encoded).to_series()

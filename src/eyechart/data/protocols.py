@@ -1,0 +1,125 @@
+"""The three protocols: an Audit asks and judges, a Model answers, an Engine decides where batches run."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+import polars as pl
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.data.predictions import Predictions
+from eyechart.data.result import Result
+
+Step = Callable[[pl.DataFrame], pl.DataFrame]
+# Any process; one with a GPU, if there are any; or this process, for what only waits for others or reads files.
+WorkerKind = Literal["slot", "gpu", "here"]
+
+
+class Engine(Protocol):
+    """Run a step over batches, in any order: tables carry keys, and partitions depend on the data only."""
+
+    def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
+        """Apply the step to each batch; other processes may get a copy of the step, each one, and keep it."""
+        ...
+
+
+@runtime_checkable
+class PlacedStep(Protocol):
+    """A step that chooses where it runs, and replaces the result of a batch that killed its process."""
+
+    @property
+    def place(self) -> WorkerKind:
+        """Return the kind of process."""
+        ...
+
+    def lost(self, batch: pl.DataFrame, reason: str) -> pl.DataFrame:
+        """Return a replacement for the result."""
+        ...
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model: it holds settings, and opens weights or connections at the first answer."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model in results and folders."""
+        ...
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Answer a batch of filled probes: a table with `id`, `answer` and what else the answers table knows."""
+        ...
+
+
+@runtime_checkable
+class PrerecordedModel(Protocol):
+    """A model whose answers exist already, so that it can tell beforehand which probes it lacks."""
+
+    def holds(self, condition: str) -> bool:
+        """Tell whether there are answers under a condition."""
+        ...
+
+    def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
+        """Count read, missing, extra and duplicate answers to the probes of one condition."""
+        ...
+
+
+@runtime_checkable
+class EstimatingModel(Model, Protocol):
+    """A model that asks the same content once, and can tell beforehand what it will ask."""
+
+    @property
+    def draws(self) -> int:
+        """Return how often each probe is asked."""
+        ...
+
+    def foresee(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """List the calls for filled probes: `key` (the same is asked once), `known`, `pictures`, `tokens`."""
+        ...
+
+
+@runtime_checkable
+class IdentifiedModel(Protocol):
+    """A model that can tell what exactly answers: its revision, its decoding, the wording around a question."""
+
+    @property
+    def identity(self) -> str:
+        """Return as JSON everything beside the probes that determines an answer."""
+        ...
+
+
+@runtime_checkable
+class Audit(Protocol):
+    """A frozen dataclass whose fields are its settings; it keeps no data and all its methods are pure.
+
+    What is learned from and what is judged it takes from `data.divided`. Three more class attributes are optional:
+    `learns` (bool) says that it learns from a part of the data, so that it judges only examples held out from that;
+    `furniture` is what it brings along beside its methods; `gone` maps settings it once had to what replaces them.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]  # columns the examples must have
+
+    def study(self, data: Dataset, engine: Engine) -> Result:
+        """Study the data alone."""
+        ...
+
+    def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterable[tuple[str, pl.DataFrame]]:  # noqa: A002 - the word of the design
+        """Yield the probes a model must answer, condition by condition, without the reference answers."""
+        ...
+
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+        """Join the answers to the examples, and measure."""
+        ...
+
+
+@runtime_checkable
+class AnnouncingAudit(Protocol):
+    """An audit that can tell before its study what it will ask; any other may ask anything."""
+
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
+        """Name conditions of which it asks some beside `plain`, so that answers under none of them cannot be judged.
+
+        Without any such condition the audit asks `plain` alone.
+        """
+        ...

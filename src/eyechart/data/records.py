@@ -1,0 +1,92 @@
+"""Records of a run folder: what its JSON files hold. docs/formats.md draws the folder."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.division import Division, DivisionSizes
+from eyechart.data.furniture import Look
+
+
+@dataclass(frozen=True)
+class RunManifest:
+    """How a run was made, and from which data."""
+
+    kind: Literal["run"]
+    command: str
+    seed: int
+    limit: int | None
+    inputs: dict[str, str]  # file -> SHA-256
+    later: tuple[str, ...] = ()  # commands that continued it
+
+    @property
+    def commands(self) -> list[str]:
+        """List the commands that reproduce the run."""
+        return [command for command in (self.command, *self.later) if command]
+
+    def after(self, command: str) -> Self:
+        """Add a command that continued the run, unless it is there already."""
+        return replace(self, later=(*self.later, command)) if command and command not in self.commands else self
+
+
+@dataclass(frozen=True)
+class DivisionRecord:
+    """What a run learns from and judges, with the number of examples in each part."""
+
+    kind: Literal["divided"]
+    division: Division
+    sizes: DivisionSizes
+
+    @classmethod
+    def of(cls, data: Dataset) -> Self | None:
+        """Record how a dataset is divided; None if that is not decided."""
+        return None if data.division is None else cls("divided", data.division, data.sizes())
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Which audit made a study of which division, so that another process can continue with it."""
+
+    reference: str  # the name of a registered audit, else the module or file of its class
+    settings: dict[str, Any]
+    learns: bool = False
+    division: Division | None = None  # unknown in older runs
+    looks: tuple[Look, ...] = ()  # of the conditions of this audit
+
+
+@dataclass(frozen=True)
+class WantedConditions:
+    """The conditions under which each audit wants answers."""
+
+    kind: Literal["wanted"]
+    conditions: dict[str, tuple[str, ...]]
+
+    def served_by(self, has_answers: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
+        """Keep the audits that have answers under all their conditions."""
+        return {name: own for name, own in self.conditions.items() if all(map(has_answers, own))}
+
+
+@dataclass(frozen=True)
+class LeftOutAudits:
+    """The audits that were not studied, and why."""
+
+    kind: Literal["left out"]
+    reasons: dict[str, str]
+
+    def unless(self, is_studied: Callable[[str], bool]) -> dict[str, str]:
+        """Keep the reasons of audits that were not studied later."""
+        return {name: reason for name, reason in self.reasons.items() if not is_studied(name)}
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """What exactly answered: the model's revision, its decoding, the wording around a question."""
+
+    kind: Literal["asked"]
+    identity: dict[str, Any]
+
+    def differences(self, other: "ModelIdentity") -> list[str]:
+        """List what differs between two models, apart from the address that they run at."""
+        keys = sorted({*self.identity, *other.identity} - {"base_url"})
+        return [key for key in keys if self.identity.get(key) != other.identity.get(key)]

@@ -1,0 +1,308 @@
+"""The store: the folder of a run, opened lazily, with each table read when it is asked for.
+
+Everything that reads a run reads it through here: names of studies, models and conditions are known without loading
+anything, and a table is read once while its file stays the same. docs/formats.md draws the folder.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import polars as pl
+
+from eyechart.base.errors import FileFormatError
+from eyechart.base.files import digest_arrays, read_record, write_table
+from eyechart.data.dataset import Dataset, DatasetManifest
+from eyechart.data.furniture import Look
+from eyechart.data.images import Images
+from eyechart.data.predictions import Predictions
+from eyechart.data.records import (
+    DivisionRecord,
+    LeftOutAudits,
+    ModelIdentity,
+    RunManifest,
+    StudyPlan,
+    WantedConditions,
+)
+from eyechart.data.result import OWN_TABLES, Result, read_result_table
+from eyechart.data.stored import TableCache, TableFile, stat_table
+from eyechart.data.tables import COUNTS, empty
+from eyechart.data.web import Web
+
+
+class Results(Mapping[str, Result]):
+    """Results by name, each opened when it is asked for."""
+
+    def __init__(self, folders: Mapping[str, Path], read: Callable[[Path], pl.DataFrame]) -> None:
+        self._folders = folders
+        self._read = read
+
+    def __getitem__(self, name: str) -> Result:
+        return Result.load(self._folders[name], self._read)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folders)
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """A run folder."""
+
+    folder: Path
+    web: Web = field(default_factory=Web)  # which pictures may be fetched if they are only addresses
+    _tables: TableCache = field(default_factory=TableCache, repr=False)
+
+    @property
+    def manifest_file(self) -> Path:
+        """Return the file of the manifest."""
+        return self.folder / "manifest.json"
+
+    @property
+    def manifest(self) -> RunManifest:
+        """Read how the run was made."""
+        if not self.manifest_file.is_file():
+            advice = "make one with `eyechart study` or `eyechart audit`"
+            raise FileFormatError(f"a run in {self.folder}", "no manifest.json there", advice)
+        return read_record(self.manifest_file, RunManifest)
+
+    @property
+    def division_file(self) -> Path:
+        """Return the file that records what is learned from and what is judged."""
+        return self.folder / "division.json"
+
+    @property
+    def divided(self) -> DivisionRecord | None:
+        """Read what is learned from and what is judged; None in runs of older versions."""
+        return read_record(self.division_file, DivisionRecord) if self.division_file.is_file() else None
+
+    @property
+    def data_folder(self) -> Path:
+        """Return the folder of the dataset."""
+        return self.folder / "data"
+
+    @cached_property
+    def about_data(self) -> DatasetManifest:
+        """Read the manifest of the dataset."""
+        return read_record(self.data_folder / "manifest.json", DatasetManifest)
+
+    @property
+    def examples(self) -> TableFile:
+        """Return the table of examples."""
+        return stat_table(self.data_folder / "examples.parquet")
+
+    @property
+    def images(self) -> TableFile:
+        """Return the table of images."""
+        return stat_table(self.data_folder / "images.parquet")
+
+    @cached_property
+    def data(self) -> Dataset:
+        """Load the dataset, divided as the run is."""
+        data, divided = Dataset.load(self.data_folder), self.divided
+        data = data.fetching(self.web) if self.web != Web() else data
+        return data if divided is None else data.under(divided.division)
+
+    def data_with(self, names: Iterable[str]) -> Dataset:
+        """Load the dataset with columns of studies: `splits.QT` is the column `QT` of the rows of study `splits`.
+
+        Names that are columns already, or of no study, add nothing.
+        """
+        data = self.data
+        for name in dict.fromkeys(names):
+            study, _, column = name.partition(".")
+            table = self.rows(study)
+            if name not in data.columns and column and table is not None:
+                rows = table.scan()
+                if column in rows.collect_schema():
+                    data = data.lend(rows.select("id", pl.col(column).alias(name)))
+        return data
+
+    def picture_table(self, image: str) -> Images:
+        """Load the one row of an image."""
+        one = self.images.scan().filter(pl.col("image") == image).collect()
+        return Images(one, self.about_data.image_root(self.data_folder))
+
+    def table(self, path: Path) -> pl.DataFrame:
+        """Read a table of the run, once while its file stays the same."""
+        return self._tables.table(path)
+
+    def lazy(self, path: Path) -> pl.LazyFrame:
+        """Query a table of the run; if it is in memory already, its file is not read."""
+        return self._tables.lazy(path)
+
+    def write(self, table: pl.DataFrame, path: Path) -> None:
+        """Write a table of the run, and keep it in memory."""
+        write_table(table, path)
+        self._tables.keep(path, table)
+
+    def save(self, result: Result, folder: Path) -> None:
+        """Write a study or a result, and keep its tables in memory."""
+        result.save(folder)
+        for name in (*OWN_TABLES, *result.tables):
+            self._tables.keep(folder / f"{name}.parquet", result.table(name))
+
+    def plan_file(self, audit: str) -> Path:
+        """Return the file of the plan of a study."""
+        return self.folder / "studies" / f"{audit}.json"
+
+    def plan(self, audit: str) -> StudyPlan:
+        """Read which audit made a study."""
+        return read_record(self.plan_file(audit), StudyPlan)
+
+    def looks(self) -> list[Look]:
+        """Collect the looks of the conditions of all studies."""
+        plans = [self.plan(audit) for audit in self.studies() if self.plan_file(audit).is_file()]
+        return list(dict.fromkeys(look for plan in plans for look in plan.looks))
+
+    def study_folder(self, audit: str) -> Path:
+        """Return the folder of a study."""
+        return self.folder / "studies" / audit
+
+    def result_folder(self, model: str, audit: str) -> Path:
+        """Return the folder of a result."""
+        return self.folder / "results" / _quoted(model) / audit
+
+    def probe_file(self, condition: str) -> Path:
+        """Return the file of the probes of a condition."""
+        return self.folder / "probes" / f"{_quoted(condition)}.parquet"
+
+    @property
+    def left_out_file(self) -> Path:
+        """Return the file that records which audits were not studied."""
+        return self.folder / "left_out.json"
+
+    def left_out(self) -> dict[str, str]:
+        """Read why audits were not studied, except for those that were studied later."""
+        if not self.left_out_file.is_file():
+            return {}
+        return read_record(self.left_out_file, LeftOutAudits).unless(lambda audit: self.plan_file(audit).is_file())
+
+    @property
+    def wanted_file(self) -> Path:
+        """Return the file that records what each audit wants to be asked."""
+        return self.folder / "probes" / "wanted.json"
+
+    def wanted(self) -> WantedConditions:
+        """Read under which conditions each audit wants answers."""
+        if not self.wanted_file.is_file():
+            return WantedConditions("wanted", {})
+        return read_record(self.wanted_file, WantedConditions)
+
+    def answer_folder(self, model: str) -> Path:
+        """Return the folder of the answers of a model."""
+        return self.folder / "answers" / _quoted(model)
+
+    def answer_file(self, model: str, condition: str) -> Path:
+        """Return the file of the answers of a model under a condition."""
+        return self.answer_folder(model) / f"{_quoted(condition)}.parquet"
+
+    def stock_file(self, model: str) -> Path:
+        """Return the file that counts what a model's files of answers hold."""
+        return self.folder / "answers" / f"{_quoted(model)}.parquet"
+
+    def asked_file(self, model: str) -> Path:
+        """Return the file that records what exactly answered."""
+        return self.folder / "answers" / f"{_quoted(model)}.json"
+
+    def lock_file(self, model: str) -> Path:
+        """Return the file that is locked while a process asks a model."""
+        return self.folder / "answers" / f".{_quoted(model)}.lock"
+
+    def studies(self) -> Results:
+        """Return the studies made so far, each opened when it is asked for."""
+        return self._results(self.folder / "studies")
+
+    def results(self) -> dict[str, Results]:
+        """Return the results so far by model and audit, each opened when it is asked for."""
+        return {model: self._results(folder) for model, folder in _list_folders(self.folder / "results").items()}
+
+    def rows(self, audit: str, model: str | None = None) -> TableFile | None:
+        """Find the rows of a study, or of a model's result; None if there are none."""
+        return self.table_of("rows", audit, model)
+
+    def table_of(self, name: str, audit: str, model: str | None = None) -> TableFile | None:
+        """Find a table of a study, or of a model's result; None if there is none."""
+        folder = self.study_folder(audit) if model is None else self.result_folder(model, audit)
+        return _find_table(folder / f"{name}.parquet")
+
+    def conditions(self) -> list[str]:
+        """List the conditions that were probed."""
+        return _list_tables(self.folder / "probes")
+
+    def probes(self, condition: str) -> pl.DataFrame:
+        """Read the probes of a condition."""
+        return self.table(self.probe_file(condition))
+
+    def probe_keys(self, condition: str) -> TableFile | None:
+        """Find the probes of a condition; None if there are none."""
+        return _find_table(self.probe_file(condition))
+
+    def models(self) -> list[str]:
+        """List the models that answered."""
+        return list(_list_folders(self.folder / "answers"))
+
+    def answered(self, model: str) -> list[str]:
+        """List the conditions that a model answered under."""
+        return _list_tables(self.answer_folder(model))
+
+    def answers(self, model: str) -> Predictions:
+        """Read the answers of a model under all conditions."""
+        files = [self.answer_file(model, condition) for condition in self.answered(model)]
+        if not files:
+            advice = "run `eyechart predict` first"
+            raise FileFormatError(f"answers of {model} in {self.folder}", "none", advice)
+        return Predictions(model, pl.concat([self.table(path) for path in files], how="diagonal"))
+
+    def answers_under(self, model: str, condition: str) -> TableFile | None:
+        """Find the answers of a model under a condition; None if there are none."""
+        return _find_table(self.answer_file(model, condition))
+
+    def stock(self, model: str) -> pl.DataFrame:
+        """Read the counts of what a model's files of answers hold."""
+        file = self.stock_file(model)
+        return self.table(file) if file.is_file() else empty(COUNTS)
+
+    def identity(self, model: str) -> dict[str, Any]:
+        """Read what exactly answered; empty for a model that does not say."""
+        file = self.asked_file(model)
+        return read_record(file, ModelIdentity).identity if file.is_file() else {}
+
+    def _results(self, folder: Path) -> Results:
+        return Results(_list_folders(folder), lambda path: self._tables.table(path, read_result_table))
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """Hash the tables of a saved dataset, and parts of its region features."""
+    tables = {path.name: _hash(path) for path in sorted(folder.glob("*.parquet"))}
+    features = Dataset.load(folder).images.features
+    return tables if features is None else {**tables, "features": digest_arrays(features)}
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _quoted(name: str) -> str:
+    # Names of models and conditions hold slashes and colons, which not every system allows in file names.
+    return quote(name, safe=" #+=@")
+
+
+def _list_folders(parent: Path) -> dict[str, Path]:
+    folders = sorted(path for path in parent.iterdir() if path.is_dir()) if parent.is_dir() else []
+    return {unquote(path.name): path for path in folders if not path.name.startswith(".")}
+
+
+def _list_tables(folder: Path) -> list[str]:
+    return [unquote(path.stem) for path in sorted(folder.glob("*.parquet"))]
+
+
+def _find_table(path: Path) -> TableFile | None:
+    return stat_table(path) if path.is_file() else None

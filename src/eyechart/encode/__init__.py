@@ -1,1 +1,0 @@
-"""Columns that audits need and data do not bring, one file each."""

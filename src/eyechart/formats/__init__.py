@@ -1,0 +1,109 @@
+"""Read datasets and logs of other tools, and write files for them: a file for each tool or format.
+
+A reader is a function `reader(path, *, settings) -> Dataset`, found by its name in `FORMATS`. It reports what became of
+every row as the counts of the dataset (see `rows`) and raises a FileFormatError or SettingError where it cannot go on.
+The logs that `predictions` reads, and the exports that `exports` lists, have registries there.
+"""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from eyechart.base.errors import EyechartError, FileFormatError, SettingError, UnknownNameError
+from eyechart.base.files import missing
+from eyechart.base.registry import Registry, Shape
+from eyechart.data.dataset import Dataset
+from eyechart.formats.description import (
+    Description,
+    check_settings,
+    describe,
+    guess_format,
+    needs_path,
+    settings_of,
+    takes_path,
+)
+
+Reader: TypeAlias = Callable[..., Dataset]
+
+FORMATS: Registry[Reader] = Registry(
+    "format",
+    {
+        "vqa2": "eyechart.formats.vqa2:read_vqa2",
+        "table": "eyechart.formats.table:read_table",
+        "gqa": "eyechart.formats.gqa:read_gqa",
+        "visual7w": "eyechart.formats.visual7w:read_visual7w",
+        "cocoqa": "eyechart.formats.cocoqa:read_cocoqa",
+        "scienceqa": "eyechart.formats.scienceqa:read_scienceqa",
+        "aokvqa": "eyechart.formats.aokvqa:read_aokvqa",
+        "socialiq": "eyechart.formats.socialiq:read_socialiq",
+        "visdial": "eyechart.formats.visdial:read_visdial",
+        "nextqa": "eyechart.formats.nextqa:read_nextqa",
+        "pope": "eyechart.formats.pope:read_pope",
+        "vlmeval": "eyechart.formats.vlmeval:read_vlmeval",
+        "world": "eyechart.world:read_world",
+        "resplit": "eyechart.audits.splits.resplit:read_resplit",
+    },
+    Shape("a function of a path", takes_path),
+)
+
+
+def read(source: str | Path, path: str | Path | None = None, /, **settings: object) -> Dataset:
+    """Read a format by its name and path, or a path alone: a dataset folder of ours, else a table.
+
+    The settings are those of the format's reader; see `reader_settings`.
+    """
+    if path is None and _is_path(source):
+        return _read_path(Path(source), settings)
+    name, file = str(source), None if path is None else Path(path)
+    try:
+        reader = FORMATS.get(name)
+        if file is None and needs_path(reader):
+            raise SettingError(f"a path to read as {name!r}", "none", f"give one: read({name!r}, path)")
+        data: object = reader(file, **check_settings(reader, name, settings))
+    except (FileFormatError, UnknownNameError) as error:
+        raise _with_guess(error, name, file) from None
+    if not isinstance(data, Dataset):
+        raise SettingError(
+            f"a Dataset from the reader {name!r}", type(data).__name__, "return one; see docs/extending.md"
+        )
+    return data
+
+
+def descriptions() -> dict[str, Description]:
+    """Return the description of every format."""
+    return {name: describe(FORMATS.get(name)) for name in FORMATS.names()}
+
+
+def _with_guess(error: EyechartError, name: str, path: Path | None) -> EyechartError:
+    """Name in an error the format that the file looks like, if it is another one."""
+    guess = None if path is None else guess_format(path, descriptions())
+    if guess in (None, name):
+        return error
+    return type(error)(error.expected, error.found, f"{error.advice}; it looks like format {guess!r}")
+
+
+def reader_settings(name: str) -> dict[str, inspect.Parameter]:
+    """List the settings of a format's reader, with their types and defaults."""
+    return settings_of(FORMATS.get(name))
+
+
+def _is_path(source: str | Path) -> bool:
+    if isinstance(source, Path):
+        return True
+    if source in FORMATS.names():
+        return False
+    path = Path(source)
+    # A name with a colon refers to a reader, unless there is such a file.
+    return path.exists() or (":" not in path.name and bool(path.suffix or path.name != source))
+
+
+def _read_path(path: Path, settings: dict[str, object]) -> Dataset:
+    if not path.exists():
+        raise missing(path)
+    if (path / "manifest.json").is_file():
+        if settings:
+            found = ", ".join(settings)
+            raise SettingError(f"no settings for the saved dataset {path}", found, "leave them out, or read its source")
+        return Dataset.load(path)
+    return read("table", path, **settings)

@@ -1,0 +1,204 @@
+"""Decode files of answers, recognise the tool that wrote them, and refuse files that hold no answers of a model.
+
+The format of a log is recognised by its content: the fields that every file of a tool has.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import orjson
+
+from eyechart.base.errors import FileFormatError
+from eyechart.formats.names import ALIASES
+from eyechart.formats.records import (
+    LINES,
+    TABLE_FORMATS,
+    Records,
+    begins_list,
+    entries_of,
+    holds_lines,
+    read_records,
+    tabulate,
+)
+from eyechart.formats.sources import SourceFile, decode_json
+
+ANSWER_SUFFIXES = (*TABLE_FORMATS, ".eval")
+SEEN = 100  # records by whose fields a format is recognised
+ANSWER_NAMES = frozenset({"answer", "prediction", "pred", "text", "response"})
+_IMAGES = frozenset({"image", "path", *ALIASES["image"], *ALIASES["path"]})
+_REFERENCES = frozenset({"answers", "multiple_choice_answer", "direct_answers", "correct_choice_idx", "choices"})
+# The first whose fields are all present wins, so the more specific stand before the more general.
+_FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("inspect", frozenset({"eval", "status", "version"})),
+    ("eee", frozenset({"evaluation_id", "sample_id"})),
+    ("lmms-eval", frozenset({"logs", "doc_id"})),  # the JSON of old versions, which holds the doc as lm-eval's does
+    ("lm-eval", frozenset({"doc_id", "doc", "filtered_resps"})),
+    ("lmms-eval", frozenset({"doc_id", "filtered_resps"})),
+    ("vlmeval", frozenset({"index", "prediction"})),
+    ("llava", frozenset({"question_id", "text", "answer_id"})),
+)
+
+
+@dataclass(frozen=True)
+class AnswerFile:
+    """A file that may hold answers; its content is read and decoded at most once, and only when it is needed."""
+
+    source: SourceFile
+
+    @cached_property
+    def data(self) -> bytes:
+        """Read the bytes; an error if there are none."""
+        data = self.source.read()
+        if not data or data.isspace():
+            raise FileFormatError(f"answers in {self.source.name}", "an empty file", "create or download it again")
+        return data
+
+    @property
+    def is_json(self) -> bool:
+        """Return whether the file is JSON or JSON lines."""
+        return self.source.suffix in (".json", *LINES)
+
+    @cached_property
+    def is_lines(self) -> bool:
+        """Return whether the content is JSON lines: some .json files are, and some .jsonl files are one list."""
+        return (self.source.suffix in LINES and not begins_list(self.data)) or holds_lines(self.data)
+
+    @cached_property
+    def value(self) -> object:
+        """Decode the JSON; JSON lines become a list."""
+        return list(self._decode_lines(None)) if self.is_lines else decode_loosely(self.source, self.data)
+
+    @property
+    def records(self) -> list[object]:
+        """List the entries of a JSON file that should be records."""
+        return entries_of(self.source, self.value)
+
+    @cached_property
+    def table(self) -> Records:
+        """Read the file as a table."""
+        if self.source.suffix not in TABLE_FORMATS:
+            advice = "leave out the map and the format: the file is known by its content"
+            raise FileFormatError(f"a table in {self.source.name}", f"a {self.source.suffix} file", advice)
+        if self.is_json and not self.is_lines:
+            return tabulate(self.records)
+        try:
+            return read_records(self.source)
+        except FileFormatError:
+            if not self.is_json:
+                raise
+            return tabulate(self.records)  # decodes more loosely
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Return the names of the columns, or of the fields of a JSON file and of its first records."""
+        if not self.is_json:
+            return frozenset(self.table.table.columns)
+        if self.is_lines:
+            return _field_names(self._decode_lines(SEEN))
+        return _field_names(_first_entries(self.value))
+
+    def _decode_lines(self, most: int | None) -> Iterable[object]:
+        lines = [(number, line) for number, line in enumerate(self.data.split(b"\n"), start=1) if line.strip()][:most]
+        return (decode_loosely(self.source, line, number) for number, line in lines)
+
+
+class Mistake(NamedTuple):
+    """A kind of file that is easily mistaken for one with answers."""
+
+    holds: Callable[[AnswerFile], bool]
+    found: str
+    advice: str
+
+
+def recognise(file: AnswerFile) -> str:
+    """Return the log format of a file: `table` if it has the fields of no tool."""
+    if file.source.suffix == ".eval":
+        return "inspect"
+    return next((name for name, fields in _FIELDS if fields <= file.names), "table")
+
+
+def is_dataset(names: frozenset[str]) -> bool:
+    """Return whether these are columns of a dataset: questions with pictures or references, or references alone."""
+    if names & (ANSWER_NAMES - {"answer"}):
+        return False
+    return ("question" in names and bool(names & (_IMAGES | _REFERENCES))) or "multiple_choice_answer" in names
+
+
+def find_aggregate(file: AnswerFile) -> FileFormatError | None:
+    """Build the error for a file of aggregate results, if it is one."""
+    if file.source.suffix in (".eval", ".xlsx"):
+        return None
+    mistake = next((mistake for mistake in AGGREGATES if mistake.holds(file)), None)
+    if mistake is None:
+        return None
+    return FileFormatError(f"answers to single questions in {file.source.name}", mistake.found, mistake.advice)
+
+
+def refuse_dataset_folder(path: Path) -> None:
+    """Raise an error if the path is a dataset that was saved as a folder."""
+    if (path / "manifest.json").is_file() and (path / "examples.parquet").is_file():
+        raise dataset_error(str(path))
+
+
+def dataset_error(origin: str) -> FileFormatError:
+    """Build the error for a dataset where answers are expected."""
+    advice = "name the model's file; if the column is a model's, say so with map, such as answer=answer"
+    return FileFormatError(f"a model's answers in {origin}", "a dataset: questions and references", advice)
+
+
+def decode_loosely(source: SourceFile, data: bytes, line: int | None = None) -> object:
+    """Decode JSON as Python writes it: NaN and Infinity become null, half a surrogate pair becomes a question mark."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        value = json.loads(data, parse_constant=lambda _: None)
+        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        named = source if line is None else source._replace(name=f"line {line} of {source.name}")
+        return decode_json(named, data)  # raises the error that names where it breaks off
+
+
+def _first_entries(whole: object) -> list[object]:
+    """List the whole, its first parts, and the first parts of those: the records are among them."""
+    parts = list(islice(whole.values(), SEEN)) if isinstance(whole, dict) else [whole]
+    return [whole, *parts, *(entry for part in parts if isinstance(part, list) for entry in part[:SEEN])]
+
+
+def _field_names(entries: Iterable[object]) -> frozenset[str]:
+    return frozenset(name for entry in entries if isinstance(entry, dict) for name in entry)
+
+
+def _has_fields(*fields: str) -> Callable[[AnswerFile], bool]:
+    return lambda file: set(fields) <= file.names
+
+
+def _is_summary(file: AnswerFile) -> bool:
+    ends = PurePosixPath(file.source.name).stem.endswith(("_acc", "_score"))
+    return (ends or "Overall" in file.names) and not file.names & ANSWER_NAMES
+
+
+AGGREGATES = (
+    Mistake(
+        _has_fields("results", "configs"),
+        "the aggregate results of lm-eval or lmms-eval",
+        "log the samples too (--log_samples) and name the samples file",
+    ),
+    Mistake(
+        lambda file: "evaluation_results" in file.names and "sample_id" not in file.names,
+        "the aggregate results of an evaluation in the Every Eval Ever form",
+        "name the ..._samples.jsonl beside it",
+    ),
+    Mistake(
+        _is_summary,
+        "the aggregate scores of VLMEvalKit",
+        "name the file of predictions, <model>_<dataset>.xlsx",
+    ),
+    Mistake(_has_fields("eval_id", "argv"), "the status of a run of VLMEvalKit", "name the file of predictions"),
+)

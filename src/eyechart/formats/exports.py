@@ -1,0 +1,124 @@
+"""Write what a run holds as files of other tools: `EXPORTS` lists how, `export_prompts` writes the questions of a run.
+
+The prompts are complete, as a model would get them, and the pictures are edited and in files of their own. The
+reference answers are not exported: other tools ask, eyechart judges. Exports of a single audit come with that audit
+(`furniture`).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import polars as pl
+
+from eyechart.base.errors import DataError
+from eyechart.base.files import replacing
+from eyechart.base.progress import tracked
+from eyechart.base.registry import Registry
+from eyechart.data.pictures import Picture, show_pictures
+from eyechart.data.probes import Filler
+from eyechart.data.store import Store
+from eyechart.language.prompts import Template, choose_template, write_prompts
+
+Exporter: TypeAlias = Callable[[Store, Path], dict[str, int]]  # from a run into a folder; counts what each file holds
+
+EXPORTS: Registry[Exporter] = Registry(
+    "export",
+    {
+        "eee": "eyechart.formats.eee:export_eee",
+        "inspect": "eyechart.formats.inspect_ai:export_inspect",
+        "lmms-eval": "eyechart.formats.lmms_eval:export_lmms_eval",
+        "vlmeval": "eyechart.formats.vlmeval:export_vlmeval",
+    },
+)
+PICTURES = "pictures"
+GUIDE_FILE = "README.md"
+_BATCH = 512  # probes whose pictures are open
+
+
+class PromptTable(NamedTuple):
+    """All questions of one condition: id, prompt, picture (an absolute path, or null)."""
+
+    condition: str
+    name: str  # of files and tasks: letters, digits and underscores
+    table: pl.DataFrame
+
+
+class Guide(NamedTuple):
+    """How to run a tool on what was written, and where its logs are."""
+
+    tool: str
+    command: Callable[[Sequence[PromptTable]], str]
+    logs: str  # the folder
+
+
+WriteTable: TypeAlias = Callable[[PromptTable, Path], str]  # returns the name of the file
+
+
+def export_prompts(store: Store, folder: Path, write: WriteTable, guide: Guide) -> dict[str, int]:
+    """Write every condition of a run in the form of a tool, each picture once, and a guide beside them."""
+    if not store.conditions():
+        raise DataError(f"probes in {store.folder}", "none", "run `eyechart probe` first")
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = list(_write_prompts(store, folder / PICTURES, choose_template(None)))
+    written = {write(one, folder): one.table.height for one in tables}
+    with replacing(folder / GUIDE_FILE) as draft:
+        draft.write_text(_explain(store, tables, guide), encoding="utf-8")
+    return written | {GUIDE_FILE: 1}
+
+
+def plain_name(condition: str) -> str:
+    """Write a condition as a name that tools accept; a hash is added where that loses something."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", condition).strip("_")
+    return plain if plain == condition else f"{plain}_{sha256(condition.encode()).hexdigest()[:6]}"
+
+
+def _write_prompts(store: Store, pictures: Path, template: Template) -> Iterator[PromptTable]:
+    for condition in store.conditions():
+        probes = store.probes(condition).sort("id")
+        with tracked(f"writing {condition}", probes.height) as advance:
+            parts, filler = [], Filler(probes, store.data)
+            for start in range(0, probes.height, _BATCH):
+                filled = filler.fill(start, _BATCH)
+                prompts = write_prompts(filled, template).alias("prompt")
+                shown = show_pictures(filled, store.data.images)
+                paths = [None if picture is None else _write_picture(picture, pictures) for picture in shown]
+                parts.append(filled.select("id").with_columns(prompts, pl.Series("picture", paths, pl.String)))
+                advance(filled.height)
+        yield PromptTable(condition, plain_name(condition), pl.concat(parts))
+
+
+def _write_picture(picture: Picture, folder: Path) -> str:
+    """Write a picture under the hash of its content, so that no name from the data becomes a path."""
+    from PIL import Image
+
+    path = folder.resolve() / f"{picture.key}.png"
+    if not path.is_file():
+        with replacing(path) as draft:
+            Image.fromarray(picture.pixels).save(draft, "png")
+    return str(path)
+
+
+def _explain(store: Store, tables: Sequence[PromptTable], guide: Guide) -> str:
+    names = "\n".join(f"| `{one.condition}` | `{one.name}` | {one.table.height:,} |" for one in tables)
+    return f"""# {store.data.name}: what a model is asked, for {guide.tool}
+
+Written by `eyechart export`. Prompts are complete; the tables name the pictures in `{PICTURES}/` by their full path, so
+leave the folder where it is. The reference answers are not here.
+
+| condition | name | questions |
+|---|---|---|
+{names}
+
+Run:
+
+    {guide.command(tables)}
+
+Bring the logs back and judge. They say which question under which condition they answer; `extract=yes` finds the
+answers in what the model said, as eyechart does where it asks itself:
+
+    eyechart predict {store.folder} -m 'predictions:{guide.logs},extract=yes'
+    eyechart judge {store.folder}
+"""

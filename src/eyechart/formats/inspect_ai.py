@@ -1,0 +1,206 @@
+"""Read the logs of inspect_ai, and write the questions of a run as its samples and tasks.
+
+A log is an `.eval` archive, compressed either way, with samples whole or in chunks, or a `.json` file. The answer of a
+sample is what its scorer extracted, else the text that the model completed. Epochs become draws. How a sample was
+scored is not read: eyechart scores answers itself.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from eyechart.base.errors import FileFormatError
+from eyechart.base.files import replacing
+from eyechart.base.registry import unknown_name
+from eyechart.data.store import Store
+from eyechart.formats.answer_files import AnswerFile, decode_loosely
+from eyechart.formats.answers import (
+    AnswerRow,
+    LogOptions,
+    Sample,
+    check_one_model,
+    count_draws,
+    member,
+    read_whole_number,
+    tabulate_answers,
+    write_answer,
+    write_key,
+)
+from eyechart.formats.archives import ZipBytes
+from eyechart.formats.exports import Guide, PromptTable, export_prompts
+from eyechart.formats.rows import CountedTable, RowCount, dropped, noted
+
+OUR_FIELD = "eyechart"  # the condition, in the metadata of our own exports
+TASKS = "tasks.py"
+_MEMBER = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
+_GUIDE = Guide(
+    "Inspect", lambda _: "inspect eval tasks.py --model MODEL --log-dir logs      # or tasks.py@ask_NAME", "logs"
+)
+_HEAD = '''\
+"""The questions of a run of eyechart, a task for each condition; Inspect asks, eyechart judges."""
+
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import json_dataset
+from inspect_ai.solver import generate
+
+HERE = Path(__file__).parent
+'''
+_TASK = '''
+
+@task
+def {name}():
+    """Ask under the condition {condition}."""
+    return Task(dataset=json_dataset(str(HERE / "{name}.jsonl")), solver=generate())
+'''
+
+_Extracted: TypeAlias = dict[str, str | None]  # an answer by each scorer
+
+
+def read_inspect_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:
+    """Read the samples of finished logs, and of others where the options ask for it."""
+    rows: list[AnswerRow] = []
+    extracted: list[_Extracted] = []
+    strays, models = 0, []
+    for file in files:
+        header, samples = _open_archive(file) if file.source.suffix == ".eval" else _open_json(file)
+        status = str(member(header, "status") or "started")
+        if status != "success" and not options.unfinished:
+            advice = "complete it with `inspect eval-retry`, or take the samples it has with unfinished=yes"
+            raise FileFormatError(f"a finished run in {file.source.name}", f"status {status!r}", advice)
+        models.append(member(header, "eval", "model"))
+        for sample in samples:
+            if isinstance(sample, dict):
+                rows.append(_read_row(sample))  # the rest of the sample, which can be large, is released at once
+                extracted.append(_read_extracted(sample))
+            else:
+                strays += 1
+    check_one_model(models, files[0].source.name)
+    scorer, counts = _choose_scorer(rows, extracted, options.scorer)
+    answers = (_put_answer(row, by_scorer.get(str(scorer))) for row, by_scorer in zip(rows, extracted, strict=True))
+    return CountedTable(count_draws(tabulate_answers(answers)), [dropped("entry that is no record", strays), *counts])
+
+
+def export_inspect(store: Store, folder: Path) -> dict[str, int]:
+    """Write what a run asks, samples and a task for each condition, for Inspect to ask."""
+    tasks = [_HEAD]
+
+    def write(prompts: PromptTable, folder: Path) -> str:
+        tasks.append(_TASK.format(name=f"ask_{prompts.name}", condition=json.dumps(prompts.condition)))
+        return write_inspect(prompts, folder)
+
+    written = export_prompts(store, folder, write, _GUIDE)
+    with replacing(folder / TASKS) as draft:
+        draft.write_text("".join(tasks), encoding="utf-8")
+    return written | {TASKS: len(tasks) - 1}
+
+
+def write_inspect(prompts: PromptTable, folder: Path) -> str:
+    """Write the samples of a condition, and return their file's name."""
+    name = f"ask_{prompts.name}.jsonl"
+    metadata = {"metadata": {OUR_FIELD: prompts.condition}}
+    with replacing(folder / name) as draft:
+        samples = (_make_sample(row) | metadata for row in prompts.table.iter_rows(named=True))
+        lines = (json.dumps(sample, ensure_ascii=False) for sample in samples)
+        draft.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return name
+
+
+def _open_archive(file: AnswerFile) -> tuple[object, Iterable[object]]:
+    """Return the header of an archive, and its samples, decoded one by one."""
+    archive = ZipBytes(file.source.name, file.data)
+    names = archive.names()
+    header = decode_loosely(file.source, archive.read("header.json")) if "header.json" in names else {}
+    members = [name for name in names if _MEMBER.fullmatch(name)]
+    if not members and not any(name in names for name in ("header.json", "_journal/start.json")):
+        found = "an archive without a header and samples"
+        raise FileFormatError(f"a log of inspect_ai in {file.source.name}", found, "name an .eval file")
+    samples = (
+        decode_loosely(file.source._replace(name=f"{file.source.name}/{name}"), archive.read(name)) for name in members
+    )
+    return header, samples
+
+
+def _open_json(file: AnswerFile) -> tuple[object, Iterable[object]]:
+    """Return the whole of a JSON log as its header, and its samples."""
+    samples = member(file.value, "samples")
+    if not isinstance(samples, list):
+        advice = "run it again with its samples logged"
+        raise FileFormatError(f"samples in the log {file.source.name}", "a log without any", advice)
+    return file.value, samples
+
+
+def _read_row(sample: Sample) -> AnswerRow:
+    """Read a sample with all that the model completed as its answer."""
+    output = sample.get("output")
+    completion = _completion(output)
+    failed = sample.get("error") is not None
+    refused = _stop_reason(output) == "content_filter"
+    return AnswerRow(
+        id=write_key(sample.get("id")),
+        answer=completion,
+        raw=completion,
+        status="failed" if failed else "refused" if refused else "ok",
+        draw=read_whole_number(sample.get("epoch")) or 1,
+        condition=write_key(member(sample, "metadata", OUR_FIELD)),
+    )
+
+
+def _read_extracted(sample: Sample) -> _Extracted:
+    """Read the answer that each scorer extracted."""
+    scores = sample.get("scores")
+    if not isinstance(scores, dict):
+        scores = {"score": sample["score"]} if isinstance(sample.get("score"), dict) else {}  # in the first versions
+    return {str(name): write_answer(member(score, "answer")) for name, score in scores.items()}
+
+
+def _completion(output: object) -> str | None:
+    text = member(output, "completion")
+    if isinstance(text, str):
+        return text
+    content = member(_first_choice(output), "message", "content")
+    if isinstance(content, list):  # of parts, of which only some are text
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "\n".join(text for text in parts if isinstance(text, str))
+    return content if isinstance(content, str) else None
+
+
+def _stop_reason(output: object) -> object:
+    return member(output, "stop_reason") or member(_first_choice(output), "stop_reason")
+
+
+def _first_choice(output: object) -> object:
+    choices = member(output, "choices")
+    return choices[0] if isinstance(choices, list) and choices else None
+
+
+def _choose_scorer(
+    rows: list[AnswerRow], extracted: list[_Extracted], chosen: str | None
+) -> tuple[str | None, list[RowCount]]:
+    names = tuple(dict.fromkeys(name for by_scorer in extracted for name in by_scorer))
+    if chosen is not None and chosen not in names:
+        raise unknown_name("scorer of this log", chosen, names)
+    scorer = chosen or next(iter(names), None)
+    pairs = zip(rows, extracted, strict=True)
+    bare = sum(by_scorer.get(str(scorer)) is None and row.raw is not None for row, by_scorer in pairs)
+    counts = [noted("answer is all that the model said: no scorer extracted one", bare)]
+    if chosen is None and len(names) > 1:
+        counts.append(noted(f"answer by scorer {scorer!r}, the first of {', '.join(names)}", len(rows)))
+    return scorer, counts
+
+
+def _put_answer(row: AnswerRow, extracted: str | None) -> AnswerRow:
+    """Replace the completion by the extracted answer, if there is one."""
+    answer = row.answer if extracted is None else extracted
+    if row.status == "failed" or (answer is None and row.status != "refused"):
+        return row._replace(answer=None, status="failed")
+    return row._replace(answer=answer)
+
+
+def _make_sample(row: dict[str, Any]) -> dict[str, Any]:
+    image = [] if row["picture"] is None else [{"type": "image", "image": row["picture"]}]
+    content = [*image, {"type": "text", "text": row["prompt"]}]
+    return {"id": row["id"], "input": [{"role": "user", "content": content}], "target": ""}

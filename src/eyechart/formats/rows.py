@@ -1,0 +1,99 @@
+"""Count what became of every row in a file, and drop the rows that cannot be examples.
+
+Counts have one of three statuses: `read` (rows that are now examples or answers), `dropped` (rows that are not, and
+why) and `noted` (something to know about rows that were read). Rows in the file = rows read + rows dropped.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from eyechart.data.tables import COUNTS, empty
+
+REPEATED = "row with an id seen before"
+
+
+class RowCount(NamedTuple):
+    """How many rows had the same thing happen to them."""
+
+    status: str
+    reason: str | None
+    n: int
+
+
+class CountedTable(NamedTuple):
+    """A table, and what became of the rows and values that went into it."""
+
+    table: pl.DataFrame
+    counts: list[RowCount]
+
+
+class CountedColumn(NamedTuple):
+    """A column, and what became of the values that went into it."""
+
+    column: pl.Series
+    counts: list[RowCount]
+
+
+def read_rows(n: int) -> RowCount:
+    """Count the rows that were read."""
+    return RowCount("read", None, n)
+
+
+def dropped(reason: str, n: int) -> RowCount:
+    """Count the rows that were left out."""
+    return RowCount("dropped", reason, n)
+
+
+def noted(reason: str, n: int) -> RowCount:
+    """Count the rows, images or files of which there is something to know."""
+    return RowCount("noted", reason, n)
+
+
+def count_table(counts: Iterable[RowCount]) -> pl.DataFrame:
+    """Add up counts in a table; a reason that never occurred has no row, `read` always has one."""
+    schema = empty(COUNTS).schema
+    rows = [(None, *count) for count in counts if count.n or count.status == "read"]
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.group_by("condition", "status", "reason", maintain_order=True).agg(pl.col("n").sum())
+
+
+def drop_rows(table: pl.DataFrame, reasons: Mapping[str, pl.Expr]) -> CountedTable:
+    """Drop the rows for which a reason holds; a row with several is counted under the first."""
+    first_reason = pl.coalesce(pl.when(holds).then(pl.lit(reason)) for reason, holds in reasons.items())
+    reason_of_row = table.select(first_reason.alias("reason"))["reason"]
+    left_out = reason_of_row.drop_nulls().value_counts(sort=True)
+    kept = table if left_out.is_empty() else table.filter(reason_of_row.is_null())
+    return CountedTable(kept, [dropped(reason, n) for reason, n in left_out.iter_rows()])
+
+
+def drop_damaged(table: pl.DataFrame) -> CountedTable:
+    """Drop rows without an id or without a question; a blank answer becomes null."""
+    reasons = {"row without an id": pl.col("id").is_null(), "row without a question": blank("question")}
+    return drop_rows(clear_blank_answers(table), reasons)
+
+
+def drop_repeated(table: pl.DataFrame) -> CountedTable:
+    """Keep the first row of each id."""
+    return drop_rows(table, {REPEATED: ~pl.col("id").is_first_distinct()})
+
+
+def drop_empty_columns(table: pl.DataFrame, optional: Iterable[str]) -> pl.DataFrame:
+    """Leave out those of the optional columns that are null in every row."""
+    return table.drop(name for name in optional if table[name].is_null().all())
+
+
+def blank(column: str) -> pl.Expr:
+    """Return whether each text is missing or holds nothing but space."""
+    return ~pl.col(column).str.contains(r"\S").fill_null(value=False)  # stripping would copy the whole column
+
+
+def clear_blank_answers(table: pl.DataFrame) -> pl.DataFrame:
+    """Make a blank answer null: no answer could be right, and it is not one to learn."""
+    return table.with_columns(answer=pl.when(~blank("answer")).then("answer"))
+
+
+def note_gaps(table: pl.DataFrame) -> list[RowCount]:
+    """Count the rows without an image and those without an answer."""
+    return [noted(f"row without an {name}", table[name].null_count()) for name in ("image", "answer")]

@@ -1,0 +1,97 @@
+"""Read ScienceQA: problems by id, with choices, perhaps a hint (context in words) and perhaps an image.
+
+Every problem's picture is called `image.png` and lies in a folder `split/id`, so the problem's id is the image's name.
+Entries in the files = rows read + rows dropped. Files without problems are skipped and counted.
+"""
+
+from pathlib import Path
+
+import polars as pl
+
+from eyechart.base.errors import FileFormatError
+from eyechart.data.dataset import Dataset
+from eyechart.formats.choices import name_by_index, note_repeated_options
+from eyechart.formats.description import described
+from eyechart.formats.fields import Field, tabulate_fields, with_keys
+from eyechart.formats.images import gather_images
+from eyechart.formats.rows import (
+    CountedTable,
+    count_table,
+    drop_damaged,
+    drop_empty_columns,
+    drop_repeated,
+    note_gaps,
+    noted,
+    read_rows,
+)
+from eyechart.formats.sources import decode_json, find_sources, stem
+
+_KEPT = ("task", "grade", "subject", "topic", "category", "skill", "lecture", "solution")
+_FIELDS = {
+    "id": Field(("id",), "key"),
+    "question": Field(("question",)),
+    "answer": Field(("answer",), "key"),
+    "file": Field(("image",)),
+    "choices": Field(("choices",), "texts"),
+    "split": Field(("split",)),
+    "hint": Field(("hint",)),
+    **{name: Field((name,)) for name in _KEPT},
+}
+
+
+@described(
+    needs="problems.json, also zipped or in a folder; the pictures beside it in images/split/id/image.png",
+    sample='{"1": {"question": "Which of these states is farthest north?", "choices": ["West Virginia", ...],\n'
+    '  "answer": 0, "hint": "", "image": "image.png", "subject": "social science", "split": "train", ...}}',
+    signs=("question", "choices", "hint", "lecture", "solution"),
+)
+def read_scienceqa(path: Path, *, split: str | None = None, images: Path | None = None) -> Dataset:
+    """Read problems; a hint is a modality. `split` overrides their own, `images` is the folder of the splits' pictures.
+
+    Without `images` the folder of that name beside the problems is taken, where there is one.
+    """
+    problems, counts = _read_problems(path)
+    folder = images or _find_pictures(path)
+    file = pl.concat_str("split", "id", "file", separator="/", ignore_nulls=True)
+    pictures = problems.drop_nulls("image").select("image", path=file).sort("image")
+    all_images, gaps = gather_images(pictures if folder else pictures.drop("path"), folder, None)
+    named = problems.with_columns(split=pl.lit(split)) if split else problems
+    examples = drop_empty_columns(named.drop("file"), ("choices", "split", "hint", *_KEPT))
+    counts = [read_rows(examples.height), *counts, *gaps, *note_gaps(examples)]
+    modalities = ("image", "question", *(["hint"] if "hint" in examples.columns else []))
+    return Dataset(stem(path), examples, all_images, modalities, counts=count_table(counts))
+
+
+def _read_problems(path: Path) -> CountedTable:
+    parts, skipped = [], 0
+    for source in find_sources(path, {".json"}):
+        content = decode_json(source, source.read())
+        if isinstance(content, dict) and any(map(_is_problem, content.values())):
+            parts.append(tabulate_fields(with_keys(content), _FIELDS))
+        else:
+            skipped += 1
+    if not parts:
+        advice = "name ScienceQA's problems.json or its folder, or read other data with the format 'table'"
+        raise FileFormatError(f"problems as {{id: {{question, choices, ...}}}} in {path}", "none", advice)
+    filled = pl.concat(part.table for part in parts).with_columns(_fill_blank("file", "hint", *_KEPT))
+    whole, damaged = drop_damaged(filled)
+    named = name_by_index(whole)
+    once, again = drop_repeated(named.table)
+    notes = [noted("file without problems, passed over", skipped), note_repeated_options(once)]
+    image = pl.when(pl.col("file").is_not_null()).then("id").alias("image")
+    counts = [*(one for part in parts for one in part.counts), *damaged, *named.counts, *again, *notes]
+    return CountedTable(once.select("id", image, pl.exclude("id")), counts)
+
+
+def _is_problem(value: object) -> bool:
+    return isinstance(value, dict) and {"question", "choices"} <= value.keys()
+
+
+def _fill_blank(*names: str) -> pl.Expr:
+    """Make blank text null: most problems have an empty hint rather than none."""
+    return pl.when(pl.col(names).str.strip_chars() != "").then(pl.col(names)).name.keep()
+
+
+def _find_pictures(path: Path) -> Path | None:
+    beside = (path if path.is_dir() else path.parent) / "images"
+    return beside if beside.is_dir() else None

@@ -1,0 +1,182 @@
+"""Find and read the files of a dataset or log: plain files, .gz, .zip, .tar, .tar.gz, and folders of all of these.
+
+A file is read only when its content is asked for. Nothing is ever unpickled.
+"""
+
+import codecs
+import gc
+import gzip
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NamedTuple, cast
+
+import orjson
+
+from eyechart.base.errors import FileFormatError
+from eyechart.base.files import missing
+from eyechart.formats.archives import BROKEN, archive_suffix, list_members, read_member, unreadable
+
+BLOCK = 64_000_000  # bytes of lines that are parsed at once
+HEAD = 65_536  # bytes from which the form of a file is recognised
+PICKLES = (".pkl", ".pickle")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_TEXTS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt")
+
+
+class SourceFile(NamedTuple):
+    """A file to be read, on the disk or in an archive; the suffix is that of its content, without .gz."""
+
+    name: str
+    suffix: str
+    open: Callable[[], bytes]
+    path: Path | None = None  # of a file that is in no archive
+
+    def blocks(self, size: int = BLOCK) -> Iterator[bytes]:
+        """Yield the content in parts of whole lines, so that a file larger than memory can be read."""
+        if self.path is None or self._is_utf16(self.head()):
+            yield self.read()
+            return
+        rest = b""
+        try:
+            with self._unpacked(self.path) as file:
+                while part := file.read(size):
+                    whole, newline, rest = (rest + part).rpartition(b"\n")
+                    if newline:
+                        yield whole.removeprefix(_BYTE_ORDER_MARK)
+        except BROKEN as error:
+            raise unreadable(self.name, error) from None
+        if rest:
+            yield rest.removeprefix(_BYTE_ORDER_MARK)
+
+    def read(self) -> bytes:
+        """Return the content, uncompressed and without a byte order mark."""
+        try:
+            data = self.open()
+            plain = gzip.decompress(data) if self._is_gzipped(data) else data
+        except BROKEN as error:
+            raise unreadable(self.name, error) from None
+        return self._to_utf8(plain) if self._is_utf16(plain) else plain.removeprefix(_BYTE_ORDER_MARK)
+
+    def head(self) -> bytes:
+        """Return the beginning of a file on the disk, uncompressed; nothing of a file in an archive."""
+        if self.path is None:
+            return b""
+        try:
+            with self._unpacked(self.path) as file:
+                return file.read(HEAD)
+        except BROKEN as error:
+            raise unreadable(self.name, error) from None
+
+    def is_streamable(self) -> bool:
+        """Return whether the bytes on the disk are the content, so that other libraries can read them by the path."""
+        if self.path is None:
+            return False
+        try:
+            with self.path.open("rb") as file:
+                start = file.read(len(_GZIP))
+        except OSError as error:
+            raise unreadable(self.name, error) from None
+        return not self._is_gzipped(start) and not self._is_utf16(start)
+
+    def _unpacked(self, path: Path) -> BinaryIO:
+        with path.open("rb") as file:
+            gzipped = self._is_gzipped(file.read(len(_GZIP)))
+        return cast("BinaryIO", gzip.open(path)) if gzipped else path.open("rb")
+
+    def _is_gzipped(self, data: bytes) -> bool:
+        return self.name.lower().endswith(".gz") or data.startswith(_GZIP)  # some tools leave the suffix out
+
+    def _is_utf16(self, data: bytes) -> bool:
+        return self.suffix in _TEXTS and data.startswith(_UTF_16)
+
+    def _to_utf8(self, data: bytes) -> bytes:
+        try:
+            return data.decode("utf-16").encode()
+        except UnicodeDecodeError:
+            raise FileFormatError(f"text in {self.name}", "broken UTF-16", "save it as UTF-8") from None
+
+
+def find_sources(path: Path, suffixes: Collection[str]) -> list[SourceFile]:
+    """List the files with these suffixes at a path, sorted by name; an error if there are none."""
+    if not path.exists():
+        raise missing(path)
+    if path.suffix.lower() in PICKLES:
+        advice = (
+            "save it as JSON or Parquet with the program that wrote it; a pickle can run any code when it is opened"
+        )
+        raise FileFormatError(f"{path} to hold data only", "a pickle, which eyechart never opens", advice)
+    sources = [source for source in _walk(path) if source.suffix in suffixes]
+    if not sources:
+        is_container = path.is_dir() or archive_suffix(path.name) is not None
+        kind = "a folder or archive without one" if is_container else f"a file {path.name}"
+        advice = "check the path, or convert the file; .gz, .zip, .tar and folders of these are opened too"
+        raise FileFormatError(f"{path} to be or to hold a file with suffix {', '.join(sorted(suffixes))}", kind, advice)
+    return sorted(sources, key=lambda source: source.name)
+
+
+def decode_json(source: SourceFile, data: bytes) -> object:
+    """Decode JSON; the error names where it breaks off."""
+    if not data.strip():
+        raise FileFormatError(f"JSON in {source.name}", "an empty file", "create or download it again")
+    try:
+        with without_collection():
+            return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise FileFormatError(f"JSON in {source.name}", *_explain(data, error)) from None
+
+
+def _explain(data: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
+    """Return what was found instead of JSON, and what to do about it."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as other:
+        return f"text that is not in UTF-8 (byte {data[other.start]:#04x} at {other.start})", "save it as UTF-8"
+    found = f"broken JSON ({error.msg} at line {error.lineno}, column {error.colno})"
+    hint = " (NaN and Infinity are no JSON: write null)" if re.search(rb"NaN|Infinity", data) else ""
+    return found, f"create or download it again{hint}"
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause the garbage collector, which would search millions of fresh values, none of them garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def stem(path: Path) -> str:
+    """Name a dataset after its file or folder."""
+    return path.name.split(".")[0] or path.resolve().name
+
+
+def _walk(path: Path) -> Iterator[SourceFile]:
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    for file in files:
+        inside = file.relative_to(path).parts
+        if any(part.startswith((".", "__MACOSX")) for part in inside):
+            continue
+        archive = archive_suffix(file.name)
+        if archive is None:
+            yield SourceFile(str(file), _content_suffix(file.name), file.read_bytes, file)
+        else:
+            yield from _members(file, archive)
+
+
+def _members(path: Path, suffix: str) -> list[SourceFile]:
+    return [
+        SourceFile(f"{path}/{name}", _content_suffix(name), partial(read_member, path, suffix, name))
+        for name in list_members(path, suffix)
+    ]
+
+
+def _content_suffix(name: str) -> str:
+    return PurePosixPath(name.lower().removesuffix(".gz")).suffix

@@ -1,0 +1,1 @@
+"""The language of questions and answers: words, types, vectors, likeness."""

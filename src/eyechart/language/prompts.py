@@ -1,0 +1,245 @@
+"""Prompts: named and versioned templates, and the texts and pictures that they make of probes.
+
+A line of a template that names a field the probe lacks, such as `{caption}`, is left out for that probe. `{options}`
+lists the options one per line, labelled A, B, C, ... or, if there are more than 26 of them, 1, 2, 3, ...
+"""
+
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from string import Formatter
+from typing import Any, Literal, NamedTuple, get_type_hints
+
+import polars as pl
+
+from eyechart.base.errors import FileFormatError, SettingError
+from eyechart.base.registry import unknown_name
+from eyechart.base.settings import fit_settings
+from eyechart.data.images import Images
+from eyechart.data.pictures import Picture, show_pictures
+from eyechart.data.probes import IMAGE_LIST
+
+Expected = Literal["any", "text", "yes/no", "number"]
+Labels = Literal["letters", "numbers"]
+
+_LETTERS = [chr(ord("A") + place) for place in range(26)]
+_FIELDS = ("question", "caption", "history", "hint")  # a template may name these even if no probe has them
+_CONTEXT = "{caption}\n{history}\n{hint}\n{question}\n"
+
+
+@dataclass(frozen=True)
+class Template:
+    """The wording around a question, and the kind of answer it asks for."""
+
+    name: str
+    version: int = 1
+    open: str = _CONTEXT + "Answer the question using a single word or phrase."
+    choice: str | None = None  # for probes with options; None: options are not shown
+    guess: str = "There is no image. Guess the most likely answer without it."  # in front, where `removal` asks for it
+    expects: Expected = "any"  # any: the question decides
+    labels: Labels = "letters"
+    words: int = 20  # a longer text does not count as a short answer
+
+    @property
+    def identity(self) -> str:
+        """Return the name of the template with its version."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def digest(self) -> str:
+        """Hash every field, so that a changed wording cannot pass for the old one."""
+        return sha256(repr(self).encode()).hexdigest()[:16]
+
+
+_CHOICE = _CONTEXT + "{options}\nAnswer with the option's letter from the given choices directly."
+_NUMBERED = _CONTEXT + "{options}\nAnswer with the option's number from the given choices directly."
+_YES_NO = _CONTEXT + "Please answer yes or no."
+_NUMBER = _CONTEXT + "Answer with a number."
+
+AUTO = "auto"
+TEMPLATES = {
+    each.name: each
+    for each in (
+        Template(AUTO, choice=_CHOICE),
+        Template("short"),
+        Template("choice", choice=_CHOICE),
+        Template("numbered", choice=_NUMBERED, labels="numbers"),
+        Template("yes-no", open=_YES_NO, expects="yes/no"),
+        Template("number", open=_NUMBER, expects="number"),
+        Template("bare", open=_CONTEXT.rstrip("\n"), expects="text"),
+    )
+}
+
+
+class PromptBatch(NamedTuple):
+    """A batch as a model sees it: lists of the same length."""
+
+    prompts: list[str]
+    pictures: list[Picture | None]
+    choices: list[list[str] | None]  # the possible answers to each prompt: labels if options are labelled, else texts
+    further: list[tuple[Picture, ...]] | None = None  # pictures after the first, if any probe has several
+    draw: int = 0  # number of times the same batch was asked before
+
+    def all_pictures(self) -> list[tuple[Picture, ...]]:
+        """List the pictures of each prompt, the first one included."""
+        further = self.further or [()] * len(self.pictures)
+        return [(() if one is None else (one,)) + more for one, more in zip(self.pictures, further, strict=True)]
+
+    def take(self, rows: list[int]) -> "PromptBatch":
+        """Keep the prompts in some rows."""
+        return PromptBatch(
+            [self.prompts[row] for row in rows],
+            [self.pictures[row] for row in rows],
+            [self.choices[row] for row in rows],
+            self.further and [self.further[row] for row in rows],
+            self.draw,
+        )
+
+
+def build_prompts(probes: pl.DataFrame, images: Images, template: Template) -> PromptBatch:
+    """Write the prompts of filled probes and open their pictures."""
+    prompts, labels = write_prompts(probes, template).to_list(), list_labels(probes, template).to_list()
+    return PromptBatch(prompts, list(show_pictures(probes, images)), labels, _open_further(probes, images))
+
+
+def build_blind_prompts(probes: pl.DataFrame, template: Template) -> PromptBatch:
+    """Write the prompts of filled probes without opening any picture."""
+    labels = list_labels(probes, template).to_list()
+    return PromptBatch(write_prompts(probes, template).to_list(), [None] * probes.height, labels)
+
+
+def choose_template(name_or_path: str | None) -> Template:
+    """Find a template by name (`short`, `short@1`) or read it from a file; None takes the one that fits each probe."""
+    wanted = name_or_path or AUTO
+    name, _, version = wanted.partition("@")
+    if name in TEMPLATES:
+        found = TEMPLATES[name]
+        if version and wanted != found.identity:
+            advice = "use that one, or keep the older wording in a file of your own"
+            raise SettingError(f"the template {found.identity}", repr(wanted), advice)
+        return found
+    if Path(wanted).is_file():
+        return _read_template(Path(wanted))
+    raise unknown_name("template", wanted, tuple(TEMPLATES))
+
+
+def write_prompts(probes: pl.DataFrame, template: Template) -> pl.Series:
+    """Write the prompt of each filled probe."""
+    content = _collect_fields(probes, template)
+    _check_fields(template, content.columns)
+    guess = pl.when(_asks_to_guess(content)).then(pl.lit(template.guess))
+    text = _fill(template.open)
+    if template.choice is not None:
+        text = pl.when(pl.col("options").is_not_null()).then(_fill(template.choice)).otherwise(text)
+    return content.select(
+        pl.concat_str(guess, text, separator="\n", ignore_nulls=True).str.strip_chars("\n").alias("prompt")
+    ).to_series()
+
+
+def list_labels(probes: pl.DataFrame, template: Template) -> pl.Series:
+    """List the possible answers to each probe (List(String)): labels if its options are listed, else their texts."""
+    options = _number_options(probes, template)
+    column = "label" if template.choice is not None else "option"
+    return _regroup(options, pl.col(column), probes.height)
+
+
+def _read_template(path: Path) -> Template:
+    """Read the fields of a template from YAML or JSON; any other file is the wording itself."""
+    import yaml
+
+    text = path.read_text(encoding="utf-8")
+    if path.suffix not in {".yaml", ".yml", ".json"}:
+        return Template(path.stem, open=text.strip("\n"), choice=text.strip("\n") if "{options}" in text else None)
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _damaged(path, str(error).partition("\n")[0]) from None
+    if not isinstance(content, dict):
+        raise _damaged(path, type(content).__name__)
+    declared: dict[str, Any] = get_type_hints(Template)
+    settings: dict[str, Any] = fit_settings("template", declared, {"name": path.stem} | content)
+    return Template(**settings)
+
+
+def _damaged(path: Path, found: str) -> FileFormatError:
+    names = ", ".join(each.name for each in fields(Template))
+    return FileFormatError(f"a template in {path}", found, f"write a mapping with some of {names}")
+
+
+def _collect_fields(probes: pl.DataFrame, template: Template) -> pl.DataFrame:
+    """Turn everything a template may name into text columns; an empty text counts as missing."""
+    lists = [name for name, dtype in probes.schema.items() if dtype == pl.List(pl.String) and name != "choices"]
+    options = _number_options(probes, template)
+    lines = _regroup(options, pl.concat_str("label", pl.lit(". "), "option"), probes.height).list.join("\n")
+    absent = [pl.lit(None, pl.String).alias(name) for name in _FIELDS if name not in probes.columns]
+    content = probes.with_columns(pl.col(lists).list.join("\n"), *absent).with_columns(lines.alias("options"))
+    return content.with_columns(pl.col(pl.String).replace("", None))
+
+
+def _number_options(probes: pl.DataFrame, template: Template) -> pl.DataFrame:
+    """Return a row for each option of each probe: `row`, `label` and `option`."""
+    if "choices" not in probes.columns:
+        return pl.DataFrame(schema={"row": pl.UInt32, "label": pl.String, "option": pl.String})
+    flat = probes.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), pl.col("choices").alias("option"))
+    flat = flat.filter(pl.col("option").list.len() > 0).explode("option")
+    place = pl.int_range(pl.len()).over("row")
+    number = (place + 1).cast(pl.String)
+    letter = place.replace_strict(dict(enumerate(_LETTERS)), default=None, return_dtype=pl.String)
+    lettered = (pl.len().over("row") <= len(_LETTERS)) & (template.labels == "letters")
+    return flat.select("row", pl.when(lettered).then(letter).otherwise(number).alias("label"), "option")
+
+
+def _regroup(options: pl.DataFrame, line: pl.Expr, height: int) -> pl.Series:
+    """Collect the options of each probe into one list; null if it has none."""
+    lists = options.group_by("row", maintain_order=True).agg(line.alias("lines"))
+    rows = pl.DataFrame({"row": pl.int_range(height, dtype=pl.UInt32, eager=True)})
+    return rows.join(lists, on="row", how="left", validate="1:1", maintain_order="left")["lines"]
+
+
+def _asks_to_guess(content: pl.DataFrame) -> pl.Expr:
+    if "removal" not in content.columns:
+        return pl.lit(value=False)
+    return pl.col("removal").str.split(" ").list.contains("image=guess")
+
+
+def _fill(text: str) -> pl.Expr:
+    lines = [pl.concat_str(_parts(line)) for line in text.split("\n")]
+    return pl.concat_str(lines, separator="\n", ignore_nulls=True)
+
+
+def _parts(line: str) -> list[pl.Expr]:
+    parts = [pl.lit("")]
+    for words, name, _, _ in Formatter().parse(line):
+        parts.append(pl.lit(words))
+        if name is not None:
+            parts.append(pl.col(name).cast(pl.String))
+    return parts
+
+
+def _check_fields(template: Template, columns: list[str]) -> None:
+    """Reject a field that probes never have: its line would silently be left out of every prompt."""
+    for name in _names(template):
+        if name not in columns:
+            raise unknown_name(f"field of template {template.identity}", name, tuple(columns))
+
+
+def _names(template: Template) -> list[str]:
+    try:
+        parts = [*Formatter().parse(template.open), *Formatter().parse(template.choice or "")]
+    except ValueError as error:
+        advice = "write {question} for the question, and {{ for a brace"
+        raise SettingError(f"a valid text in template {template.identity}", str(error), advice) from None
+    return [name for _, name, _, _ in parts if name is not None]
+
+
+def _open_further(probes: pl.DataFrame, images: Images) -> list[tuple[Picture, ...]] | None:
+    """Open the pictures after the first one of probes that have several and whose picture is not removed."""
+    if IMAGE_LIST not in probes.columns or "image" not in probes.columns:
+        return None
+    later = pl.when(pl.col("image") == pl.col(IMAGE_LIST).list.first()).then(pl.col(IMAGE_LIST).list.slice(1))
+    rows = probes.drop("hidden", strict=False).with_row_index("row").with_columns(later.alias("image"))
+    rows = rows.filter(pl.col("image").list.len() > 0).explode("image")
+    further: list[tuple[Picture, ...]] = [()] * probes.height
+    for row, picture in zip(rows["row"], show_pictures(rows, images), strict=True):
+        further[row] += () if picture is None else (picture,)
+    return further

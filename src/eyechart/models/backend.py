@@ -1,0 +1,47 @@
+"""What answers prompts: a backend takes a batch of prompts and returns a response to each."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from eyechart.data.protocols import WorkerKind
+from eyechart.language.prompts import PromptBatch
+
+
+class Response(NamedTuple):
+    """What came back for one prompt: the raw text, or the reason why there is none."""
+
+    raw: str | None
+    scores: list[tuple[str, float]] | None = None  # possible answers with their log-probabilities
+    failed: str | None = None
+    refused: bool = False  # declared by the backend itself, whatever the text
+
+
+OnResponse = Callable[[int, Response], None]  # takes the row of the prompt, and the response to it
+
+
+class Backend(Protocol):
+    """Respond to prompts; weights or connections are opened at the first batch."""
+
+    @property
+    def identity(self) -> str:
+        """Return as JSON everything beside the prompts that determines a response: kind, model, revision, decoding."""
+        ...
+
+    def respond(self, batch: PromptBatch) -> list[Response]:
+        """Respond to each prompt, in order."""
+        ...
+
+
+@runtime_checkable
+class StreamingBackend(Protocol):
+    """A backend whose responses arrive one by one, in any order."""
+
+    def respond_each(self, batch: PromptBatch, on_response: OnResponse) -> None:
+        """Respond to each prompt, and pass each response on as soon as it arrives."""
+        ...
+
+
+def worker_kind(backend: Backend) -> WorkerKind:
+    """Return the kind of process a backend runs in; one that does not say runs in any."""
+    kind: WorkerKind = getattr(backend, "place", "slot")
+    return kind

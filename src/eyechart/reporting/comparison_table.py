@@ -1,0 +1,105 @@
+"""A comparison as a table of text, for a page, Markdown or LaTeX: a row for each measure, a column for each model."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from eyechart.data.result import Better, name_measure, speak
+
+LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
+
+PART = "; "  # between a value, its difference and its rank
+
+
+class TextGrid(NamedTuple):
+    """A title, the names of the columns, and rows of text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def lay_out(comparison: pl.DataFrame) -> TextGrid:
+    """Lay out each measure, which way it is better, and each model's value, paired difference to the base and rank."""
+    models = comparison["model"].unique(maintain_order=True).to_list()
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for row in comparison.iter_rows(named=True):
+        rows.setdefault((name_measure(row), _way(row["better"])), {})[row["model"]] = _cell(row)
+    bases = comparison["base"].drop_nulls().unique().to_list()
+    against = f", differences to {bases[0]}" if bases else ""
+    audits = " and ".join(comparison["audit"].unique(maintain_order=True).to_list())
+    parts = " by group" if comparison.height and comparison["by"].is_not_null().all() else ""
+    cells = tuple((*measure, *(texts.get(model, "") for model in models)) for measure, texts in rows.items())
+    return TextGrid(f"{audits}{parts}: {len(models)} models{against}", ("measure", "better", *models), cells)
+
+
+def with_way(name: str, better: Better) -> str:
+    """Add to a name which way is better, where either is."""
+    return name if better == "neither" else f"{name} ({better} is better)"
+
+
+def order_sentence(better: Better) -> str:
+    """Write what comes first where values are in order."""
+    return "The highest comes first." if better == "neither" else f"{better.capitalize()} is better and comes first."
+
+
+def _way(better: Better) -> str:
+    """Return which way is better; empty where neither is."""
+    return "" if better == "neither" else better
+
+
+def to_markdown(grid: TextGrid) -> str:
+    """Write a table for a README or an issue."""
+    lines = [grid.columns, tuple("---" for _ in grid.columns), *grid.rows]
+    escaped = ["| " + " | ".join(map(_escape, line)) + " |" for line in lines]
+    return "\n".join([f"**{grid.title}**", "", *escaped, ""])
+
+
+def _escape(cell: str) -> str:
+    """Escape what would end a cell, or be read as HTML."""
+    return " ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def to_latex(grid: TextGrid) -> str:
+    """Write a table for a paper, for the package booktabs."""
+    lines = [" & ".join(cell.translate(LATEX) for cell in row) + r" \\" for row in (grid.columns, *grid.rows)]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{grid.title.translate(LATEX)}}}",
+            rf"\begin{{tabular}}{{{'l' * len(grid.columns)}}}",
+            r"\toprule",
+            lines[0],
+            r"\midrule",
+            *lines[1:],
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+TEXTS: dict[str, Callable[[TextGrid], str]] = {"markdown": to_markdown, "latex": to_latex}
+
+
+def format_difference(row: Mapping[str, Any]) -> str | None:
+    """Write the difference to the base with its interval; None where there is none."""
+    if row["delta"] is None:
+        return None
+    delta = {"unit": row["unit"], "value": row["delta"], "low": row["delta_low"], "high": row["delta_high"]}
+    return f"{'+' if row['delta'] >= 0 else ''}{speak(delta)}"
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    """Write a value with its interval and n, the difference with the same and q, and the rank with its probability."""
+    parts = [f"{speak(row)}, n={row['n']:,}"]
+    if (difference := format_difference(row)) is not None:
+        parts.append(f"{difference}, n={row['common']:,}, q={row['q']:.2g}")
+    if row["rank"] is not None and row["first"] is not None:
+        parts.append(f"rank {row['rank']}, leads in {100 * row['first']:.0f} %")
+    return PART.join(parts)

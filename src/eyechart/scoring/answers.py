@@ -1,0 +1,86 @@
+"""Agreement with reference answers: with one, as text or as a number, or with those of several humans."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eyechart.base.text import clean_answer, normalize_answer
+from eyechart.scoring.lists import FlatLists, or_null
+
+
+def exact(table: pl.DataFrame) -> pl.Series:
+    """Score 1 for the same text."""
+    same = (pl.col("given") == pl.col("answer")).fill_null(value=False)
+    return table.select(pl.when(pl.col("answer").is_not_null()).then(same.cast(pl.Float64))).to_series()
+
+
+def exact_normalized(table: pl.DataFrame) -> pl.Series:
+    """Score 1 for the same normal form."""
+    forms = forms_of(pl.concat([table["given"], table["answer"]]))["normal"]
+    given, answer = forms.head(len(table)).alias("given"), forms.tail(len(table)).alias("answer")
+    return exact(pl.DataFrame([given, answer]))
+
+
+def forms_of(texts: pl.Series) -> pl.DataFrame:
+    """Return the clean and the normal form of each text; each distinct text is normalised once."""
+    texts = texts.alias("text")
+    distinct = texts.unique().to_frame().with_columns(clean=clean_answer(pl.col("text")))
+    distinct = distinct.with_columns(normal=normalize_answer(pl.col("clean")))
+    return texts.to_frame().join(distinct, on="text", how="left", validate="m:1", maintain_order="left")
+
+
+def one_minus_mape(table: pl.DataFrame) -> pl.Series:
+    """Score 1 - |given - answer| / |answer|; null where either is no number, or the answer is 0."""
+    given, answer = _number("given"), _number("answer")
+    return table.select(pl.when(answer != 0).then(1 - (given - answer).abs() / answer.abs())).to_series()
+
+
+def _number(column: str) -> pl.Expr:
+    number = clean_answer(pl.col(column)).cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number)
+
+
+def _human_forms(table: pl.DataFrame) -> tuple[FlatLists, pl.DataFrame, pl.DataFrame]:
+    """Return the human answers laid out flat, and the forms of the given and of the human answers."""
+    flat = FlatLists.flatten(table["answers"].list.drop_nulls())
+    forms = forms_of(pl.concat([table["given"], flat.values.alias("given")]))
+    return flat, forms.head(len(table)), forms.tail(len(flat.values))
+
+
+def any_of(table: pl.DataFrame) -> pl.Series:
+    """Score 1 where any human gave the same answer, by normal forms."""
+    flat, given, human = _human_forms(table)
+    matches = flat.count_where(human["normal"] == given["normal"].gather(flat.rows))
+    return or_null(np.minimum(1.0, matches), flat.sizes > 0)
+
+
+def soft_accuracy(table: pl.DataFrame, *, always: bool) -> pl.Series:
+    """Score as the official evaluation does since 2021-03: on normal forms only where the human answers differ.
+
+    A lone human answer leaves no other to agree with, so the official mean over leave-one-out subsets would be 0
+    whatever was given; such a row scores 1 for the same text and 0 for another. `always` compares normal forms
+    even where all humans agree, as most evaluation harnesses do.
+    """
+    flat, given, human = _human_forms(table)
+    normal = flat.count_where(human["normal"] == given["normal"].gather(flat.rows))
+    if always:
+        return _leave_one_out(normal, flat.sizes)
+    clean = flat.count_where(human["clean"] == given["clean"].gather(flat.rows))
+    first = human["clean"].gather(np.arange(len(flat.rows)) - flat.places)
+    differ = flat.count_where(human["clean"] != first) > 0
+    return _leave_one_out(np.where(differ, normal, clean), flat.sizes)
+
+
+def _leave_one_out(matches: NDArray[np.int64], humans: NDArray[np.int64]) -> pl.Series:
+    """Average min(1, m / 3) over the subsets that leave one human out: m - 1 where that one matched, else m."""
+    left_in = np.minimum(1, matches / 3) * (humans - matches)
+    left_out = np.minimum(1, (matches - 1) / 3) * matches
+    mean = (left_in + left_out) / np.maximum(humans, 1)
+    return or_null(np.where(humans == 1, matches, mean), humans > 0)
+
+
+def count3(table: pl.DataFrame) -> pl.Series:
+    """Score min(count / 3, 1), the humans with the same raw text counted."""
+    flat = FlatLists.flatten(table["answers"].list.drop_nulls())
+    matches = flat.count_where(flat.values == table["given"].gather(flat.rows))
+    return or_null(np.minimum(1, matches / 3), flat.sizes > 0)

@@ -1,0 +1,116 @@
+"""What people are asked: a seeded sample of examples, each with all of it or a part hidden.
+
+A person sees each example once, in an order of their own. Person k sees example i in variant (k + i) mod 4, so any four
+people who come one after another see every example in all four variants.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from eyechart.base.errors import DataError, SettingError
+from eyechart.base.hashing import combine, hash_text
+from eyechart.data.dataset import Dataset
+from eyechart.data.probes import PLAIN_CONDITION, Prober, fill
+from eyechart.data.removals import Removal
+from eyechart.data.store import Store
+
+ORIG = "orig"  # the options of the data
+
+
+class Variant(NamedTuple):
+    """What is left to see of an example, and the condition this is."""
+
+    name: str
+    hidden: tuple[str, ...]
+    condition: str
+
+    def probes(self, run: Store, data: Dataset) -> pl.DataFrame:
+        """Take the run's probes, so that answers to them can be judged, or make the same where it has none."""
+        if self.condition in run.conditions():
+            return run.probes(self.condition).join(data.examples.select("id"), on="id", how="semi")
+        keys = Removal(self.hidden, "none").keys(data.examples["id"])
+        return Prober(data).complete(keys, self.condition)
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """The sampled examples in their order, the variants, and what is shown of each example under each condition."""
+
+    run: Store
+    data: Dataset
+    items: tuple[str, ...]
+    variants: tuple[Variant, ...]
+    shown: dict[str, dict[str, dict[str, Any]]]  # by condition and id, with the content
+    seed: int
+
+    def variant(self, person: int, item: str) -> Variant:
+        """Choose the variant of an example that a person sees."""
+        return self.variants[(person + self.items.index(item)) % len(self.variants)]
+
+    def order(self, person: str) -> list[str]:
+        """Shuffle the examples for a person."""
+        return _shuffled(self.items, self.seed, f"order {person}")
+
+    def options(self, person: str, item: str, condition: str) -> list[str]:
+        """Shuffle the options of an example for a person, so that the place of the right one reveals nothing."""
+        options = self.shown[condition][item].get("choices") or ()
+        return _shuffled(tuple(options), self.seed, f"options {person} {item}")
+
+
+def plan_questions(run: Store, items: int, seed: int = 0, options: str = ORIG) -> Questionnaire:
+    """Choose examples among those that models were asked, and complete what is shown of them."""
+    if options != ORIG and options not in run.conditions():
+        advice = "study `decoys` and probe the run, or leave --options out"
+        raise SettingError(f"probes with the options {options!r}", ", ".join(run.conditions()) or "none", advice)
+    data = _sampled(run, items, seed)
+    variants = tuple(_variants(run, data, options))
+    probes = {variant.condition: variant.probes(run, data) for variant in variants}
+    shown = {
+        name: {row["id"]: row for row in fill(table, data).iter_rows(named=True)} for name, table in probes.items()
+    }
+    everywhere = set.intersection(*(set(by_id) for by_id in shown.values()))
+    chosen = tuple(name for name in data.examples["id"] if name in everywhere)
+    return Questionnaire(run, data, chosen, variants, shown, seed)
+
+
+def _sampled(run: Store, items: int, seed: int) -> Dataset:
+    probed = run.probes(PLAIN_CONDITION)["id"] if PLAIN_CONDITION in run.conditions() else run.data.examples["id"]
+    known = run.data.take(pl.col("id").is_in(probed.implode()) & pl.col("answer").is_not_null())
+    if not known.examples.height:
+        raise DataError("examples to ask people about", "none with an answer", "probe the run first")
+    return known.sample(items, seed)
+
+
+def _variants(run: Store, data: Dataset, options: str) -> list[Variant]:
+    """List the four variants, under the conditions of `decoys` where the run has them, for they hide the same."""
+    known = run.conditions()
+    has_options = options in known or _all_have_options(data)
+    hidings: dict[str, tuple[str, ...]] = {
+        "everything": (),
+        "the question" + (" and the options" if has_options else ""): ("image",),
+    }
+    if has_options:
+        hidings |= {"the picture and the options": ("question",), "the options": ("image", "question")}
+    variants = []
+    for name, hidden in hidings.items():
+        by_decoys = "-".join((options, *hidden))
+        plain = Removal(hidden, "none").name if hidden else PLAIN_CONDITION
+        variants.append(Variant(name, hidden, by_decoys if by_decoys in known else plain))
+    return variants
+
+
+def _all_have_options(data: Dataset) -> bool:
+    if "choices" not in data.examples.columns:
+        return False
+    return bool((data.examples["choices"].list.len().fill_null(0) > 0).all())
+
+
+def _shuffled(texts: tuple[str, ...], seed: int, salt: str) -> list[str]:
+    if not texts:
+        return []
+    column = pl.Series(list(texts), dtype=pl.String)
+    hashes = combine(hash_text(column, seed), hash_text(pl.Series([salt] * len(texts))))
+    return [texts[index] for index in np.argsort(hashes, kind="stable")]

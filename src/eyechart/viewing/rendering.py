@@ -1,0 +1,99 @@
+"""Read requests and send pages and files: templates escape everything from data, and write no address by hand."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from eyechart.base.files import our_version
+from eyechart.data.queries import ExplorerQuery
+from eyechart.reporting.palette import NO_LOOKS, Palette
+from eyechart.reporting.rendering import open_templates
+from eyechart.viewing.example import format_value
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Endpoint = Callable[[Request], Response]
+Receiver = Callable[[Request], Awaitable[Response]]  # of a form
+
+STATIC = {  # name -> its package, its type
+    "style.css": ("eyechart.reporting", "text/css"),
+    "view.css": ("eyechart.viewing", "text/css"),
+    "view.js": ("eyechart.viewing", "text/javascript"),
+    "icon.svg": ("eyechart.viewing", "image/svg+xml"),
+}
+
+
+def read_query(request: Request) -> ExplorerQuery:
+    """Read the query string of a request."""
+    return ExplorerQuery(tuple(request.query_params.multi_items()))
+
+
+def send_missing(sentence: str) -> HTMLResponse:
+    """Send the page for what is not there."""
+    return HTMLResponse(fill_missing(sentence), 404)
+
+
+def send_csv(parts: Iterable[str], name: str) -> StreamingResponse:
+    """Send a table as a file, part by part."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def send_static(request: Request) -> Response:
+    """Send one of our own few files."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return Response(status_code=404)
+    package, kind = STATIC[name]
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    return Response(text, media_type=kind, headers={"Cache-Control": "private, max-age=300"})
+
+
+def fill_page(template: str, content: Mapping[str, Any], palette: Palette = NO_LOOKS) -> str:
+    """Fill a template with the colours of a run's conditions."""
+    return _templates(palette).get_template(template).render(**content)
+
+
+def fill_missing(sentence: str) -> str:
+    """Fill the page for what is not there; it knows no run, so it has no menu of one."""
+    return fill_page("missing.html", {"here": "", "menu": (), "sentence": sentence})
+
+
+def fill_fragment(template: str, content: Mapping[str, Any], palette: Palette = NO_LOOKS) -> str:
+    """Fill a template whose text goes into another page as it is."""
+    return Markup(fill_page(template, content, palette))  # noqa: S704 - a template escapes what comes from data
+
+
+def address(path: str, words: Mapping[str, object]) -> str:
+    """Write an address, leaving out words without a value."""
+    return f"{path}?{urlencode({name: value for name, value in words.items() if value not in (None, '')})}"
+
+
+def percent(value: float | None) -> str:
+    """Write a share in points."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+@lru_cache(maxsize=8)
+def _templates(palette: Palette) -> "Environment":
+    """Open the explorer's templates, and those that audits name as `package:file.html`."""
+    from jinja2 import ChoiceLoader, FunctionLoader
+
+    templates = open_templates("eyechart.viewing", "templates", palette)
+    own = templates.loader
+    templates.loader = ChoiceLoader([*([own] if own else ()), FunctionLoader(_read_template)])
+    templates.globals |= {"version": our_version(), "address": address}
+    templates.filters |= {"say": format_value, "percent": percent}
+    return templates
+
+
+def _read_template(name: str) -> str | None:
+    package, named, file = name.partition(":")
+    return files(package).joinpath(file).read_text(encoding="utf-8") if named else None

@@ -1,0 +1,136 @@
+"""Serve a run: on this machine only unless asked otherwise, with a token nobody can guess."""
+
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eyechart.base.errors import EyechartError, SettingError
+from eyechart.data.store import Store
+from eyechart.viewing.furniture import gather_furniture
+from eyechart.viewing.guard import Guard
+from eyechart.viewing.pages import routes
+from eyechart.viewing.questionnaire import ORIG, plan_questions
+from eyechart.viewing.rendering import Endpoint, Receiver, fill_missing
+from eyechart.viewing.survey import SurveyPages
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+LOCAL = ("127.0.0.1", "localhost")
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where the server listens, and the names it may be opened by."""
+
+    host: str = "127.0.0.1"
+    port: int = 0  # any that is free
+    names: Sequence[str] = ()
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """List every name of the server that is allowed in a request."""
+        return tuple(dict.fromkeys((*self.names, *LOCAL, self.host)))
+
+    @property
+    def announced(self) -> str:
+        """Choose the name to print."""
+        anywhere = self.host in ("0.0.0.0", "")  # noqa: S104 - only compared
+        return next(iter(self.names), LOCAL[0] if anywhere else self.host)
+
+    def listen(self) -> socket.socket:
+        """Open the socket."""
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self.host, self.port))
+            listener.listen()  # requests before the server runs wait
+        except OSError as error:
+            listener.close()
+            advice = "choose another with --port, or leave it out"
+            reason = error.strerror or str(error)
+            raise SettingError(f"to listen on {self.host}:{self.port}", reason, advice) from None
+        return listener
+
+
+def view_run(run: Store, address: ServerAddress, announce: Callable[[str], None], audits: tuple[str, ...] = ()) -> None:
+    """Serve the explorer of a run, with the pages of further audits, until it is stopped."""
+    run.manifest  # noqa: B018 - fails at once when this is no run
+    _serve(lambda guard: build_explorer(run, guard, audits), address, announce)
+
+
+def ask_people(
+    run: Store,
+    address: ServerAddress,
+    announce: Callable[[str], None],
+    *,
+    items: int = 40,
+    seed: int = 0,
+    options: str = ORIG,
+) -> None:
+    """Serve the survey of a run, which asks each person about `items` examples, until it is stopped."""
+    run.manifest  # noqa: B018 - fails at once when this is no run
+    _serve(lambda guard: build_survey(run, guard, items, seed, options), address, announce)
+
+
+def build_explorer(run: Store, guard: Guard, audits: tuple[str, ...] = ()) -> "FastAPI":
+    """Build the explorer."""
+    return make_app(routes(run, gather_furniture(audits)), guard)
+
+
+def build_survey(run: Store, guard: Guard, items: int = 40, seed: int = 0, options: str = ORIG) -> "FastAPI":
+    """Build the survey; it has no page of the explorer, for those show the answers."""
+    survey = SurveyPages(plan_questions(run, items, seed, options))
+    return make_app(survey.pages(), guard, survey.forms())
+
+
+def make_app(pages: dict[str, Endpoint], guard: Guard, forms: dict[str, Receiver] | None = None) -> "FastAPI":
+    """Put pages, and what forms are sent to, behind a guard; an error in the run's files is shown on a page."""
+    from fastapi import FastAPI
+    from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
+    from starlette.routing import Route
+
+    shown = [Route(path, endpoint, methods=["GET"]) for path, endpoint in pages.items()]
+    sent = [Route(path, endpoint, methods=["POST"]) for path, endpoint in (forms or {}).items()]
+    app = FastAPI(
+        routes=[*shown, *sent],
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        middleware=[Middleware(BaseHTTPMiddleware, dispatch=guard)],
+    )
+    app.add_exception_handler(EyechartError, _show_error)
+    app.add_exception_handler(404, _show_missing)
+    return app
+
+
+def _serve(build: Callable[[Guard], "FastAPI"], address: ServerAddress, announce: Callable[[str], None]) -> None:
+    """Announce the address with its token, and serve what is built behind its guard until it is stopped."""
+    import uvicorn
+
+    with address.listen() as listener:
+        port = listener.getsockname()[1]
+        guard = Guard(secrets.token_urlsafe(24), address.hosts, port)
+        app = build(guard)
+        announce(f"http://{address.announced}:{port}/?token={guard.token}")
+        config = uvicorn.Config(app, log_level="warning", server_header=False, proxy_headers=False, access_log=False)
+        with suppress(KeyboardInterrupt):  # how it is stopped
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+def _show_error(_request: "Request", error: Exception) -> "Response":
+    from starlette.responses import HTMLResponse
+
+    return HTMLResponse(fill_missing(str(error)), 500)
+
+
+def _show_missing(_request: "Request", _error: Exception) -> "Response":
+    from starlette.responses import HTMLResponse
+
+    return HTMLResponse(fill_missing("There is no such page."), 404)

@@ -1,0 +1,77 @@
+"""The settings of a training: optimizer, rate, batches, seed and device, and what to lower where memory runs out."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eyechart.base.errors import ModelError, SettingError
+
+OPTIMIZERS = ("adam", "adamax")
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How a network is trained; `TrainingRecipe` says how its authors did."""
+
+    optimizer: str = "adamax"
+    rate: float = 2e-3
+    batch: int = 512
+    epochs: int = 13
+    warmup: int = 0  # epochs over which the rate rises to its full height
+    seed: int = 0
+    patience: int | None = None  # epochs without a better validation score after which training ends
+    device: str = "auto"
+    half: bool | None = None  # bfloat16 where it is safe; None: on a GPU
+    tuned: bool = False  # the network is trained already, so that a method's own rate holds
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise SettingError(f"an optimizer of {', '.join(OPTIMIZERS)}", repr(self.optimizer), "choose one")
+        if self.seed < 0:
+            raise SettingError("a seed of 0 or more", str(self.seed), "choose another seed")
+        for name in ("rate", "batch", "epochs"):
+            if getattr(self, name) <= 0:
+                raise SettingError(f"{name} above 0", str(getattr(self, name)), f"choose another {name}")
+
+    def torch_device(self) -> torch.device:
+        """Choose the device: a GPU where there is one."""
+        if self.device == "auto":
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            probe = torch.zeros((), device=self.device)
+            probe.item()  # a device without memory fails here
+        except (RuntimeError, AssertionError, NotImplementedError) as error:  # which torch raises where there is none
+            reason = str(error).partition("\n")[0]
+            expected = f"a device that torch can use here, not {self.device!r}"
+            raise SettingError(expected, reason, "name another, such as cpu") from None
+        return probe.device
+
+
+def seed_all(seed: int, epoch: int = -1) -> None:
+    """Set the seed of everything torch draws, for building a network or for an epoch."""
+    torch.manual_seed(int(np.random.SeedSequence([seed, epoch + 1]).generate_state(1)[0]))
+
+
+def make_optimizer(settings: TrainingSettings, weights: Iterable[Tensor], *, recorded: bool) -> torch.optim.Optimizer:
+    """Build the optimizer; in recorded steps Adam updates all weights by one kernel."""
+    if settings.optimizer == "adam":
+        return torch.optim.Adam(weights, lr=settings.rate, capturable=recorded, fused=recorded or None)
+    return torch.optim.Adamax(weights, lr=settings.rate, capturable=recorded)
+
+
+@contextmanager
+def advising_on_memory(settings: TrainingSettings) -> Iterator[None]:
+    """Say what to lower where memory runs out, of a GPU or of the machine."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
+        found = f"none left for {settings.batch} examples at once"
+        raise ModelError(
+            f"memory on {settings.torch_device()}", found, "lower the batch size or the hidden size"
+        ) from None
