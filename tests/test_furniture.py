@@ -13,6 +13,7 @@ from eyechart.data.furniture import Furniture, Look, furniture_of
 SOURCE = Path(__file__).parent.parent / "src" / "eyechart"
 ROOMS = ("reporting", "viewing", "formats", "cli")
 MEASURES = ("accuracy",)  # the name of a measure too
+WORDS = {"formats/visual7w.py": {"decoys"}}  # what Visual7W's own files hold
 FILES = sorted(path for room in ROOMS for path in (SOURCE / room).rglob("*.py"))
 
 
@@ -27,7 +28,8 @@ def constants(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_audit_is_known_by_name(path: Path) -> None:
-    named = set(constants(path.read_text(encoding="utf-8"))) & (set(AUDITS.names()) - set(MEASURES))
+    known = set(AUDITS.names()) - set(MEASURES) - WORDS.get(str(path.relative_to(SOURCE)), set())
+    named = set(constants(path.read_text(encoding="utf-8"))) & known
 
     assert named == set()
 

@@ -56,7 +56,7 @@ _PLACES = {
     "load": "models",
     "make_audit": "audits",
     "measures_table": "data.result",
-    "read": "readers",
+    "read": "formats",
     "report": "reporting",
     "study": "runs.verbs",
 }

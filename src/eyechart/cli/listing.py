@@ -11,12 +11,12 @@ import typer
 from eyechart.audits import AUDITS, lacking, setting_names
 from eyechart.base.registry import Registry, import_object
 from eyechart.cli import options, printing
-from eyechart.cli.models import require_torch
 from eyechart.data.dataset import Dataset
 from eyechart.formats import descriptions, read, reader_settings
 from eyechart.models import MODELS
 from eyechart.runs.exports import list_exporters
 from eyechart.scoring import SCORES
+from eyechart.zoo import require_torch
 
 For = Annotated[Path | None, typer.Option("--for", metavar="DATA", help="Show which audits can run on these data.")]
 

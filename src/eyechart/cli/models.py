@@ -3,18 +3,18 @@
 import time
 from datetime import UTC, datetime
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eyechart.base.errors import MissingExtraError, SettingError
+from eyechart.base.errors import SettingError
 from eyechart.base.registry import import_object
 from eyechart.cli import options, printing
 from eyechart.formats import read
 from eyechart.models.cache import AnswerCache, CacheUsage, default_cache_file
 from eyechart.reporting.contents import Learned
+from eyechart.zoo import require_torch
 
 if TYPE_CHECKING:
     from eyechart.zoo.train.folder import TrainingRecord
@@ -106,12 +106,6 @@ def train(
 
         record = train_into(out, examples, request, on_epoch)
     _print_training(out, record, finished, as_json=json)
-
-
-def require_torch() -> None:
-    """Raise an error that tells how to install torch if it is missing."""
-    if find_spec("torch") is None:
-        raise MissingExtraError("the package torch", "none", "pip install 'eyechart[torch]'")
 
 
 def _print_training(out: Path, record: "TrainingRecord", epochs: "list[Epoch]", *, as_json: bool) -> None:

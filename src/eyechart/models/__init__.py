@@ -16,7 +16,7 @@ MODELS: Registry[Callable[[str], Model]] = Registry(
         "predictions": "eyechart.models.file:open_predictions",
         "python": "eyechart.models.function:open_function",
         "world": "eyechart.world:load_answerer",
-        "zoo": "eyechart.zoo:open_zoo",
+        "zoo": "eyechart.zoo.train:open_zoo",
     },
 )
 

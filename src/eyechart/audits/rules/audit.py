@@ -1,18 +1,23 @@
 """The audit itself: what it needs, brings along, asks and measures."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import polars as pl
 
 from eyechart.audits.rules.settings import RulesSettings
+from eyechart.base.registry import import_object
 from eyechart.data.dataset import Dataset
 from eyechart.data.furniture import ExplorerPage, Furniture
 from eyechart.data.predictions import Predictions
 from eyechart.data.probes import PLAIN_CONDITION, Prober
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Result
+
+# These bring Numba, so they are loaded when they are called.
+STUDY = "eyechart.audits.rules.study:study_data"
+JUDGE = "eyechart.audits.rules.judge:judge_model"
 
 _EXPLORER = "eyechart.audits.rules.explorer"
 FURNITURE = Furniture(
@@ -45,9 +50,7 @@ class RulesAudit(RulesSettings):
 
     def study(self, data: Dataset, engine: Engine) -> Result:
         """Mine and test the rules, and label the judged examples; or label them by published ids."""
-        # Numba is loaded with the miner, so only where something is mined or judged.
-        from eyechart.audits.rules.study import study_data
-
+        study_data = cast("Callable[[RulesSettings, Dataset, Engine], Result]", import_object(STUDY))
         return study_data(self, data, engine)
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
@@ -60,6 +63,7 @@ class RulesAudit(RulesSettings):
 
     def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
         """Measure accuracy by kind, the gap with its control, and which rules the model follows."""
-        from eyechart.audits.rules.judge import judge_model
-
+        judge_model = cast(
+            "Callable[[RulesSettings, Dataset, Result, Predictions, Engine], Result]", import_object(JUDGE)
+        )
         return judge_model(self, data, study, predictions, engine)

@@ -1,9 +1,9 @@
 """The audit: study, probe and judge under its settings, and what it adds to the command line and the exports."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -11,7 +11,6 @@ from eyechart.audits.splits.judge import judge_model
 from eyechart.audits.splits.published import study_published
 from eyechart.audits.splits.settings import SplitsSettings
 from eyechart.audits.splits.study import study_data
-from eyechart.base.errors import SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.data.furniture import Furniture, Option
 from eyechart.data.predictions import Predictions
@@ -19,12 +18,6 @@ from eyechart.data.probes import PLAIN_CONDITION, Prober
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Result
 
-RANDOM = "eyechart read resplit DATA --set recipe=random --set unit={unit} -o NEW"
-GONE = {
-    "judge_split": "name what is judged with --judge",
-    "resplit": f"divide the data by `{RANDOM.format(unit='question')}`, and study NEW",
-    "seed": "give it to `eyechart read resplit`, which divides the data",
-}
 FURNITURE = Furniture(
     exports={
         "splits": "eyechart.audits.splits.export:export_splits",
@@ -49,16 +42,7 @@ class SplitsAudit(SplitsSettings):
     """Set the rare answers of each concept apart and ask how much worse a model does on them."""
 
     needs: ClassVar[tuple[str, ...]] = ("question", "answer")
-    gone: ClassVar[Mapping[str, str]] = GONE
     furniture: ClassVar[Furniture] = FURNITURE
-
-    @classmethod
-    def check_plan(cls, settings: Mapping[str, Any]) -> None:
-        """Reject a study of an older eyechart that divided the data anew."""
-        unit = settings.get("resplit", "none")
-        if unit != "none":
-            advice = f"study again: `{RANDOM.format(unit=unit)}`, then `eyechart study NEW -a splits`"
-            raise SettingError("a study by splits of data as they are divided", f"one of resplit={unit!r}", advice)
 
     def study(self, data: Dataset, engine: Engine) -> Result:
         """Find concepts and groups and label the judged examples head or tail; or label them by published sets."""

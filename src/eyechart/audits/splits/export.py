@@ -15,8 +15,7 @@ from urllib.parse import quote
 import orjson
 import polars as pl
 
-from eyechart.audits.splits.audit import SplitsAudit
-from eyechart.audits.splits.settings import HEAD, JUDGED, TAIL, TRAIN, VALIDATION
+from eyechart.audits.splits.settings import HEAD, JUDGED, TAIL, TRAIN, VALIDATION, SplitsSettings
 from eyechart.audits.splits.study import answered, judged_rows, name_parts
 from eyechart.base.errors import DataError
 from eyechart.base.files import replacing
@@ -89,7 +88,7 @@ def _study(store: Store) -> Result:
 
 def _sets(data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the path of each set, without its ending, and its examples, sorted by id."""
-    SplitsAudit.check_plan(study.settings)
+    SplitsSettings.check_plan(study.settings)
     known = answered(data)
     parts = name_parts(known, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
     for part, name in FOLDERS.items():

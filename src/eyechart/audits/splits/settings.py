@@ -1,7 +1,8 @@
 """The settings of the audit, and the names of shortcuts, sides and parts that all its files share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from eyechart.base.errors import SettingError
 from eyechart.base.settings import check_choices
@@ -32,6 +33,14 @@ VAL = "val "  # before the name of a concept or score: the same on the validatio
 MEAN_LESS_SPREAD = "gqa-ood"  # the threshold of GQA-OOD's code
 RESERVED = frozenset({"id", "cluster", "part", "group", "accuracy", "union", "example"})  # columns of the rows
 
+# Settings that are gone, with what to do instead.
+RANDOM = "eyechart read resplit DATA --set recipe=random --set unit={unit} -o NEW"
+GONE = {
+    "judge_split": "name what is judged with --judge",
+    "resplit": f"divide the data by `{RANDOM.format(unit='question')}`, and study NEW",
+    "seed": "give it to `eyechart read resplit`, which divides the data",
+}
+
 
 @dataclass(frozen=True)
 class SplitsSettings:
@@ -47,6 +56,7 @@ class SplitsSettings:
     """
 
     name: ClassVar[str] = "splits"
+    gone: ClassVar[Mapping[str, str]] = GONE
 
     score: str = "auto"
     by: tuple[str, ...] = ()
@@ -77,6 +87,14 @@ class SplitsSettings:
         if self.alpha <= 0:
             raise SettingError("alpha above 0", str(self.alpha), "1.2 is the paper's")
         object.__setattr__(self, "threshold", _threshold(self.threshold))
+
+    @classmethod
+    def check_plan(cls, settings: Mapping[str, Any]) -> None:
+        """Reject a study of an older eyechart that divided the data anew."""
+        unit = settings.get("resplit", "none")
+        if unit != "none":
+            advice = f"study again: `{RANDOM.format(unit=unit)}`, then `eyechart study NEW -a splits`"
+            raise SettingError("a study by splits of data as they are divided", f"one of resplit={unit!r}", advice)
 
 
 def parts_of(concept: str) -> tuple[str, ...]:
