@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a script, no part of a package
 """Build the taxonomy that is shipped with the package out of WordNet 3.0 as Debian's `wordnet-base` installs it.
 
     apt-get install wordnet-base

@@ -1,0 +1,240 @@
+"""Change the code in small ways, one at a time, and see whether a room's own tests notice.
+
+    python tools/mutate.py statistics rules        thirty mutants of each room (all rooms, where none are named)
+    python tools/mutate.py rules --show            list the survivors of earlier runs
+
+A mutant replaces an operator, reverses a comparison or changes a constant. The seed decides which ones are tried, so
+everybody tries the same. Each is written into a copy of the source tree, and the room's tests run on it until the
+first failure. Outcomes go to benchmarks/results/mutants.json as they come; a mutant that is there already is not tried
+again while its line stays the same, so a run can be stopped and resumed at any time.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+PROJECT = Path(__file__).resolve().parent.parent
+RESULTS = PROJECT / "benchmarks" / "results" / "mutants.json"
+PATIENCE_S = 600  # a mutant that never ends has been noticed
+
+# room -> its source, its own tests
+ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "statistics": (("src/eyechart/statistics",), ("tests/unit/statistics",)),
+    "scoring": (("src/eyechart/scoring",), ("tests/unit/scoring",)),
+    "mining": (("src/eyechart/mining",), ("tests/unit/mining",)),
+    "splits": (("src/eyechart/audits/splits",), ("tests/unit/audits/splits",)),
+    "rules": (("src/eyechart/audits/rules",), ("tests/unit/audits/rules",)),
+    "perception": (("src/eyechart/audits/perception",), ("tests/unit/audits/perception",)),
+    "cache": (
+        ("src/eyechart/models/cache.py",),
+        ("tests/unit/models/test_cache.py", "tests/unit/models/test_prompted.py", "tests/test_recorded_keys.py"),
+    ),
+    "run": (
+        ("src/eyechart/runs/run.py", "src/eyechart/runs/interview.py"),
+        ("tests/unit/data/test_store.py", "tests/unit/runs"),
+    ),
+}
+
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+
+
+class Mutant(NamedTuple):
+    """One small change: which part of a line becomes what."""
+
+    path: str  # from the project's folder
+    line: int
+    start: int  # in UTF-8 bytes
+    end_line: int
+    end: int
+    before: str
+    after: str
+
+    @property
+    def key(self) -> str:
+        """Name the mutant as long as what it changes stays what it is."""
+        return f"{self.path}: {self.before} -> {self.after} in {self.line}:{self.start}"
+
+
+def find_mutants(path: Path) -> Iterator[Mutant]:
+    """List every small change of a file, but for those in annotations and docstrings."""
+    text = path.read_text(encoding="utf-8")
+    for node in _behaviour(ast.parse(text)):
+        before = ast.get_source_segment(text, node)
+        if before is None or "\n" in before:
+            continue
+        for changed in _changes(node):
+            after = ast.unparse(changed)
+            shown = f"({after})" if isinstance(node, ast.BinOp | ast.BoolOp) else after
+            place = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
+            yield Mutant(str(path.relative_to(PROJECT)), *place, before, shown)
+
+
+def _behaviour(tree: ast.AST) -> Iterator[ast.expr]:
+    """Walk over the expressions of a tree that decide what it does."""
+    for name, value in ast.iter_fields(tree):
+        if name in {"annotation", "returns", "type_params", "decorator_list"}:
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):  # parts of those have no sure place
+                if isinstance(child, ast.expr):
+                    yield child
+                yield from _behaviour(child)
+
+
+def _changes(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.Compare(left, [op], [right]) if type(op) in COMPARISONS:
+            yield ast.Compare(left, [COMPARISONS[type(op)]()], [right])
+        case ast.BinOp(left, op, right) if type(op) in OPERATORS and not _is_text(left):
+            yield ast.BinOp(left, OPERATORS[type(op)](), right)
+        case ast.BoolOp(op, values):
+            yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
+        case ast.UnaryOp(ast.Not(), operand) | ast.UnaryOp(ast.USub(), operand) | ast.UnaryOp(ast.Invert(), operand):
+            yield operand
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(int(value)):
+            yield ast.Constant(value + 1)
+        case ast.Constant(float(value)):
+            yield ast.Constant(value * 2 if value else 1.0)
+        case _:
+            return
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def draw(room: str, n: int, seed: int) -> list[Mutant]:
+    """Draw mutants of a room, each line at most once."""
+    sources = [path for place in ROOMS[room][0] for path in _files(PROJECT / place)]
+    found = [mutant for path in sources for mutant in find_mutants(path)]
+    random.Random(f"{seed} {room}").shuffle(found)  # noqa: S311 - no secret
+    lines: dict[tuple[str, int], Mutant] = {}
+    for mutant in found:
+        lines.setdefault((mutant.path, mutant.line), mutant)
+    return list(lines.values())[:n]
+
+
+def _files(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place]
+
+
+def survives(mutant: Mutant, tests: tuple[str, ...], copy: Path) -> bool:
+    """Run a room's tests on a copy of the source with one change in it."""
+    target = copy / mutant.path
+    original = target.read_bytes()
+    stamp = target.stat()
+    lines = original.splitlines(keepends=True)
+    line = lines[mutant.line - 1]
+    lines[mutant.line - 1] = line[: mutant.start] + mutant.after.encode() + line[mutant.end :]
+    target.write_bytes(b"".join(lines))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    environment = os.environ | {"PYTHONPATH": str(copy / "src")}
+    try:
+        done = subprocess.run(
+            command, cwd=PROJECT, env=environment, capture_output=True, timeout=PATIENCE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        target.write_bytes(original)
+        os.utime(target, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # so that its compiled kernels are found again
+    return done.returncode == 0
+
+
+def load_results() -> dict[str, Any]:
+    """Read what was tried before."""
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {"rows": []}
+
+
+def save_results(rows: list[dict[str, Any]], seed: int) -> None:
+    """Write all outcomes, the rooms and their mutants in order."""
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    ordered = sorted(rows, key=lambda row: (row["room"], row["mutant"]))
+    content = {"command": f"python tools/mutate.py --seed {seed}", "rows": ordered}
+    RESULTS.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def try_room(room: str, n: int, seed: int, workers: int) -> None:
+    """Try a room's mutants that were not tried before, and print how many its tests notice."""
+    wanted = draw(room, n, seed)
+    keys = {mutant.key for mutant in wanted}
+    kept = [row for row in load_results()["rows"] if row["room"] != room or row["mutant"] in keys]
+    known = {row["mutant"] for row in kept if row["room"] == room}
+    copies: SimpleQueue[Path] = SimpleQueue()
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(workers) as pool:
+        for at in range(workers):
+            shutil.copytree(PROJECT / "src", Path(place) / str(at) / "src")
+            copies.put(Path(place) / str(at))
+
+        def attempt(mutant: Mutant) -> None:
+            copy = copies.get()
+            survived = survives(mutant, ROOMS[room][1], copy)
+            copies.put(copy)
+            kept.append({"room": room, "mutant": mutant.key, "survived": survived})
+            print(f"{room}: {'SURVIVED' if survived else 'killed  '} {mutant.key}", flush=True)
+            save_results(kept, seed)
+
+        list(pool.map(attempt, [mutant for mutant in wanted if mutant.key not in known]))
+    save_results(kept, seed)
+    rows = [row for row in kept if row["room"] == room]
+    print(f"{room}: {sum(not row['survived'] for row in rows)} of {len(rows)} killed", flush=True)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="*", help=f"some of {', '.join(ROOMS)}")
+    parser.add_argument("--mutants", type=int, default=30, help="of each room [default: 30]")
+    parser.add_argument("--seed", type=int, default=2026, help="what draws them [default: 2026]")
+    parser.add_argument("--workers", type=int, default=2, help="test runs side by side [default: 2]")
+    parser.add_argument("--show", action="store_true", help="list survivors, try nothing")
+    given = parser.parse_args()
+    if unknown := set(given.rooms) - set(ROOMS):
+        parser.error(f"no such room: {', '.join(sorted(unknown))}; choose among {', '.join(ROOMS)}")
+    for room in given.rooms or ROOMS:
+        if given.show:
+            rows = [row["mutant"] for row in load_results()["rows"] if row["room"] == room and row["survived"]]
+            print(f"{room}: {len(rows)} survivors", *rows, sep="\n  ")
+        else:
+            try_room(room, given.mutants, given.seed, given.workers)
+
+
+if __name__ == "__main__":
+    main()
