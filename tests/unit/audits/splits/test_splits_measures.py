@@ -184,3 +184,22 @@ def test_a_breakdown_by_a_column_is_measured(world: Dataset) -> None:
     found = audit(world, "world:seer", [make_audit("splits", {"by": "answer_type"})])["splits"]
 
     assert found.measure("accuracy", "plain", "answer_type", "yes/no").value == 1
+
+
+def test_the_interval_of_the_largest_gap_holds_for_all_gaps_together(world: Dataset) -> None:
+    """Of two gaps with many mistakes each gets 1 - 0.05 / 2, by quantiles of t; one alone keeps its 95 %."""
+    from scipy.stats import t
+
+    found = {}
+    for concepts in (("KW",), ("KW", "QT+KW")):
+        audits = [make_audit("splits", {"concepts": concepts})]
+        result = audit(world, "world:mix:seer=0.5,cheater=0.5", audits)["splits"]
+        gaps = result.measures.filter(pl.col("name").is_in([f"gap, {name}" for name in concepts]))
+        value, low, high = (gaps[name].to_numpy() for name in ("value", "low", "high"))
+        freedom = gaps["clusters"].to_numpy() - 1
+        wider = t.ppf(1 - 0.025 / len(concepts), freedom) / t.ppf(0.975, freedom)
+        found[len(concepts)] = result.measure("largest gap", "plain")
+
+        assert found[len(concepts)].low == pytest.approx((value - wider * (value - low)).max(), abs=1e-9)
+        assert found[len(concepts)].high == pytest.approx((value + wider * (high - value)).max(), abs=1e-9)
+    assert found[2].low < found[1].low
