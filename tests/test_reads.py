@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import polars as pl
 import pytest
 
-from eyechart.cli import main, running
+from eyechart.cli import main, results, running
 
 AUDIT = ("-m", "world:seer", "-m", "world:cheater", "-a", "accuracy", "-a", "rules", "-a", "perception")
 
@@ -18,7 +18,8 @@ def count_reads(monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[list[str]
     with monkeypatch.context() as patched:
         for name, reader in zip(("read_parquet", "scan_parquet"), readers, strict=True):
             patched.setattr(pl, name, reader)
-        patched.setattr(running, "collect", collecting)
+        for module in (running, results):
+            patched.setattr(module, "collect", collecting)
         patched.setattr("sys.argv", ["eyechart", *words])
         with pytest.raises(SystemExit) as leaving:
             main()
