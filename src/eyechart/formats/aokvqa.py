@@ -76,7 +76,7 @@ def _read_questions(path: Path, split: str | None) -> CountedTable:
         advice = "name the file, folder or archive of A-OKVQA's questions, or read other data with the format 'table'"
         raise FileFormatError(f"a list of questions with question_id and choices in {path}", "none", advice)
     examples, more = _settle(pl.concat(tables))
-    return CountedTable(examples, [*counts, noted("file without questions, passed over", skipped), *more])
+    return CountedTable(examples, [*counts, noted("file without questions, skipped", skipped), *more])
 
 
 def _is_question(value: object) -> bool:

@@ -106,7 +106,7 @@ def read_visual7w(
     examples = chosen.with_columns(split=pl.lit(split)) if split else chosen
     examples = drop_empty_columns(examples.drop("file_name"), ("choices", "question_type", "split"))
     counts = [read_rows(examples.height), *questions.counts, *published.counts, *unmatched, *notes, *gaps]
-    counts.append(noted("file without questions or decoys, passed over", files.count(None)))
+    counts.append(noted("file without questions or decoys, skipped", files.count(None)))
     return Dataset(stem(path), examples, all_images, counts=count_table(counts))
 
 
@@ -141,7 +141,9 @@ def _choose(table: pl.DataFrame, decoys: DecoyKind, path: Path) -> CountedTable:
     if lacking.all() and table.height:
         kinds = [name for name in ("orig", "iou", "qou") if table[name].is_not_null().any()]
         expected = f"decoys {decoys!r} of the questions in {path}"
-        raise SettingError(expected, f"those of {', '.join(kinds) or 'no kind'}", "change decoys, or add their files")
+        raise SettingError(
+            expected, f"those of {', '.join(kinds) or 'no kind'}", "change the setting decoys, or add their files"
+        )
     offered = complete & pl.col("answer").is_not_null()
     options = table.with_columns(choices=pl.when(offered).then(pl.concat_list(*lists, "answer")))
     repeated = pl.col("choices").list.n_unique() < pl.col("choices").list.len()
@@ -188,7 +190,7 @@ def _read_file(source: SourceFile) -> Visual7wFile | None:
 
 
 def _is_telling(content: object) -> TypeGuard[dict[str, list[object]]]:
-    """Return whether these are the telling questions, not the pointing ones, whose file lists boxes as answers."""
+    """Return whether these are telling questions rather than pointing ones, whose file lists boxes as answers."""
     images = content.get("images") if isinstance(content, dict) and "boxes" not in content else None
     return isinstance(images, list) and any(isinstance(image, dict) and "qa_pairs" in image for image in images)
 
@@ -201,7 +203,7 @@ def _read_telling(images: list[object], source: SourceFile) -> Visual7wFile:
         for pair in image["qa_pairs"]
     ]
     table, counts = _read_questions(pairs, source)
-    counts.append(noted("image without a list of questions, passed over", len(images) - len(with_pairs)))
+    counts.append(noted("image without a list of questions, skipped", len(images) - len(with_pairs)))
     return Visual7wFile("questions", table, counts)
 
 

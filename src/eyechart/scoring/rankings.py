@@ -1,4 +1,4 @@
-"""Rankings of all candidates, best first."""
+"""Score rankings of all candidates, best first."""
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,7 @@ from eyechart.scoring.lists import FlatLists, or_null
 
 
 def mrr(table: pl.DataFrame) -> pl.Series:
-    """Score 1 / the first rank of the answer, 0 where it was not ranked."""
+    """Score 1 / the first rank of the answer, 0 if it was not ranked."""
     flat = FlatLists.flatten(table["ranking"])
     hits = (flat.values == table["answer"].gather(flat.rows)).fill_null(value=False).to_numpy()
     rows, first = np.unique(flat.rows[hits], return_index=True)
@@ -19,7 +19,7 @@ def mrr(table: pl.DataFrame) -> pl.Series:
 
 
 def ndcg(table: pl.DataFrame) -> pl.Series:
-    """Score DCG@k / ideal DCG@k with DCG = sum of relevance / log2(rank + 1), k = candidates of relevance > 0."""
+    """Score DCG@k / ideal DCG@k with DCG = sum of relevance / log2(rank + 1), k = candidates with relevance > 0."""
     relevant = _relevant_candidates(table)
     n = len(table)
     k = np.bincount(relevant["row"], minlength=n)
@@ -32,7 +32,7 @@ def ndcg(table: pl.DataFrame) -> pl.Series:
 
 
 def _relevant_candidates(table: pl.DataFrame) -> pl.DataFrame:
-    """List the candidates of positive relevance, best first in each row; equal texts are told apart by `nth`."""
+    """List the candidates of positive relevance, best first in each row; `nth` distinguishes equal texts."""
     choices, relevance = FlatLists.flatten(table["choices"]), FlatLists.flatten(table["relevance"])
     _check_aligned(choices, relevance)
     long = pl.DataFrame({"row": choices.rows, "text": choices.values, "relevance": relevance.values})

@@ -211,7 +211,7 @@ def test_aggregates_are_named_as_such_and_passed_over_beside_predictions(
     beside = read_predictions(tmp_path)
 
     assert beside.answers.equals(found.answers)
-    assert fates(beside)["noted", "file of aggregates beside the answers, passed over"] == 1
+    assert fates(beside)["noted", "file of aggregates next to the answers, skipped"] == 1
 
 
 def test_a_real_file_is_read_whole(real_data: Path) -> None:
