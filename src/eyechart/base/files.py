@@ -89,9 +89,9 @@ def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection
     folder = _resolve_links(folder)
     if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileFormatError(f"{folder} to be empty or one of our folders", "other files there", "name another place")
-    if ours is not None and folder.is_dir() and (strange := sorted({each.name for each in folder.iterdir()} - {*ours})):
+    if ours is not None and folder.is_dir() and (foreign := sorted({each.name for each in folder.iterdir()} - {*ours})):
         advice = "name another place, or move it out first"
-        raise FileFormatError(f"only files to be replaced in {folder}", strange[0], advice)
+        raise FileFormatError(f"only files to be replaced in {folder}", foreign[0], advice)
     _make_folder(folder.parent)
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -117,12 +117,12 @@ def lock_folder(folder: Path) -> Iterator[None]:
     _make_folder(folder)
     mark = folder / ".writing"
     try:
-        held = mark.open("w")
+        lock_file = mark.open("w")
     except OSError as error:
         raise unwritable(folder, error) from None
-    with held:
+    with lock_file:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             advice = "wait for it, or name another folder"
             raise SettingError(f"no other process to write into {folder}", "one that is writing", advice) from None
@@ -204,8 +204,8 @@ def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) 
 
 
 def _of_another_kind(path: Path, wanted: str, found: str) -> FileFormatError:
-    place = path.parent if path.name == "manifest.json" else path  # a manifest represents its folder
-    return FileFormatError(f"a {wanted} at {place}", f"a {found}", f"name a {wanted}")
+    location = path.parent if path.name == "manifest.json" else path  # a manifest represents its folder
+    return FileFormatError(f"a {wanted} at {location}", f"a {found}", f"give a {wanted}")
 
 
 def missing(path: Path) -> FileFormatError:

@@ -18,7 +18,7 @@ _ROWS_AT_ONCE = 200_000
 
 def hash_text(texts: pl.Series, seed: int = 0) -> Hashes:
     """Hash each text of a column; null has a different hash from the empty text."""
-    parts = [_hash_part(texts[at : at + _ROWS_AT_ONCE], seed) for at in range(0, len(texts), _ROWS_AT_ONCE)]
+    parts = [_hash_part(texts[start : start + _ROWS_AT_ONCE], seed) for start in range(0, len(texts), _ROWS_AT_ONCE)]
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 

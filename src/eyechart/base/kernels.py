@@ -50,8 +50,8 @@ def cache_folder(room: Path) -> Path:
     """Choose where a package's kernels are kept: Numba's own setting, next to the sources, or the user's cache."""
     configured = os.environ.get("NUMBA_CACHE_DIR")
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    places = [Path(configured)] if configured else [room / "__pycache__", user]
-    folders = [place / f"eyechart-kernels-{_stamp(room)}" for place in places]
+    parents = [Path(configured)] if configured else [room / "__pycache__", user]
+    folders = [parent / f"eyechart-kernels-{_stamp(room)}" for parent in parents]
     # A guessable name under /tmp could belong to another user: the last resort is a new folder each time.
     return next(filter(_can_write, folders), None) or Path(tempfile.mkdtemp(prefix="eyechart-kernels-"))
 

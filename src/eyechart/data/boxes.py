@@ -73,17 +73,17 @@ def overlaps(marked: BoxLists, seen: BoxLists, of: Ints, share_of: ShareOf = "ma
     """Compare the boxes of each marked list i with every box of the seen list `of[i]`."""
     sizes = seen.sizes[of]
     rows = np.repeat(np.arange(len(of)), sizes)
-    places = np.arange(len(rows)) + np.repeat(seen.starts[of] - (np.cumsum(sizes) - sizes), sizes)
+    seen_rows = np.arange(len(rows)) + np.repeat(seen.starts[of] - (np.cumsum(sizes) - sizes), sizes)
     iou, share = np.zeros(len(rows)), np.zeros(len(rows))
     columns = _columns(marked.boxes), _columns(seen.boxes)
-    for at in range(0, len(rows), _BLOCK):
-        here = slice(at, at + _BLOCK)
-        block = columns[1][:, places[here]]
-        for marks in _marks(marked, rows[here]):
+    for start in range(0, len(rows), _BLOCK):
+        span = slice(start, start + _BLOCK)
+        block = columns[1][:, seen_rows[span]]
+        for marks in _marks(marked, rows[span]):
             own_iou, own_share = _compare(columns[0][:, marks], block, share_of)
-            np.maximum(iou[here], own_iou, out=iou[here])
-            np.maximum(share[here], own_share, out=share[here])
-    return Overlaps(rows, places, iou, share)
+            np.maximum(iou[span], own_iou, out=iou[span])
+            np.maximum(share[span], own_share, out=share[span])
+    return Overlaps(rows, seen_rows, iou, share)
 
 
 def _columns(boxes: Floats) -> Floats:
@@ -105,8 +105,8 @@ def _compare(a: Floats, b: Floats, share_of: ShareOf) -> tuple[Floats, Floats]:
     common = np.maximum(wide, 0) * np.maximum(high, 0)
     below = a[4] if share_of == "marked" else b[4]
     # Where the denominator is 0 the numerator is, too.
-    least = np.finfo(np.float64).tiny
-    return common / np.maximum(a[4] + b[4] - common, least), common / np.maximum(below, least)
+    tiny = np.finfo(np.float64).tiny
+    return common / np.maximum(a[4] + b[4] - common, tiny), common / np.maximum(below, tiny)
 
 
 def around(kept: BoxLists, frames: Floats) -> BoxLists:

@@ -60,7 +60,7 @@ def decide(
         judged = _default(data, answered, learned)
     if both := sorted({*learned} & {*judged}):
         found = f"{', '.join(both)} in both"
-        raise DataError("different splits to learn from and to judge", found, "name each once, or --learn none")
+        raise DataError("different splits to learn from and to judge", found, "use each split once, or --learn none")
     return Division("division", learned, judged, seed)
 
 
@@ -68,7 +68,7 @@ def _check_names(data: str, splits: tuple[str, ...], named: Sequence[str] | None
     unknown = [name for name in named or () if name not in splits and name != NONE]
     if unknown:
         found = f"splits {', '.join(splits)}" if splits else "no splits"
-        raise DataError(f"a split {unknown[0]!r} in {data}", found, f"name one of those, or {NONE!r}")
+        raise DataError(f"a split {unknown[0]!r} in {data}", found, f"choose one of those, or {NONE!r}")
 
 
 def _unless_none(named: Sequence[str]) -> tuple[str, ...]:

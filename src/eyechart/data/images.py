@@ -45,12 +45,12 @@ class Images:
 
     def find(self, names: pl.Series) -> pl.Series:
         """Return the row number of each name in the table, null if it is missing."""
-        nowhere = pl.repeat(None, len(names), dtype=pl.UInt32, eager=True).alias("row")
+        missing = pl.repeat(None, len(names), dtype=pl.UInt32, eager=True).alias("row")
         ordered, rows = self._by_name
         if ordered.is_empty():
-            return nowhere
+            return missing
         nearest = ordered.search_sorted(names.fill_null("")).clip(upper_bound=len(ordered) - 1)
-        return rows.gather(nearest).zip_with(ordered.gather(nearest).eq_missing(names), nowhere)
+        return rows.gather(nearest).zip_with(ordered.gather(nearest).eq_missing(names), missing)
 
     @classmethod
     def named(cls, names: pl.Series) -> Self:

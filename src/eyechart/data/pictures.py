@@ -161,8 +161,8 @@ def _find(image: str, path: str | None, root: Path | None) -> tuple[Path, _Stamp
 
 def _stamp(image: str, path: Path) -> tuple[Path, _Stamp]:
     try:
-        facts = path.stat()
+        status = path.stat()
     except OSError:
         advice = "add the file, or leave out its examples"
         raise FileFormatError(f"the picture of image {image!r} at {path}", "no such file", advice) from None
-    return path, (facts.st_mtime_ns, facts.st_size)
+    return path, (status.st_mtime_ns, status.st_size)

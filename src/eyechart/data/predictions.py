@@ -98,10 +98,10 @@ def _count(joined: pl.DataFrame, condition: str) -> pl.DataFrame:
     """Count examples, not draws: one with any usable draw is judged, any other is counted by its first draw."""
     status = pl.col("status").fill_null("missing")
     usable = status.filter(status.is_in(USABLE))
-    became = pl.when(usable.len() > 0).then(usable.first()).otherwise(status.first())
+    outcome = pl.when(usable.len() > 0).then(usable.first()).otherwise(status.first())
     return (
         joined.group_by("id")
-        .agg(became.alias("status"))
+        .agg(outcome.alias("status"))
         .group_by("status")
         .agg(pl.len().cast(pl.Int64).alias("n"))
         .select(

@@ -73,13 +73,13 @@ class Filler:
         if "choices" not in self._shown.columns and "choices" in data.columns:
             sources["choices"] = "id"
         numbered = self._examples.select("id", pl.int_range(pl.len(), dtype=pl.UInt32).alias("content"))
-        places = {column: _join(probes[column], numbered) for column in set(sources.values())}
-        self._places = {name: places[column] for name, column in sources.items()}
+        indices = {column: _join(probes[column], numbered) for column in set(sources.values())}
+        self._places = {name: indices[column] for name, column in sources.items()}
 
     def fill(self, start: int = 0, n: int | None = None) -> pl.DataFrame:
         """Return n probes from a row on (default: all), with their content."""
         return self._shown.slice(start, n).with_columns(
-            self._examples[name].gather(places.slice(start, n)).alias(name) for name, places in self._places.items()
+            self._examples[name].gather(indices.slice(start, n)).alias(name) for name, indices in self._places.items()
         )
 
 
@@ -93,8 +93,8 @@ def _has_several(data: Dataset) -> bool:
 
 
 def _join(ids: pl.Series, contents: pl.DataFrame) -> pl.Series:
-    asked = ids.to_frame("id")
-    return asked.join(contents, on="id", how="left", validate="m:1", maintain_order="left")["content"]
+    rows = ids.to_frame("id")
+    return rows.join(contents, on="id", how="left", validate="m:1", maintain_order="left")["content"]
 
 
 def _as_text(column: pl.Series) -> pl.Series:

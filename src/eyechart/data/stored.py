@@ -178,10 +178,10 @@ class TableFile(NamedTuple):
 def stat_table(path: Path) -> TableFile:
     """Read the state of a table file."""
     try:
-        facts = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise missing(path) from None
-    return TableFile(path, facts.st_mtime_ns, facts.st_size, facts.st_ino)
+    return TableFile(path, status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 class TableCache:
@@ -222,7 +222,7 @@ class TableCache:
             self._evict()
 
     def _evict(self) -> None:
-        held = sum(table.estimated_size() for _, table in self._tables.values())
-        while self._tables and held > self._most:
+        size = sum(table.estimated_size() for _, table in self._tables.values())
+        while self._tables and size > self._most:
             _, (_, table) = self._tables.popitem(last=False)
-            held -= table.estimated_size()
+            size -= table.estimated_size()

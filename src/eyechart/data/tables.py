@@ -57,7 +57,7 @@ def _required(dtype: DataType | DataTypeClass) -> ColumnSpec:
 
 
 def _sound(box: pl.Expr) -> pl.Expr:
-    left, top, right, bottom = (box.arr.get(at) for at in range(4))
+    left, top, right, bottom = (box.arr.get(i) for i in range(4))
     # A NaN or infinite edge makes the sum not finite, so one test covers all four.
     return (left + top + right + bottom).is_finite() & (left <= right) & (top <= bottom)
 

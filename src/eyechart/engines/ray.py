@@ -194,8 +194,8 @@ class Ray:
 
     def __init__(self, address: str = "local") -> None:
         self.address = address
-        here = address.partition(":")[0] in _HERE
-        self._ray = load_ray(_NO_USAGE_STATS | _LOOPBACK_ONLY if here else _NO_USAGE_STATS)
+        is_local = address.partition(":")[0] in _HERE
+        self._ray = load_ray(_NO_USAGE_STATS | _LOOPBACK_ONLY if is_local else _NO_USAGE_STATS)
         self._started = not self._ray.is_initialized()
         if self._started:
             connect(self._ray, address)

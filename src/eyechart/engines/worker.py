@@ -31,6 +31,6 @@ class Worker:
         if name != self._name:
             import ray
 
-            self._step, self._name = None, ""  # the old one goes before the new one comes
+            self._step, self._name = None, ""  # free the old one before the new one arrives
             self._step, self._name = ray.get(stored[0]), name
         return self._step(batch)

@@ -147,7 +147,7 @@ def refuse_dataset_folder(path: Path) -> None:
 
 def dataset_error(origin: str) -> FileFormatError:
     """Build the error for a dataset given where answers are expected."""
-    advice = "name the model's file; if the column is a model's, say so with map, as in answer=answer"
+    advice = "give the model's file; if the column is a model's, say so with map, as in answer=answer"
     return FileFormatError(f"a model's answers in {origin}", "a dataset: questions and references", advice)
 
 
@@ -193,12 +193,12 @@ AGGREGATES = (
     Mistake(
         lambda file: "evaluation_results" in file.names and "sample_id" not in file.names,
         "the aggregate results of an evaluation in the Every Eval Ever form",
-        "name the ..._samples.jsonl next to it",
+        "give the ..._samples.jsonl next to it",
     ),
     Mistake(
         _is_summary,
         "the aggregate scores of VLMEvalKit",
-        "name the file of predictions, <model>_<dataset>.xlsx",
+        "give the file of predictions, <model>_<dataset>.xlsx",
     ),
-    Mistake(_has_fields("eval_id", "argv"), "the status of a run of VLMEvalKit", "name the file of predictions"),
+    Mistake(_has_fields("eval_id", "argv"), "the status of a run of VLMEvalKit", "give the file of predictions"),
 )

@@ -117,7 +117,7 @@ def require_columns(table: pl.DataFrame, names: Iterable[str], origin: str) -> N
     for name in names:
         if name not in table.columns:
             found = f"columns {', '.join(table.columns) or 'none at all'}"
-            raise FileFormatError(f"a column {name!r} in {origin}", found, "name another file, or another format")
+            raise FileFormatError(f"a column {name!r} in {origin}", found, "give another file, or another format")
 
 
 def check_one_model(models: Iterable[object], origin: str) -> None:
@@ -125,5 +125,5 @@ def check_one_model(models: Iterable[object], origin: str) -> None:
     names = sorted({str(model) for model in models if model is not None})
     if len(names) > 1:
         raise FileFormatError(
-            f"the answers of one model in {origin}", f"answers of {', '.join(names)}", "name one model's file"
+            f"the answers of one model in {origin}", f"answers of {', '.join(names)}", "give one model's file"
         )

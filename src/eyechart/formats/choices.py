@@ -32,16 +32,16 @@ def name_answers(table: pl.DataFrame, answer_is: AnswerKind, *further: AnswerKin
     """
     kinds = tuple(_MEANINGS) if answer_is == "auto" else (answer_is, *further)
     readings = table.select(_MEANINGS[kind].alias(kind) for kind in kinds)
-    meant = readings.select(pl.coalesce(kinds)).to_series()
+    resolved = readings.select(pl.coalesce(kinds)).to_series()
     has_both = table["choices"].is_not_null() & table["answer"].is_not_null()
     named = table.with_columns(
-        pl.when(has_both).then(meant).otherwise("answer").alias("answer"),
+        pl.when(has_both).then(resolved).otherwise("answer").alias("answer"),
         pl.col("choices").list.drop_nulls(),
     )
     read_as = " or ".join((answer_is, *further))
     reason = f"row whose answer is not among its choices (read as {read_as})"
-    kept, counts = drop_rows(named, {reason: pl.lit(has_both & meant.is_null())})
-    return CountedTable(kept, [*counts, *_note_readings(readings, meant)])
+    kept, counts = drop_rows(named, {reason: pl.lit(has_both & resolved.is_null())})
+    return CountedTable(kept, [*counts, *_note_readings(readings, resolved)])
 
 
 def _note_readings(readings: pl.DataFrame, meant: pl.Series) -> list[RowCount]:

@@ -62,7 +62,7 @@ def _find_folders(path: Path) -> dict[PurePosixPath, dict[str, SourceFile]]:
         folders.setdefault(file.parent, {})[file.name.removesuffix(".gz")] = source
     with_questions = {folder: files for folder, files in folders.items() if _FILES["question"] in files}
     if not with_questions:
-        advice = "name the folder of COCO-QA, not one of its files"
+        advice = "give the folder of COCO-QA, not one of its files"
         raise FileFormatError(f"a file {_FILES['question']} in {path}", "none", advice)
     return with_questions
 
@@ -101,5 +101,5 @@ def _settle(table: pl.DataFrame) -> CountedTable:
     filled = table.with_columns(pl.when(pl.col(optional) != "").then(pl.col(optional)).name.keep())
     typed = filled.with_columns(pl.col("question_type").replace(_TYPES))
     whole, damaged = drop_damaged(typed.select("id", "image", "question", "answer", "question_type", "split"))
-    once, again = drop_repeated(whole)
-    return CountedTable(drop_empty_columns(once, ["split"]), [*damaged, *again])
+    unique, repeats = drop_repeated(whole)
+    return CountedTable(drop_empty_columns(unique, ["split"]), [*damaged, *repeats])

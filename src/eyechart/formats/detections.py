@@ -27,8 +27,8 @@ def read_detections(path: Path) -> CountedTable:
     """
     parts = [_read_file(source) for source in find_sources(path, {".json"})]
     table = pl.concat((part.table for part in parts), how="diagonal")
-    once = table.unique("image", keep="first", maintain_order=True)
-    return CountedTable(once, [count for part in parts for count in part.counts])
+    unique = table.unique("image", keep="first", maintain_order=True)
+    return CountedTable(unique, [count for part in parts for count in part.counts])
 
 
 def _read_file(source: SourceFile) -> CountedTable:

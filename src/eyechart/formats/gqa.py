@@ -108,13 +108,13 @@ def _read_questions(path: Path, split: str | None, annotated: tuple[str, ...]) -
         else:
             skipped += 1
     if not tables:
-        advice = "name the file, folder or archive of GQA's questions, or read other data with the format 'table'"
+        advice = "give the file, folder or archive of GQA's questions, or read other data with the format 'table'"
         raise FileFormatError(f"questions as {{id: {{question, imageId, ...}}}} in {path}", "none", advice)
     whole, damaged = drop_damaged(pl.concat(tables))
-    once, again = drop_repeated(whole)
-    notes = [noted("file without questions, skipped", skipped), *note_gaps(once)]
-    optional = [name for name in once.columns if name not in (*_REQUIRED, "annotated")]
-    return CountedTable(drop_empty_columns(once, optional), [*counts, *damaged, *again, *notes])
+    unique, repeats = drop_repeated(whole)
+    notes = [noted("file without questions, skipped", skipped), *note_gaps(unique)]
+    optional = [name for name in unique.columns if name not in (*_REQUIRED, "annotated")]
+    return CountedTable(drop_empty_columns(unique, optional), [*counts, *damaged, *repeats, *notes])
 
 
 def _is_question(value: object) -> bool:

@@ -119,7 +119,7 @@ def _open_archive(file: AnswerFile) -> tuple[object, Iterable[object]]:
     members = [name for name in names if _MEMBER.fullmatch(name)]
     if not members and not any(name in names for name in ("header.json", "_journal/start.json")):
         found = "an archive without a header and samples"
-        raise FileFormatError(f"a log of inspect_ai in {file.source.name}", found, "name an .eval file")
+        raise FileFormatError(f"a log of inspect_ai in {file.source.name}", found, "give an .eval file")
     samples = (
         decode_loosely(file.source._replace(name=f"{file.source.name}/{name}"), archive.read(name)) for name in members
     )

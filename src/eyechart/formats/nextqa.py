@@ -46,11 +46,11 @@ def read_nextqa(path: Path, *, split: str | None = None) -> Dataset:
     parts = [_read_part(source, split) for source in find_sources(path, {".csv", ".tsv", ".parquet"})]
     table = pl.concat((part.table for part in parts), how="diagonal_relaxed")
     sound, damaged = drop_damaged(table)
-    once, again = drop_repeated(sound)
-    rows = drop_empty_columns(once, _OPTIONAL)
+    unique, repeats = drop_repeated(sound)
+    rows = drop_empty_columns(unique, _OPTIONAL)
     counts = [count for part in parts for count in part.counts]
     gaps = noted("row without an answer", rows["answer"].null_count())
-    table_of_counts = count_table([read_rows(rows.height), *counts, *damaged, *again, gaps])
+    table_of_counts = count_table([read_rows(rows.height), *counts, *damaged, *repeats, gaps])
     return Dataset(stem(path), rows, Images.named(rows["image"]), ("video", "question"), "video", table_of_counts)
 
 

@@ -48,13 +48,13 @@ def read_pope(
         advice = "give POPE's JSON lines, or read other data with the format 'table'"
         raise FileFormatError(f"records with question_id, image, text and label in {path}", "none", advice)
     sound, damaged = drop_damaged(table)
-    rows, again = drop_repeated(sound)
+    rows, repeats = drop_repeated(sound)
     if split is not None:
         rows = rows.with_columns(split=pl.lit(split))
     names = rows.select(pl.col("image").drop_nulls().unique().sort())
     all_images, gaps = gather_images(names, images, detections)
     counts = [read_rows(rows.height), *(count for part in parts for count in part.counts)]
-    counts += [*damaged, *again, *note_gaps(rows), *gaps]
+    counts += [*damaged, *repeats, *note_gaps(rows), *gaps]
     return Dataset(stem(path), rows, all_images, counts=count_table(counts))
 
 

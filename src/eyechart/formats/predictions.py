@@ -63,9 +63,9 @@ def read_predictions(
     answers = _fill_in(_concatenate([log.table for log in logs]))
     counts = [*skipped, *(count for log in logs for count in log.counts)]
     whole, damaged = drop_rows(answers, _faults(answers))
-    once, again = _keep_first(whole)
-    unanswered = noted("id with no answer", once["answer"].null_count())
-    return PredictionFile(once, count_table([read_rows(once.height), *damaged, *again, unanswered, *counts]))
+    unique, repeats = _keep_first(whole)
+    unanswered = noted("id with no answer", unique["answer"].null_count())
+    return PredictionFile(unique, count_table([read_rows(unique.height), *damaged, *repeats, unanswered, *counts]))
 
 
 def _group(files: Sequence[AnswerFile], name: str, options: LogOptions) -> dict[str, list[AnswerFile]]:
@@ -113,8 +113,8 @@ def _faults(answers: pl.DataFrame) -> dict[str, pl.Expr]:
 def _keep_first(table: pl.DataFrame) -> CountedTable:
     """Keep the first answer to each id under each condition in each draw, and count which others agree with it."""
     key = [name for name in ("id", "condition", "draw") if name in table.columns]
-    again = ~pl.struct(key).is_first_distinct()
+    repeats = ~pl.struct(key).is_first_distinct()
     same = pl.col("answer").eq_missing(pl.col("answer").first().over(key))
     return drop_rows(
-        table, {"id answered before, same answer": again & same, "id answered before, other answer": again}
+        table, {"id answered before, same answer": repeats & same, "id answered before, other answer": repeats}
     )

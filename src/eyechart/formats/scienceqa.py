@@ -71,16 +71,16 @@ def _read_problems(path: Path) -> CountedTable:
         else:
             skipped += 1
     if not parts:
-        advice = "name ScienceQA's problems.json or its folder, or read other data with the format 'table'"
+        advice = "give ScienceQA's problems.json or its folder, or read other data with the format 'table'"
         raise FileFormatError(f"problems as {{id: {{question, choices, ...}}}} in {path}", "none", advice)
     filled = pl.concat(part.table for part in parts).with_columns(_fill_blank("file", "hint", *_KEPT))
     whole, damaged = drop_damaged(filled)
     named = name_by_index(whole)
-    once, again = drop_repeated(named.table)
-    notes = [noted("file without problems, skipped", skipped), note_repeated_options(once)]
+    unique, repeats = drop_repeated(named.table)
+    notes = [noted("file without problems, skipped", skipped), note_repeated_options(unique)]
     image = pl.when(pl.col("file").is_not_null()).then("id").alias("image")
-    counts = [*(one for part in parts for one in part.counts), *damaged, *named.counts, *again, *notes]
-    return CountedTable(once.select("id", image, pl.exclude("id")), counts)
+    counts = [*(one for part in parts for one in part.counts), *damaged, *named.counts, *repeats, *notes]
+    return CountedTable(unique.select("id", image, pl.exclude("id")), counts)
 
 
 def _is_problem(value: object) -> bool:

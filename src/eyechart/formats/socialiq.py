@@ -71,10 +71,14 @@ def _read_part(source: SourceFile, split: str | None) -> CountedTable:
 def _settle(table: pl.DataFrame) -> CountedTable:
     """Drop what cannot be a question, number those that share a qid, and replace the index by the right option."""
     sound, damaged = drop_damaged(table)
-    once, copies = drop_rows(sound, {"row seen before, word for word": ~pl.struct(pl.all()).is_first_distinct()})
-    again = pl.int_range(pl.len()).over("id") + 1
-    numbered = once.with_columns(id=pl.when(again > 1).then(pl.format("{}#{}", "id", again)).otherwise("id"))
-    shared = noted("question that shares its id with another, marked by #2", int((numbered["id"] != once["id"]).sum()))
+    unique, copies = drop_rows(sound, {"row seen before, word for word": ~pl.struct(pl.all()).is_first_distinct()})
+    occurrence = pl.int_range(pl.len()).over("id") + 1
+    numbered = unique.with_columns(
+        id=pl.when(occurrence > 1).then(pl.format("{}#{}", "id", occurrence)).otherwise("id")
+    )
+    shared = noted(
+        "question that shares its id with another, marked by #2", int((numbered["id"] != unique["id"]).sum())
+    )
     distinct, repeated = drop_repeated(numbered)
     options = gather_options(distinct, "the questions", _OPTIONS)
     named = name_by_index(options.with_columns(right="answer", candidates="choices"))

@@ -102,9 +102,9 @@ def _keep_sound(rounds: pl.DataFrame, split: str | None) -> CountedTable:
         "round without a question": blank("question"),
     }
     sound, damaged = drop_rows(rounds.with_columns(id=pl.format("{}-{}", "image", "round")), reasons)
-    once, again = drop_rows(sound, {"round with an id seen before": ~pl.col("id").is_first_distinct()})
-    named = once if split is None else once.with_columns(split=pl.lit(split))
-    return CountedTable(named, [*damaged, *again])
+    unique, repeats = drop_rows(sound, {"round with an id seen before": ~pl.col("id").is_first_distinct()})
+    named = unique if split is None else unique.with_columns(split=pl.lit(split))
+    return CountedTable(named, [*damaged, *repeats])
 
 
 def _settle_answers(rounds: pl.DataFrame) -> CountedTable:

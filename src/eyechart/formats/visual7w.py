@@ -112,18 +112,20 @@ def read_visual7w(
 
 def _merge_questions(files: list[Visual7wFile], path: Path) -> CountedTable:
     if not files:
-        advice = "name dataset_v7w_telling.json or a folder with v7w_*_questions.json or VG_*_decoys.json"
+        advice = "give dataset_v7w_telling.json or a folder with v7w_*_questions.json or VG_*_decoys.json"
         raise FileFormatError(f"telling questions of Visual7W in {path}", "none", advice)
     whole, damaged = drop_damaged(pl.concat(file.table for file in files))
-    once, again = drop_repeated(whole)
-    return CountedTable(once, [*(one for file in files for one in file.counts), *damaged, *again, *note_gaps(once)])
+    unique, repeats = drop_repeated(whole)
+    return CountedTable(
+        unique, [*(one for file in files for one in file.counts), *damaged, *repeats, *note_gaps(unique)]
+    )
 
 
 def _merge_decoys(files: list[Visual7wFile]) -> CountedTable:
     table = pl.concat([pl.DataFrame(schema=_DECOYS), *(file.table for file in files)])
     whole, damaged = drop_rows(table, {"decoy entry without an id": pl.col("id").is_null()})
-    once, again = drop_rows(whole, {"decoy entry with an id seen before": ~pl.col("id").is_first_distinct()})
-    return CountedTable(once, [*(one for file in files for one in file.counts), *damaged, *again])
+    unique, repeats = drop_rows(whole, {"decoy entry with an id seen before": ~pl.col("id").is_first_distinct()})
+    return CountedTable(unique, [*(one for file in files for one in file.counts), *damaged, *repeats])
 
 
 def _join(questions: pl.DataFrame, decoys: pl.DataFrame) -> CountedTable:

@@ -85,14 +85,14 @@ def read_vlmeval(
     """
     sources = find_sources(path, {".tsv", ".csv"})
     parts = [_read_part(source, pictures, prefixed=len(sources) > 1) for source in sources]
-    rows, again = drop_repeated(pl.concat((rows for rows, _, _ in parts), how="diagonal_relaxed"))
+    rows, repeats = drop_repeated(pl.concat((rows for rows, _, _ in parts), how="diagonal_relaxed"))
     if split is not None:
         rows = rows.with_columns(split=pl.lit(split))
     modalities = ("image", "question", "hint") if "hint" in rows.columns else ("image", "question")
     of_images = merge_images((images_of_part for _, images_of_part, _ in parts), rows)
     all_images, gaps = gather_images(of_images, pictures or images, None, path.parent)
     counts = [count for _, _, counts in parts for count in counts]
-    table_of_counts = count_table([read_rows(rows.height), *counts, *again, *note_gaps(rows), *gaps])
+    table_of_counts = count_table([read_rows(rows.height), *counts, *repeats, *note_gaps(rows), *gaps])
     return Dataset(stem(path), rows, all_images, modalities, counts=table_of_counts)
 
 

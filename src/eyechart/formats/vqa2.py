@@ -136,7 +136,7 @@ def read_vqa2(
 
 def _merge_questions(parts: list[Vqa2Records], split: str | None, path: Path) -> CountedTable:
     if not parts:
-        advice = "name the file, folder or archive of the questions, or read other data with the format 'table'"
+        advice = "give the file, folder or archive of the questions, or read other data with the format 'table'"
         raise FileFormatError(f"questions with question_id and question in {path}", "none", advice)
     tables = [
         part.table.with_columns(split=pl.lit(split or part.split, pl.String), repeats=pl.lit(part.repeats()))
@@ -156,13 +156,13 @@ def _merge_annotations(parts: list[Vqa2Records]) -> CountedTable:
 
 def _keep_first(table: pl.DataFrame, kind: str, reasons: Mapping[str, pl.Expr], strays: int) -> CountedTable:
     whole, damaged = drop_rows(table, reasons)
-    seen = ~pl.col("id").is_first_distinct()
-    again = {
-        f"{kind} of an OOD test set, read before": seen & pl.col("repeats"),
-        f"{kind} with an id seen before": seen,
+    repeated = ~pl.col("id").is_first_distinct()
+    repeat_reasons = {
+        f"{kind} of an OOD test set, read before": repeated & pl.col("repeats"),
+        f"{kind} with an id seen before": repeated,
     }
-    once, twice = drop_rows(whole, again)
-    return CountedTable(once.drop("repeats"), [dropped(f"{kind} that is not a record", strays), *damaged, *twice])
+    unique, counts = drop_rows(whole, repeat_reasons)
+    return CountedTable(unique.drop("repeats"), [dropped(f"{kind} that is not a record", strays), *damaged, *counts])
 
 
 def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> CountedTable:

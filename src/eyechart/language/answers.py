@@ -65,10 +65,10 @@ def rank_texts(offered: pl.DataFrame, train: pl.DataFrame, key: str) -> pl.DataF
     A null type counts as no type, as in `majority_answers`. Columns of the result: the key, and `ranking`.
     """
     named = _types(train).rename({"answer": "text"})
-    here = named.group_by("question_type", "text").agg(pl.len().alias("n"))
-    anywhere = named.group_by("text").agg(pl.len().alias("whole"))
-    counted = offered.join(here, on=["question_type", "text"], how="left", validate="m:1")
-    counted = counted.join(anywhere, on="text", how="left", validate="m:1").with_columns(
+    by_type = named.group_by("question_type", "text").agg(pl.len().alias("n"))
+    overall = named.group_by("text").agg(pl.len().alias("whole"))
+    counted = offered.join(by_type, on=["question_type", "text"], how="left", validate="m:1")
+    counted = counted.join(overall, on="text", how="left", validate="m:1").with_columns(
         pl.col("n", "whole").fill_null(0)
     )
     best_first = counted.sort(key, "n", "whole", "text", descending=[False, True, True, False])

@@ -51,10 +51,10 @@ def with_neighbours(block: pl.DataFrame, distances: NDArray[Any], places: NDArra
 
 def join_blocks(blocks: Iterable[pl.DataFrame], n: int, k: int) -> Places:
     """Collect the neighbours of n vectors from blocks in any order."""
-    places = np.empty((n, k), np.int32)
+    numbers = np.empty((n, k), np.int32)
     for block in blocks:
-        places[block[ROW].to_numpy()] = block[PLACES].to_numpy()
-    return places
+        numbers[block[ROW].to_numpy()] = block[PLACES].to_numpy()
+    return numbers
 
 
 class Cells(NamedTuple):
@@ -76,7 +76,7 @@ class Cells(NamedTuple):
         Return their similarities and their numbers, unordered; a number of -1 means none.
         """
         similarities = np.full((len(vectors), k), -np.inf, np.float32)
-        places = np.full((len(vectors), k), -1, np.int32)
+        numbers = np.full((len(vectors), k), -1, np.int32)
         with threadpool_limits(1, "blas"):  # splitting a product among threads would be slower for small cells
             nearest = self.centres.search(vectors, n_cells)[1].astype(np.int32)
             for part in (nearest[:, :FIRST], nearest[:, FIRST:]):
@@ -84,8 +84,8 @@ class Cells(NamedTuple):
                     # A copy, because memory shared between processes is read-only, which is another type to Numba.
                     members = self.members[self.starts[cell] : self.starts[cell + 1]].copy()
                     products = vectors[rows] @ self.vectors[members].T
-                    keep_nearest(similarities, places, rows, members, products)
-        return similarities, places
+                    keep_nearest(similarities, numbers, rows, members, products)
+        return similarities, numbers
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ class CellSearch:
 
     def __call__(self, block: pl.DataFrame) -> pl.DataFrame:
         """Search for the vectors of a block."""
-        similarities, places = self._cells.search(self.cells.vectors[block[ROW].to_numpy()], self.k, self.n_cells)
-        return with_neighbours(block, -similarities, places)
+        similarities, numbers = self._cells.search(self.cells.vectors[block[ROW].to_numpy()], self.k, self.n_cells)
+        return with_neighbours(block, -similarities, numbers)
 
 
 def search_all(cells: Cells, k: int, n_cells: int, engine: Engine) -> Places:
@@ -153,12 +153,12 @@ def keep_nearest(similarities: Floats, places: Ints, rows: Ints, members: Ints, 
             new = products[i, j]
             if new <= heap[0]:
                 continue
-            at, child = 0, 1
+            parent, child = 0, 1
             while child < k:
                 if child + 1 < k and heap[child + 1] < heap[child]:
                     child += 1
                 if heap[child] >= new:
                     break
-                heap[at], named[at] = heap[child], named[child]
-                at, child = child, 2 * child + 1
-            heap[at], named[at] = new, members[j]
+                heap[parent], named[parent] = heap[child], named[child]
+                parent, child = child, 2 * child + 1
+            heap[parent], named[parent] = new, members[j]

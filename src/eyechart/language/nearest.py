@@ -54,17 +54,17 @@ def find_nearest(vectors: Vectors, k: int, exact_below: int = EXACT_BELOW, engin
         return Neighbours(np.full((len(vectors), 0), -1, np.int32), 1.0, "no two texts can be compared")
     k = min(k, len(known) - 1) + 1
     nearest = _search(np.ascontiguousarray(vectors[known]), k, exact_below, engine or Local())
-    places = np.full((len(vectors), nearest.places.shape[1] - 1), -1, np.int32)
-    places[known] = _without_self(np.where(nearest.places < 0, -1, known[nearest.places]), known)
-    return nearest._replace(places=places)
+    numbers = np.full((len(vectors), nearest.places.shape[1] - 1), -1, np.int32)
+    numbers[known] = _without_self(np.where(nearest.places < 0, -1, known[nearest.places]), known)
+    return nearest._replace(places=numbers)
 
 
 def _search(vectors: Vectors, k: int, exact_below: int, engine: Engine) -> Neighbours:
     if len(vectors) <= exact_below:
         return Neighbours(ExactSearch(vectors, k).run(engine), 1.0, "exact search")
     if (torch := torch_with_gpu()) is not None:
-        similarities, places = search_gpu(torch, vectors, k)
-        return Neighbours(sort_neighbours(-similarities, places), 1.0, "exact search on a GPU")
+        similarities, numbers = search_gpu(torch, vectors, k)
+        return Neighbours(sort_neighbours(-similarities, numbers), 1.0, "exact search on a GPU")
     try:
         import faiss
     except ImportError:
@@ -131,11 +131,11 @@ class ExactSearch:
         threads = min(pl.thread_pool_size(), (block.height - 1) // ROWS_A_THREAD)
         index = self._index  # created before the limit: it loads the library to limit
         with threadpool_limits(max(threads, 1), "openmp"):
-            return with_neighbours(block, *index.kneighbors(self._asked(block)))
+            return with_neighbours(block, *index.kneighbors(self._queries(block)))
 
-    def _asked(self, block: pl.DataFrame) -> Vectors:
-        asked: Vectors = self.vectors[block[ROW].to_numpy()]
-        return asked
+    def _queries(self, block: pl.DataFrame) -> Vectors:
+        queries: Vectors = self.vectors[block[ROW].to_numpy()]
+        return queries
 
     def run(self, engine: Engine) -> Places:
         """Search for all vectors."""
@@ -158,5 +158,5 @@ def search_gpu(torch: Any, vectors: Vectors, k: int) -> tuple[Vectors, NDArray[n
     all_of_them = torch.from_numpy(vectors).to(device)
     blocks = all_of_them.split(max(1, SIMILARITIES_AT_ONCE // len(vectors)))
     highest = [torch.topk(block @ all_of_them.T, k) for block in blocks]
-    similarities, places = (torch.cat(parts).cpu().numpy() for parts in zip(*highest, strict=True))
-    return similarities, places
+    similarities, numbers = (torch.cat(parts).cpu().numpy() for parts in zip(*highest, strict=True))
+    return similarities, numbers

@@ -113,11 +113,11 @@ def choose_template(name_or_path: str | None) -> Template:
     wanted = name_or_path or AUTO
     name, _, version = wanted.partition("@")
     if name in TEMPLATES:
-        found = TEMPLATES[name]
-        if version and wanted != found.identity:
+        template = TEMPLATES[name]
+        if version and wanted != template.identity:
             advice = "use that one, or save the older wording as a template file"
-            raise SettingError(f"the template {found.identity}", repr(wanted), advice)
-        return found
+            raise SettingError(f"the template {template.identity}", repr(wanted), advice)
+        return template
     if Path(wanted).is_file():
         return _read_template(Path(wanted))
     raise unknown_name("template", wanted, tuple(TEMPLATES))
@@ -182,9 +182,9 @@ def _number_options(probes: pl.DataFrame, template: Template) -> pl.DataFrame:
         return pl.DataFrame(schema={"row": pl.UInt32, "label": pl.String, "option": pl.String})
     flat = probes.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), pl.col("choices").alias("option"))
     flat = flat.filter(pl.col("option").list.len() > 0).explode("option")
-    place = pl.int_range(pl.len()).over("row")
-    number = (place + 1).cast(pl.String)
-    letter = place.replace_strict(dict(enumerate(_LETTERS)), default=None, return_dtype=pl.String)
+    position = pl.int_range(pl.len()).over("row")
+    number = (position + 1).cast(pl.String)
+    letter = position.replace_strict(dict(enumerate(_LETTERS)), default=None, return_dtype=pl.String)
     lettered = (pl.len().over("row") <= len(_LETTERS)) & (template.labels == "letters")
     return flat.select("row", pl.when(lettered).then(letter).otherwise(number).alias("label"), "option")
 

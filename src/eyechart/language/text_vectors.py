@@ -53,8 +53,8 @@ def count_words(words: pl.Series, known: pl.Series) -> csr_array:
     rows = pl.DataFrame({"row": np.arange(len(words), dtype=np.int32), "word": words})
     long = rows.explode("word", empty_as_null=False, keep_nulls=False).join(numbers, on="word", how="inner")
     counted = long.group_by("row", "number").agg(pl.len().cast(pl.Int32).alias("n")).sort("row", "number")
-    places = (counted["row"].to_numpy(), counted["number"].to_numpy())
-    return csr_array((counted["n"].to_numpy(), places), shape=(len(words), len(known)))
+    coordinates = (counted["row"].to_numpy(), counted["number"].to_numpy())
+    return csr_array((counted["n"].to_numpy(), coordinates), shape=(len(words), len(known)))
 
 
 def unit(rows: Vectors) -> Vectors:
@@ -85,11 +85,11 @@ def _most_frequent(words: pl.Series) -> pl.Series:
 
 def _mutual_information(counts: csr_array) -> csr_array:
     """Compute the positive pointwise mutual information of all pairs of words that share a text."""
-    held = csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
-    together = csr_array(held.T @ held).tocoo()
+    occurrences = csr_array((np.ones(counts.nnz, np.float32), counts.indices, counts.indptr), shape=counts.shape)
+    together = csr_array(occurrences.T @ occurrences).tocoo()
     alone = together.diagonal()
     rows, columns = together.coords
-    information = np.log(together.data * held.shape[0] / (alone[rows] * alone[columns]))
+    information = np.log(together.data * occurrences.shape[0] / (alone[rows] * alone[columns]))
     positive = information > 0
     values = information[positive].astype(np.float32)
     return csr_array((values, (rows[positive], columns[positive])), shape=together.shape)

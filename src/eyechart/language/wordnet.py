@@ -64,8 +64,8 @@ class Hypernyms(NamedTuple):
         while len(noun):
             widths = starts[ancestor + 1] - starts[ancestor]
             ends = np.cumsum(widths)
-            places = np.arange(widths.sum()) - np.repeat(ends - widths, widths) + np.repeat(starts[ancestor], widths)
-            noun, ancestor = np.repeat(noun, widths), hypernyms[places].astype(np.int64)
+            indices = np.arange(widths.sum()) - np.repeat(ends - widths, widths) + np.repeat(starts[ancestor], widths)
+            noun, ancestor = np.repeat(noun, widths), hypernyms[indices].astype(np.int64)
             steps.append(noun * n + ancestor)
         distances = np.repeat(np.arange(len(steps)), [len(step) for step in steps])
         keys, first = np.unique(np.concatenate(steps), return_index=True)
@@ -138,8 +138,8 @@ class Taxonomy(NamedTuple):
         lowered = words.cast(pl.String).fill_null("").str.to_lowercase()
         distinct = lowered.unique().alias("word")
         known = pl.concat([_look_up(distinct, part) for part in (self.nouns, self.adjectives)]).unique()
-        places = lowered.to_frame("word").with_row_index("row")
-        long = places.join(known, on="word", how="inner").sort("row", "sense")
+        rows = lowered.to_frame("word").with_row_index("row")
+        long = rows.join(known, on="word", how="inner").sort("row", "sense")
         sizes = np.bincount(long["row"].to_numpy(), minlength=len(words))
         return Senses(_starts(sizes), long["sense"].to_numpy().astype(np.int32))
 
@@ -204,9 +204,9 @@ def _subsumer(hypernyms: Hypernyms, first: int, second: int) -> int:
     while i < hypernyms.starts[first + 1] and j < hypernyms.starts[second + 1]:
         left, right = hypernyms.ancestors[i], hypernyms.ancestors[j]
         if left == right:
-            here = hypernyms.min_depths[left]
-            if here > depth or (here == depth and left == first):
-                best, depth = left, here
+            min_depths = hypernyms.min_depths[left]
+            if min_depths > depth or (min_depths == depth and left == first):
+                best, depth = left, min_depths
         i += left <= right
         j += right <= left
     return best

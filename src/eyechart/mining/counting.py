@@ -60,9 +60,9 @@ class Index(NamedTuple):
         rows = np.append(self.rows, FILLER)  # -1 selects the last entry
         items = np.sort(rows[queries.items], axis=1)
         items[items[:, 0] == FILLER, 0] = len(self.bits) - 1
-        places = np.lexsort(items.T[::-1])
+        order = np.lexsort(items.T[::-1])
         lacking = np.append(self.rows, NOWHERE)[queries.lacking]
-        return Walk(np.ascontiguousarray(items[places]), lacking[places], queries.answers[places], places)
+        return Walk(np.ascontiguousarray(items[order]), lacking[order], queries.answers[order], order)
 
 
 class Counts(NamedTuple):
@@ -102,8 +102,8 @@ def lay_out(starts: Int64s, items: Int32s, index: Index) -> None:
     everywhere = len(index.bits) - 1
     for example in range(len(starts) - 1):
         word, mask = example >> 6, np.uint64(1) << np.uint64(example & 63)
-        for at in range(starts[example], starts[example + 1] + 1):
-            row = index.rows[items[at]] if at < starts[example + 1] else everywhere
+        for occurrence in range(starts[example], starts[example + 1] + 1):
+            row = index.rows[items[occurrence]] if occurrence < starts[example + 1] else everywhere
             if row != NOWHERE and index.bits[row, word] & mask == 0:
                 index.bits[row, word] |= mask
                 index.examples[index.bounds[1, row]] = example
@@ -142,65 +142,65 @@ def holds(bits: Words, row: int, example: int) -> bool:
 
 
 @kernel
-def follow(walk: Walk, at: int, first: int, index: Index, held: Int32s) -> int:
+def follow(walk: Walk, query: int, first: int, index: Index, prefixes: Int32s) -> int:
     """List the examples that have the first d + 1 items of a query, for each d, and return the last d.
 
-    Row d of `held` receives their number, followed by them; it is kept if the previous query has the same prefix.
+    Row d of `prefixes` receives their number, followed by them; it is kept if the previous query has the same prefix.
     """
-    depth, same = 0, at > first
-    while depth < walk.items.shape[1] and walk.items[at, depth] != FILLER:
-        row = walk.items[at, depth]
-        same = same and walk.items[at - 1, depth] == row
+    depth, same = 0, query > first
+    while depth < walk.items.shape[1] and walk.items[query, depth] != FILLER:
+        row = walk.items[query, depth]
+        same = same and walk.items[query - 1, depth] == row
         if not same:
-            narrow(row, depth, index, held)
+            narrow(row, depth, index, prefixes)
         depth += 1
     return depth - 1
 
 
 @kernel
-def narrow(row: int, depth: int, index: Index, held: Int32s) -> None:
+def narrow(row: int, depth: int, index: Index, prefixes: Int32s) -> None:
     """Keep the examples of the previous depth that have the item of a row; at depth 0 take all that have it."""
     size = 0
     if depth == 0:
-        for at in range(index.bounds[0, row], index.bounds[1, row]):
+        for occurrence in range(index.bounds[0, row], index.bounds[1, row]):
             size += 1
-            held[0, size] = index.examples[at]
+            prefixes[0, size] = index.examples[occurrence]
     else:
-        for at in range(1, held[depth - 1, 0] + 1):
-            example = held[depth - 1, at]
+        for i in range(1, prefixes[depth - 1, 0] + 1):
+            example = prefixes[depth - 1, i]
             if holds(index.bits, row, example):
                 size += 1
-                held[depth, size] = example
-    held[depth, 0] = size
+                prefixes[depth, size] = example
+    prefixes[depth, 0] = size
 
 
 @kernel
 def count_block(walk: Walk, index: Index, counts: Counts, first: int, last: int) -> None:
     """Count the queries from first to last; the first example of an image represents it."""
-    held = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
-    for at in range(first, last):
-        depth = follow(walk, at, first, index, held)
+    prefixes = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
+    for query in range(first, last):
+        depth = follow(walk, query, first, index, prefixes)
         image, images, hits = NONE, 0, 0
-        for place in range(1, held[depth, 0] + 1):
-            example = held[depth, place]
-            if index.images[example] != image and not holds(index.bits, walk.lacking[at], example):
+        for i in range(1, prefixes[depth, 0] + 1):
+            example = prefixes[depth, i]
+            if index.images[example] != image and not holds(index.bits, walk.lacking[query], example):
                 image = index.images[example]
                 images += 1
-                hits += index.answers[example] == walk.answers[at]
-        counts.images[walk.places[at]] = images
-        counts.hits[walk.places[at]] = hits
+                hits += index.answers[example] == walk.answers[query]
+        counts.images[walk.places[query]] = images
+        counts.hits[walk.places[query]] = hits
 
 
 @kernel
 def write_pairs(walk: Walk, index: Index, ends: Int64s, examples: Int32s) -> None:
     """Write the examples of each query from its end on; without space for them, only count them."""
-    held = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
-    for at in range(len(walk.answers)):
-        depth, query = follow(walk, at, 0, index, held), walk.places[at]
+    prefixes = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
+    for position in range(len(walk.answers)):
+        depth, query = follow(walk, position, 0, index, prefixes), walk.places[position]
         end = ends[query]
-        for place in range(1, held[depth, 0] + 1):
-            example = held[depth, place]
-            if holds(index.bits, walk.lacking[at], example):
+        for i in range(1, prefixes[depth, 0] + 1):
+            example = prefixes[depth, i]
+            if holds(index.bits, walk.lacking[position], example):
                 continue
             if len(examples):
                 examples[end] = example
@@ -242,8 +242,8 @@ def count_by_engine(walk: Walk, step: QueryCount, engine: Engine) -> Counts:
     n = len(walk.places)
     counts = Counts(np.zeros(n, np.int64), np.zeros(n, np.int64))
     for table in engine.map(step, _blocks(walk)):
-        places = table["place"].to_numpy()
-        counts.images[places], counts.hits[places] = table["images"].to_numpy(), table["hits"].to_numpy()
+        positions = table["place"].to_numpy()
+        counts.images[positions], counts.hits[positions] = table["images"].to_numpy(), table["hits"].to_numpy()
     return counts
 
 

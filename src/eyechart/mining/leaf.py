@@ -117,8 +117,8 @@ def lay_out_bits(level: Level, item: int, leaf: LeafArrays) -> None:
 def number_bits(bits: Int32s, first: int, end: int, bit: int) -> None:
     """Assign bits from the given one on to these examples, or -1 to all of them."""
     step = 0 if bit < 0 else 1
-    for at in range(first, end):
-        bits[at] = bit
+    for i in range(first, end):
+        bits[i] = bit
         bit += step
 
 
@@ -126,9 +126,9 @@ def number_bits(bits: Int32s, first: int, end: int, bit: int) -> None:
 def number_rest(bits: Int32s, n: int, bit: int) -> int:
     """Assign bits from the given one on to the examples at -1, and return the number of words they fill."""
     first = bit
-    for at in range(n):
-        if bits[at] < 0:
-            bits[at] = bit
+    for i in range(n):
+        if bits[i] < 0:
+            bits[i] = bit
             bit += 1
     return (bit - first + 63) // 64
 
@@ -140,13 +140,13 @@ def fill_columns(level: Level, item: int, leaf: LeafArrays, columns: Words) -> N
     for word in range(n_rows * leaf.sizes[2]):
         columns[word] = 0
     begin = level.starts[item]
-    for at in range(begin, level.starts[item + 1]):
-        bit = leaf.bits[at - begin]
+    for occurrence in range(begin, level.starts[item + 1]):
+        bit = leaf.bits[occurrence - begin]
         mask = np.uint64(1) << np.uint64(bit & 63)
         column = (bit >> 6) * n_rows - item - 1
-        first = level.places[at] + 1
-        for place in range(first, first + level.tails[at]):
-            columns[column + level.items[place]] |= mask
+        first = level.places[occurrence] + 1
+        for position in range(first, first + level.tails[occurrence]):
+            columns[column + level.items[position]] |= mask
 
 
 @inner_kernel

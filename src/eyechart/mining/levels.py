@@ -125,8 +125,8 @@ def count_items(
     last = np.full(n_items, -1, np.int32)
     for row in range(len(order)):
         answer = answers[row]
-        for place in range(starts[order[row]], starts[order[row] + 1]):
-            item = items[place]
+        for position in range(starts[order[row]], starts[order[row] + 1]):
+            item = items[position]
             repeats[item] += 1
             if last[item] == row:
                 continue
@@ -148,8 +148,8 @@ def lay_out(starts: Int64s, items: Int32s, order: Int32s, number: Int16s, level:
     end = 0
     for row in range(len(order)):
         begin = end
-        for place in range(starts[order[row]], starts[order[row] + 1]):
-            item = number[items[place]]
+        for position in range(starts[order[row]], starts[order[row] + 1]):
+            item = number[items[position]]
             if item != NO_ITEM:
                 end = insert(level.items, begin, end, item)
         level.row_ends[row] = end
@@ -158,14 +158,14 @@ def lay_out(starts: Int64s, items: Int32s, order: Int32s, number: Int16s, level:
 @inner_kernel
 def insert(items: Int16s, begin: int, end: int, item: int) -> int:
     """Insert an item among the ascending items from begin to end unless it is there, and return the new end."""
-    at = end
-    while at > begin and items[at - 1] > item:
-        at -= 1
-    if at > begin and items[at - 1] == item:
+    slot = end
+    while slot > begin and items[slot - 1] > item:
+        slot -= 1
+    if slot > begin and items[slot - 1] == item:
         return end
-    for place in range(end, at, -1):
-        items[place] = items[place - 1]
-    items[at] = item
+    for position in range(end, slot, -1):
+        items[position] = items[position - 1]
+    items[slot] = item
     return end + 1
 
 
@@ -178,17 +178,17 @@ def index(level: Level) -> None:
     for item in range(n_items):
         cursor[item] = level.starts[item]
         level.starts[item + 1] = level.starts[item] + level.supports[item]
-    place, row = 0, 0
-    while place < level.starts[n_items]:
+    position, row = 0, 0
+    while position < level.starts[n_items]:
         end = level.row_ends[row]
-        while place < end:
-            item = level.items[place]
-            at = cursor[item]
-            cursor[item] = at + 1
-            level.places[at] = place
-            level.tails[at] = end - place - 1
-            level.tags[at] = level.row_tags[row]
-            place += 1
+        while position < end:
+            item = level.items[position]
+            slot = cursor[item]
+            cursor[item] = slot + 1
+            level.places[slot] = position
+            level.tails[slot] = end - position - 1
+            level.tags[slot] = level.row_tags[row]
+            position += 1
         row += 1
 
 

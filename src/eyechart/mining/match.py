@@ -52,11 +52,11 @@ def number_rules(items: Int32s, lengths: Bytes, numbers: Int16s, numbered: Int16
             continue
         for column in range(length):
             number = numbers[items[row, column]]
-            at = column
-            while at > 0 and numbered[row, at - 1] > number:
-                numbered[row, at] = numbered[row, at - 1]
-                at -= 1
-            numbered[row, at] = number
+            slot = column
+            while slot > 0 and numbered[row, slot - 1] > number:
+                numbered[row, slot] = numbered[row, slot - 1]
+                slot -= 1
+            numbered[row, slot] = number
 
 
 def level_of(transactions: Transactions, plan: MatchPlan) -> Level:
@@ -71,9 +71,9 @@ def count_examples(starts: Int64s, items: Int32s, n_items: int) -> Int32s:
     """Count the examples with each item."""
     counts, last = np.zeros(n_items, np.int32), np.full(n_items, -1, np.int64)
     for example in range(len(starts) - 1):
-        for place in range(starts[example], starts[example + 1]):
-            counts[items[place]] += last[items[place]] != example
-            last[items[place]] = example
+        for position in range(starts[example], starts[example + 1]):
+            counts[items[position]] += last[items[position]] != example
+            last[items[position]] = example
     return counts
 
 
@@ -183,11 +183,11 @@ class RootMatch:
 
 def add_matches(table: pl.DataFrame, ledger: Ledger) -> None:
     """Add the matches of a batch to the ledger of all."""
-    rules, met = unpack(table, "rules"), unpack(table, "examples")
+    rules, matched = unpack(table, "rules"), unpack(table, "examples")
     ledger.supports[rules], ledger.correct[rules] = unpack(table, "supports"), unpack(table, "correct")
-    ledger.counts[met] += unpack(table, "counts")
-    ledger.best[met] = np.minimum(ledger.best[met], unpack(table, "best"))
-    ledger.best_correct[met] = np.minimum(ledger.best_correct[met], unpack(table, "best_correct"))
+    ledger.counts[matched] += unpack(table, "counts")
+    ledger.best[matched] = np.minimum(ledger.best[matched], unpack(table, "best"))
+    ledger.best_correct[matched] = np.minimum(ledger.best_correct[matched], unpack(table, "best_correct"))
 
 
 def _match_by_engine(plan: MatchPlan, examples: ExampleIndex, rules: Rules, engine: Engine) -> Matches:

@@ -148,12 +148,12 @@ def release_rows(plan: MatchPlan, root: int, ledger: Ledger) -> None:
 def fill_rows(level: Level, root: int, bits: RootBits, ledger: Ledger) -> None:
     """Set the bit of every example in the rows of its items."""
     begin = level.starts[root]
-    for at in range(begin, level.starts[root + 1]):
-        bit = at - begin
+    for occurrence in range(begin, level.starts[root + 1]):
+        bit = occurrence - begin
         word, mask = bit >> 6, np.uint64(1) << np.uint64(bit & 63)
-        first = level.places[at] + 1
-        for place in range(first, first + level.tails[at]):
-            slot = ledger.item_slots[level.items[place]]
+        first = level.places[occurrence] + 1
+        for position in range(first, first + level.tails[occurrence]):
+            slot = ledger.item_slots[level.items[position]]
             if slot:
                 bits.rows[(slot - 1) * bits.width + word] |= mask
         ledger.root_counts[bit] = 0
@@ -166,12 +166,12 @@ def fill_answers(examples: ExampleIndex, root: int, bits: RootBits, ledger: Ledg
     """Set the bit of every example in the rows of the answers it accepts."""
     level = examples.level
     begin = level.starts[root]
-    for at in range(begin, level.starts[root + 1]):
-        bit = at - begin
+    for occurrence in range(begin, level.starts[root + 1]):
+        bit = occurrence - begin
         word, mask = bit >> 6, np.uint64(1) << np.uint64(bit & 63)
-        example = level.tags[at]
-        for place in range(examples.accepted_starts[example], examples.accepted_starts[example + 1]):
-            answer = examples.accepted[place]
+        example = level.tags[occurrence]
+        for position in range(examples.accepted_starts[example], examples.accepted_starts[example + 1]):
+            answer = examples.accepted[position]
             if 0 <= answer < len(ledger.answer_slots) and ledger.answer_slots[answer] > 0:
                 bits.answers[(ledger.answer_slots[answer] - 1) * bits.width + word] |= mask
 
@@ -230,13 +230,13 @@ def meet(rule: int, row: int, answer_row: int, bits: RootBits, ledger: Ledger) -
     """Enter the examples in a row of bits that match a rule, and those of them that accept its answer."""
     support, correct = 0, 0
     for word in range(bits.width):
-        met = bits.rows[row + word]
-        right = met & bits.answers[answer_row + word]
-        support += popcount(met)
+        matched = bits.rows[row + word]
+        right = matched & bits.answers[answer_row + word]
+        support += popcount(matched)
         correct += popcount(right)
-        while met != 0:
-            bit = word * 64 + lowest_bit(met)
-            met &= met - np.uint64(1)
+        while matched != 0:
+            bit = word * 64 + lowest_bit(matched)
+            matched &= matched - np.uint64(1)
             ledger.root_counts[bit] += 1
             ledger.root_best[bit] = min(ledger.root_best[bit], rule)
         while right != 0:
@@ -251,8 +251,8 @@ def meet(rule: int, row: int, answer_row: int, bits: RootBits, ledger: Ledger) -
 def merge(level: Level, root: int, ledger: Ledger) -> None:
     """Add the matches of the root's examples to the tables of all examples."""
     begin = level.starts[root]
-    for at in range(begin, level.starts[root + 1]):
-        example, bit = level.tags[at], at - begin
+    for occurrence in range(begin, level.starts[root + 1]):
+        example, bit = level.tags[occurrence], occurrence - begin
         ledger.counts[example] += ledger.root_counts[bit]
         ledger.best[example] = min(ledger.best[example], ledger.root_best[bit])
         ledger.best_correct[example] = min(ledger.best_correct[example], ledger.root_best_correct[bit])

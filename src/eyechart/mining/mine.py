@@ -158,8 +158,8 @@ class Roots:
     def __init__(
         self, level: Level, thresholds: Thresholds, settings: MiningSettings, engine: Engine | None = None
     ) -> None:
-        self._work, places = root_sizes(level)
-        most_places = int(places.max(initial=0))
+        self._work, n_places = root_sizes(level)
+        most_places = int(n_places.max(initial=0))
         self._search: _ThreadSearch | _EngineSearch
         if engine is None or isinstance(engine, Local):
             memories = [SearchMemory.empty(level, thresholds, most_places) for _ in range(settings.threads)]
@@ -238,8 +238,8 @@ def root_sizes(level: Level) -> tuple[NDArray[np.float64], Int64s]:
     n_items = level.n_items[0]
     work, places = np.zeros(n_items), np.zeros(n_items, np.int64)
     for item in range(n_items):
-        for at in range(level.starts[item], level.starts[item + 1]):
-            tail = np.int64(level.tails[at])
+        for occurrence in range(level.starts[item], level.starts[item + 1]):
+            tail = np.int64(level.tails[occurrence])
             places[item] += tail
             work[item] += tail * tail * tail
     return work, places

@@ -155,10 +155,10 @@ def sort_rows(keys: Words, rows: Int32s) -> Int32s:
             continue
         for digit in range(RADIX):
             ends[digit + 1] += ends[digit]
-        for at in range(len(keys)):
-            value = np.int64((keys[at] >> shift) & DIGIT)
-            other_keys[ends[value]] = keys[at]
-            other_rows[ends[value]] = rows[at]
+        for i in range(len(keys)):
+            value = np.int64((keys[i] >> shift) & DIGIT)
+            other_keys[ends[value]] = keys[i]
+            other_rows[ends[value]] = rows[i]
             ends[value] += 1
         keys, other_keys = other_keys, keys
         rows, other_rows = other_rows, rows
@@ -217,8 +217,8 @@ def rename(items: Int16s, names: Int16s) -> None:
             if items[row, column] == NO_ITEM:
                 break
             name = names[items[row, column]]
-            at = column
-            while at > 0 and items[row, at - 1] > name:
-                items[row, at] = items[row, at - 1]
-                at -= 1
-            items[row, at] = name
+            slot = column
+            while slot > 0 and items[row, slot - 1] > name:
+                items[row, slot] = items[row, slot - 1]
+                slot -= 1
+            items[row, slot] = name

@@ -67,27 +67,27 @@ def count_tails(level: Level, item: int, min_support: int, tally: Tally) -> None
 @inner_kernel
 def count_short_run(level: Level, first: int, end: int, supports: Int32s) -> None:
     """Count the items that follow in the examples of an answer too rare for a rule."""
-    for at in range(first, end):
-        first_place = level.places[at] + 1
-        for place in range(first_place, first_place + level.tails[at]):
-            supports[level.items[place]] += 1
+    for occurrence in range(first, end):
+        first_place = level.places[occurrence] + 1
+        for position in range(first_place, first_place + level.tails[occurrence]):
+            supports[level.items[position]] += 1
 
 
 @inner_kernel
 def count_long_run(level: Level, first: int, end: int, tally: Tally) -> None:
     """Count the items that follow in the examples of one answer, and keep it if it is the best so far."""
     n = 0
-    for at in range(first, end):
-        first_place = level.places[at] + 1
-        for place in range(first_place, first_place + level.tails[at]):
-            item = level.items[place]
+    for occurrence in range(first, end):
+        first_place = level.places[occurrence] + 1
+        for position in range(first_place, first_place + level.tails[occurrence]):
+            item = level.items[position]
             if tally.run[item] == 0:
                 tally.touched[n] = item
                 n += 1
             tally.run[item] += 1
     answer = level.tags[first]
-    for at in range(n):
-        item = tally.touched[at]
+    for i in range(n):
+        item = tally.touched[i]
         count = tally.run[item]
         tally.run[item] = 0
         tally.supports[item] += count
@@ -130,16 +130,16 @@ def add_extensions(child: Level, prefix: Int16s, depth: int, thresholds: Thresho
 def project(level: Level, item: int, tally: Tally, child: Level) -> None:
     """Lay out the examples with this item, with only the chosen later items."""
     end, row = 0, 0
-    for at in range(level.starts[item], level.starts[item + 1]):
-        begin, first = end, level.places[at] + 1
-        for place in range(first, first + level.tails[at]):
-            number = tally.numbers[level.items[place]]
+    for occurrence in range(level.starts[item], level.starts[item + 1]):
+        begin, first = end, level.places[occurrence] + 1
+        for position in range(first, first + level.tails[occurrence]):
+            number = tally.numbers[level.items[position]]
             if number != NO_ITEM:
                 child.items[end] = number
                 end += 1
         if end > begin:
             child.row_ends[row] = end
-            child.row_tags[row] = level.tags[at]
+            child.row_tags[row] = level.tags[occurrence]
             row += 1
     index(child)
 

@@ -60,13 +60,13 @@ def hash_subset(items: Int16s, row: int, subset: int) -> np.uint64:
 @inner_kernel
 def same_subset(items: Int16s, row: int, subset: int, other: np.int64) -> bool:
     """Return whether another rule has exactly the items of this one whose bits are set in `subset`."""
-    at = 0
+    position = 0
     for column in range(items.shape[1]):
         if subset >> column & 1:
-            if items[other, at] != items[row, column]:
+            if items[other, position] != items[row, column]:
                 return False
-            at += 1
-    return bool(at == items.shape[1] or items[other, at] == NO_ITEM)
+            position += 1
+    return bool(position == items.shape[1] or items[other, position] == NO_ITEM)
 
 
 @kernel

@@ -99,7 +99,10 @@ class Chat:
         """Score the possible answers to each prompt; None if any answer is possible."""
         scores: list[list[float]] = [[] for _ in texts]
         rows = [
-            row for at, choices in enumerate(batch.choices) if choices for row in self._rows(at, texts[at], choices)
+            row
+            for index, choices in enumerate(batch.choices)
+            if choices
+            for row in self._rows(index, texts[index], choices)
         ]
         for start in range(0, len(rows), len(texts)):
             part = rows[start : start + len(texts)]
@@ -174,5 +177,5 @@ class Chat:
 
 def _count_shared(left: Sequence[int], right: Sequence[int]) -> int:
     """Count the tokens in the common prefix of two texts."""
-    differ = (at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
+    differ = (i for i, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
     return next(differ, min(len(left), len(right)))

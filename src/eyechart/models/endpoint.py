@@ -138,11 +138,11 @@ class FailureCount:
     def reset(self, response: Response) -> Response:
         """Record a response, with the key redacted: a server may repeat it even there."""
         self.reached, self.in_a_row = True, 0
-        return response._replace(raw=self._strike_out(response.raw or ""))
+        return response._replace(raw=self._redact(response.raw or ""))
 
     def add(self, failure: Failure) -> Response:
         """Record a failure, or raise it if it affects more than one prompt."""
-        reason = self._strike_out(failure.reason)
+        reason = self._redact(failure.reason)
         of_service = failure.scope in {Scope.SERVICE, Scope.CONNECTION}
         self.in_a_row = self.in_a_row + 1 if of_service else 0
         enough = self.in_a_row >= max(16, 2 * self.endpoint.concurrency)
@@ -160,7 +160,7 @@ class FailureCount:
         if self.reasons:
             _LOG.warning("%d prompts failed; the first: %s", len(self.reasons), self.reasons[0])
 
-    def _strike_out(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         key = os.environ.get(self.endpoint.key)
         return text.replace(key, "***") if key else text
 

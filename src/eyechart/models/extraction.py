@@ -182,14 +182,14 @@ def _match_anywhere(text: str, context: AnswerContext) -> set[int]:
 
 def _find_options(text: str, options: Sequence[str]) -> set[int]:
     """Find options in a text, longer ones first: `red` is not to be found in `red and white`."""
-    found = set()
+    indices = set()
     for index, option in sorted(enumerate(options), key=lambda item: -len(_simplify(item[1]))):
         words = _simplify(option)
         pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
         if words and re.search(pattern, text):
-            found.add(index)
+            indices.add(index)
             text = re.sub(pattern, "\0", text)
-    return found
+    return indices
 
 
 def _read_open(text: str, context: AnswerContext) -> ExtractedAnswer:

@@ -111,7 +111,7 @@ def open_predictions(spec: str) -> PredictionFiles:
                 raise unknown_name("column or setting of predictions", condition, known)
             raise ModelError(f"a predictions file at {path}", "none", "check the path after 'predictions:'")
     if not paths:
-        raise ModelError("a predictions file", f"none in {spec!r}", "name the file before its columns and settings")
+        raise ModelError("a predictions file", f"none in {spec!r}", "give the file before its columns and settings")
     settings: dict[str, Any] = fit_settings("predictions", _SETTINGS, given)
     name = _name_model(next(iter(paths.values())))
     return replace(PredictionFiles(name, paths, columns), **settings)
@@ -133,9 +133,9 @@ def _select_ids(answers: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
 
 def _extract_answers(answers: pl.DataFrame, probes: pl.DataFrame) -> pl.DataFrame:
     """Extract the answers from texts, and replace letters by their options; failures are unchanged."""
-    asked = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
+    rows = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
     raw = answers.select(pl.coalesce(pl.col("^raw$"), "answer").alias("raw")).to_series()
-    extracted = extract(raw, asked, choose_template(None))
+    extracted = extract(raw, rows, choose_template(None))
     known = "status" in answers.columns
     settled = pl.col("status").is_in(["failed", "refused"]) if known else raw.is_null()
     status = pl.col("status") if known else pl.lit("failed")

@@ -53,7 +53,7 @@ def open_function(reference: str) -> Model:
     if isinstance(answerer, Model):
         return answerer
     if not callable(answerer):
-        advice = "name a function, or an object with `name` and `answer`"
+        advice = "give a function, or an object with `name` and `answer`"
         raise ModelError(f"a model or function at {reference!r}", type(answerer).__name__, advice)
     module, _, name = reference.rpartition(":")
     module = str(Path(module).resolve()) if module.endswith(".py") else module

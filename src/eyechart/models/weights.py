@@ -67,12 +67,12 @@ def find_revision(model: str, revision: str | None) -> str:
     folder = find_config(model, revision).parent
     if not Path(model).is_dir():
         return folder.name
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(each for each in folder.iterdir() if each.is_file()):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        found.update(f"{path.name} {content}\n".encode())
-    return f"sha256:{found.hexdigest()[:16]}"
+        digest.update(f"{path.name} {content}\n".encode())
+    return f"sha256:{digest.hexdigest()[:16]}"
 
 
 @lru_cache(maxsize=1)

@@ -60,11 +60,11 @@ def moments(rows: Rows, kind: Kind) -> Moments:
     x, groups = rows.columns[0], rows.groups
     n = np.diff(groups, append=x.size)
     mean = sums(x, groups) / n
-    off = sums(x - np.repeat(mean, n), rows.clusters)
+    deviations = sums(x - np.repeat(mean, n), rows.clusters)
     inner = np.searchsorted(rows.clusters, groups)
-    clusters = np.diff(inner, append=off.size)
+    clusters = np.diff(inner, append=deviations.size)
     with np.errstate(divide="ignore", invalid="ignore"):
-        se = np.sqrt(sums(off**2, inner) * clusters / (clusters - 1)) / n
+        se = np.sqrt(sums(deviations**2, inner) * clusters / (clusters - 1)) / n
     low, high = SCALES[kind]
     return Moments(
         n=n,
@@ -74,7 +74,7 @@ def moments(rows: Rows, kind: Kind) -> Moments:
         size=sums(np.abs(x), groups) / n,
         whole=_every(np.isin(x, (-1.0, 0.0, 1.0)), groups),
         # Rounding leaves about 1e-16 per row; a true residual of scores is at least about 1 / n.
-        flat=_largest(np.abs(off), inner) <= 1e-9 * _largest(np.abs(x), groups),
+        flat=_largest(np.abs(deviations), inner) <= 1e-9 * _largest(np.abs(x), groups),
         bounded=_every((x >= low) & (x <= high), groups),
     )
 

@@ -33,14 +33,14 @@ def leads(contests: Sequence[ClusteredScores]) -> list[Floats]:
     """Compute the share of samples in which each model of a contest leads; each contest needs at least one cluster."""
     led = [np.zeros(contest.totals.shape[1]) for contest in contests]
     for clusters in sorted({contest.sizes.size for contest in contests}):
-        alike = [at for at, contest in enumerate(contests) if contest.sizes.size == clusters]
-        columns = [np.column_stack([contests[at].sizes, contests[at].totals]).T for at in alike]
+        alike = [index for index, contest in enumerate(contests) if contest.sizes.size == clusters]
+        columns = [np.column_stack([contests[index].sizes, contests[index].totals]).T for index in alike]
         ends = np.cumsum([len(own) for own in columns])[:-1]
         for drawn in _draws(clusters):
             # Not with BLAS, which would wake a thread on every core for so little work.
             sums = np.einsum("ij,kj->ik", drawn, np.concatenate(columns))
-            for at, own in zip(alike, np.split(sums, ends, axis=1), strict=True):
-                led[at] += _lead(own[:, 1:] / own[:, :1])
+            for index, own in zip(alike, np.split(sums, ends, axis=1), strict=True):
+                led[index] += _lead(own[:, 1:] / own[:, :1])
     return [counts / SAMPLES for counts in led]
 
 

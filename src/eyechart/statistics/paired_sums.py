@@ -163,14 +163,14 @@ def reduce_parts(
     if not rows.part.size:
         return None
     sums = _summed(rows.weight, rows.part)
-    off = rows.weight * (rows.moved - (_summed(rows.weight * rows.moved, rows.part) / sums)[rows.part])
-    m = rows.part_moments(sums, off)
+    deviations = rows.weight * (rows.moved - (_summed(rows.weight * rows.moved, rows.part) / sums)[rows.part])
+    m = rows.part_moments(sums, deviations)
     method = methods(m, "differences")
     if (method == "t").all() or (method == "none").any():
         return None
     needed = m.mean - value / sums
     tested = np.flatnonzero((method != "t") & (np.abs(needed) <= 1 + 1e-9)).tolist()
-    return WeightedParts(m, sums, rows.correlations(off), [rows.about(part, needed[part]) for part in tested])
+    return WeightedParts(m, sums, rows.correlations(deviations), [rows.about(part, needed[part]) for part in tested])
 
 
 def widen(found: Sequence[Difference], parts: Sequence[WeightedParts], level: float = 0.95) -> list[Difference]:
@@ -183,12 +183,12 @@ def widen(found: Sequence[Difference], parts: Sequence[WeightedParts], level: fl
     flipped = iter(sign_flip_ps([totals for each in parts for totals in each.about_zero]))
     return [
         it._replace(
-            low=min(it.low, float(low[at])),
-            high=max(it.high, float(high[at])),
-            p=max(it.p, float(inverted[at]), *islice(flipped, len(parts[at].about_zero))),
+            low=min(it.low, float(low[index])),
+            high=max(it.high, float(high[index])),
+            p=max(it.p, float(inverted[index]), *islice(flipped, len(parts[index].about_zero))),
             method="mover",
         )
-        for at, it in enumerate(found)
+        for index, it in enumerate(found)
     ]
 
 

@@ -86,9 +86,9 @@ def _draw(products: Floats, draws: int, seed: int) -> Floats:
     block, columns = max(1, CELLS // count), np.ascontiguousarray(products.T)
     parts = []
     for start in range(0, draws, block):
-        here = min(block, draws - start)
-        picked = generator.integers(0, count, (here, count)) + count * np.arange(here)[:, None]
-        weights = np.bincount(picked.ravel(), minlength=here * count).reshape(here, count)
+        size = min(block, draws - start)
+        picked = generator.integers(0, count, (size, count)) + count * np.arange(size)[:, None]
+        weights = np.bincount(picked.ravel(), minlength=size * count).reshape(size, count)
         # Not with BLAS, whose sums depend on the number of threads in their last bit.
         parts.append(np.einsum("ij,kj->ik", weights.astype(np.float64), columns))
     return np.concatenate(parts)

@@ -58,8 +58,8 @@ def _moments(counted: pl.DataFrame) -> Moments:
     k, n = (counted[name].to_numpy() for name in ("hits", "n"))
     # Integers of any size: clusters with equal shares leave exactly 0.
     hits, rows = k.astype(object), n.astype(object)
-    off = np.asarray((kk * rows**2 - 2 * hits * rows * km + hits**2 * mm) / rows**2, dtype=np.float64)
+    deviations = np.asarray((kk * rows**2 - 2 * hits * rows * km + hits**2 * mm) / rows**2, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        se = np.sqrt(off * clusters / (clusters - 1)) / n
+        se = np.sqrt(deviations * clusters / (clusters - 1)) / n
     share, every = k / n, np.ones(counted.height, np.bool_)
-    return Moments(n, clusters, share, se, share, whole=every, flat=off == 0, bounded=every)
+    return Moments(n, clusters, share, se, share, whole=every, flat=deviations == 0, bounded=every)

@@ -72,10 +72,10 @@ def contrast(values: tuple[Floats, Floats], clusters: tuple[pl.Series, pl.Series
     # As text, because the two sides may store cluster names in different types.
     both = arrange((side, np.concatenate(values)), pl.concat([key.cast(pl.String) for key in clusters]))
     is_b, x = both.columns[0] == 1, both.columns[1]
-    off_a = sums(np.where(is_b, 0.0, x - a.mean) / a.n, both.clusters)
-    off_b = sums(np.where(is_b, x - b.mean, 0.0) / b.n, both.clusters)
+    deviations_a = sums(np.where(is_b, 0.0, x - a.mean) / a.n, both.clusters)
+    deviations_b = sums(np.where(is_b, x - b.mean, 0.0) / b.n, both.clusters)
     few = np.sqrt(_correction(a) * _correction(b))
-    return Contrast(a, b, float(few * np.sum(off_a * off_b)), both.clusters.size)
+    return Contrast(a, b, float(few * np.sum(deviations_a * deviations_b)), both.clusters.size)
 
 
 def _correction(m: Moments) -> float:

@@ -93,7 +93,7 @@ def test_a_split_without_answers_is_not_judged() -> None:
 @pytest.mark.parametrize(
     ("learn", "judge", "message"),
     [
-        (None, ["dev"], "a split 'dev' in some; found splits test, train, val; name one of those, or 'none'"),
+        (None, ["dev"], "a split 'dev' in some; found splits test, train, val; choose one of those, or 'none'"),
         (["training"], None, "a split 'training' in some; found splits test, train, val"),
         (["test"], ["test"], "different splits to learn from and to judge; found test in both"),
     ],

@@ -114,7 +114,7 @@ def test_the_aggregate_beside_the_samples_is_named_as_such(tmp_path: Path) -> No
         json.dumps({"schema_version": "0.3.0", "evaluation_id": "e", "evaluation_results": [{}]})
     )
 
-    with pytest.raises(FileFormatError, match=r"name the \.\.\._samples\.jsonl next to it"):
+    with pytest.raises(FileFormatError, match=r"give the \.\.\._samples\.jsonl next to it"):
         read_predictions(tmp_path / "x.json")
     read_eee(tmp_path, line("1", ["a"]))
     assert read_predictions(tmp_path).answers.height == 1

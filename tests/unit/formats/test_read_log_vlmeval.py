@@ -204,7 +204,7 @@ def test_aggregates_are_named_as_such_and_passed_over_beside_predictions(
     name: str, content: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(FileFormatError, match=r"VLMEvalKit; name the file of predictions"):
+    with pytest.raises(FileFormatError, match=r"VLMEvalKit; give the file of predictions"):
         read_predictions(tmp_path / name)
 
     found = read_sheet(tmp_path, "index prediction", [0, "A"])
