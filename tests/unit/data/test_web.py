@@ -145,8 +145,8 @@ def test_a_redirect_cannot_lead_to_a_private_host(
     target = f"{gallery.url}/good/hop.png".replace("127.0.0.1", "127.0.0.2")
 
     assert "127.0.0.2 is not a public host" in refusal(
-        f"{gallery.url}/moved?to={quote(target)}", Web(True, folder=kept)
-    )  # noqa: FBT003
+        f"{gallery.url}/moved?to={quote(target)}", Web(public=True, folder=kept)
+    )
     assert pictures([f"{gallery.url}/good/hop.png"], Web(public=True, folder=kept)) == [Picture.of(PIXELS)]
 
 
