@@ -34,11 +34,8 @@ PATIENCE_S = 60  # seconds without a free slot, after which a warning is logged
 # Read by Ray when it is imported.
 _NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0"}  # Ray does not report how it is used
 _LOOPBACK_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of only this machine listens only on loopback
-_HERE = (
-    "local",
-    "127.0.0.1",
-    "localhost",
-)  # without the setting above Ray searches for these elsewhere, and never stops
+# Without the setting above Ray searches for these elsewhere, and never stops.
+_HERE = ("local", "127.0.0.1", "localhost")
 
 
 @dataclass

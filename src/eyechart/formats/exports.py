@@ -22,9 +22,7 @@ from eyechart.data.probes import Filler
 from eyechart.data.store import Store
 from eyechart.language.prompts import Template, choose_template, write_prompts
 
-Exporter: TypeAlias = Callable[
-    [Store, Path], dict[str, int]
-]  # from a run into a folder; counts the entries of each file
+Exporter: TypeAlias = Callable[[Store, Path], dict[str, int]]  # from a run into a folder; counts entries by file
 
 EXPORTS: Registry[Exporter] = Registry(
     "export",

@@ -31,9 +31,7 @@ class LeafArrays(NamedTuple):
     bits: Int32s  # bit of each example
     first_words: Int32s  # first word of each answer that can reach the support; then the end of the last one
     answers: Int32s  # number of each such answer
-    sizes: (
-        Int64s  # number of such answers, words per row of answers, words per row of examples, items in the antecedent
-    )
+    sizes: Int64s  # such answers, words per row of answers, words per row of examples, items in the antecedent
     thresholds: Thresholds
     prefix: Int16s  # the antecedent
     names: Int16s  # item of each row that can be paired

@@ -201,7 +201,7 @@ def test_a_record_of_another_kind_is_not_called_damaged(tmp_path: Path, name: st
     with pytest.raises(FileFormatError) as caught:
         read_record(tmp_path / name, Parcel)
 
-    assert str(caught.value) == f"expected a parcel at {tmp_path}{place}; found a letter; name a parcel"
+    assert str(caught.value) == f"expected a parcel at {tmp_path}{place}; found a letter; give a parcel"
 
 
 @pytest.mark.parametrize("kind", ['"kind": 3, ', ""])
