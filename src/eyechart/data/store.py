@@ -69,7 +69,7 @@ class Store:
         """Read the record of how the run was made."""
         if not self.manifest_file.is_file():
             advice = "make one with `eyechart study` or `eyechart audit`"
-            raise FileFormatError(f"a run in {self.folder}", "no manifest.json", advice)
+            raise FileFormatError(f"a run in {self.folder}", "no manifest.json there", advice)
         return read_record(self.manifest_file, RunManifest)
 
     @property

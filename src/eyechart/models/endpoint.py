@@ -158,7 +158,7 @@ class FailureCount:
     def warn(self) -> None:
         """Log how many prompts failed, and why the first one did."""
         if self.reasons:
-            _LOG.warning("%d prompts failed; the first: %s", len(self.reasons), self.reasons[0])
+            _LOG.warning("%d prompts failed, the first: %s", len(self.reasons), self.reasons[0])
 
     def _redact(self, text: str) -> str:
         key = os.environ.get(self.endpoint.key)
