@@ -129,7 +129,9 @@ def test_a_batch_that_kills_its_process_is_lost_alone(run: Run, models: Path, en
 def test_a_model_that_every_batch_breaks_is_one_clear_error(place: str, run: Run, models: Path, engine: Ray) -> None:
     where: Engine = engine if place == "ray" else Local()
 
-    with pytest.raises(ModelError, match=r"3 batches that all broke the model, the last with ValueError: always \(models.py"):
+    with pytest.raises(
+        ModelError, match=r"3 batches that all broke the model, the last with ValueError: always \(models.py"
+    ):
         replace(run, engine=where).predict(load(f"python:{models}:hopeless"))
 
 
