@@ -472,7 +472,7 @@ def test_a_reader_that_left_is_no_matter_for_words(
 def test_a_dataset_in_the_place_of_a_run_is_not_called_damaged(eyechart: Eyechart, world: Path) -> None:
     code, _, err = eyechart("report", world)
 
-    assert (code, err) == (1, f"eyechart: expected a run at {world}; found a dataset; name a run\n")
+    assert (code, err) == (1, f"eyechart: expected a run at {world}; found a dataset; give a run\n")
 
 
 def test_stopping_says_how_to_go_on(eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:

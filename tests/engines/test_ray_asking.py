@@ -122,14 +122,16 @@ def test_a_batch_that_kills_its_process_is_lost_alone(run: Run, models: Path, en
 
     assert failed["id"].to_list() == poisoned(run)
     assert answers.height == run.store.probes("plain").height
-    assert failed["raw"][0].startswith("the batch was lost: 3 processes that died over it")
+    assert failed["raw"][0].startswith("the batch was lost: 3 processes that died on it")
 
 
 @pytest.mark.parametrize("place", ["here", "ray"])
 def test_a_model_that_every_batch_breaks_is_one_clear_error(place: str, run: Run, models: Path, engine: Ray) -> None:
     where: Engine = engine if place == "ray" else Local()
 
-    with pytest.raises(ModelError, match=r"3 batches that all broke it, the last by ValueError: always \(models.py"):
+    with pytest.raises(
+        ModelError, match=r"3 batches that all broke the model, the last with ValueError: always \(models.py"
+    ):
         replace(run, engine=where).predict(load(f"python:{models}:hopeless"))
 
 
@@ -166,7 +168,7 @@ def test_a_step_that_breaks_names_its_partition(engine: Ray) -> None:
 
 @pytest.mark.usefixtures("_by_value")
 def test_a_partition_that_kills_its_processes_is_named(engine: Ray) -> None:
-    with pytest.raises(EngineError, match="batch of 2 rows with key 22 to 23; found 3 processes that died over it"):
+    with pytest.raises(EngineError, match="batch of 2 rows with key 22 to 23; found 3 processes that died on it"):
         list(engine.map(keep, batches(16, 30)))
 
 

@@ -97,6 +97,6 @@ def test_the_folder_holds_both_splits_and_says_what_is_odd_about_them(form: RowF
     assert data.examples["video"].n_unique() == 987 + 145
     assert {(status, reason): n for _, status, reason, n in data.counts.iter_rows()} == {
         ("read", None): rows,
-        ("noted", "question whose id another has too, told apart by #2"): 26,
+        ("noted", "question that shares its id with another, marked by #2"): 26,
         ("noted", odd[form][0]): odd[form][1],
     }

@@ -1,1 +1,1 @@
-"""Foundations that know nothing of our subject: errors, registries, settings, files, hashing, progress."""
+"""Foundations independent of our subject: errors, registries, settings, files, hashing, progress."""

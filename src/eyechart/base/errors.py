@@ -1,21 +1,21 @@
-"""What can go wrong, each as one line that says what was expected, what was found and what to do.
+"""Define the errors, each one line that says what was expected, what was found and what to do.
 
-EyechartError                something a user can put right; anything else that escapes is a bug of ours
+EyechartError                something a user can fix; any other exception that escapes is a bug of ours
 ├── SettingError             a setting, option or name that does not fit
-│   └── UnknownNameError     a name no registry knows
+│   └── UnknownNameError     a name that no registry knows
 ├── FileFormatError          a file that is missing, damaged, or not what its format promises
 ├── TableError               a table that breaks its schema; names the column and the first bad row
 ├── DataError                data that lack what an audit needs
-├── CoverageError            too few of the judged examples were answered
-├── AnswerMismatchError      answers that belong to other probes than those judged
-├── ModelError               a model that cannot be opened or answers out of form
-├── EngineError              a cluster that is not there, or a batch that none of its processes could finish
+├── CoverageError            answers to too few of the judged examples
+├── AnswerMismatchError      answers to other probes than those judged
+├── ModelError               a model that cannot be opened, or whose answers are malformed
+├── EngineError              a cluster that is not there, or a batch that no process could finish
 └── MissingExtraError        an optional part of eyechart that is not installed
 """
 
 
 class EyechartError(Exception):
-    """Hold the three parts of every message."""
+    """Hold the three parts of every error message."""
 
     def __init__(self, expected: str, found: str, advice: str) -> None:
         self.expected = expected
@@ -24,7 +24,7 @@ class EyechartError(Exception):
         super().__init__(f"expected {expected}; found {found}; {advice}")
 
     def __reduce__(self) -> tuple[type["EyechartError"], tuple[str, str, str]]:
-        """Travel between processes by the three parts; an exception alone would take its message for all of them."""
+        """Pickle the three parts; by default an exception would be rebuilt from its whole message alone."""
         return type(self), (self.expected, self.found, self.advice)
 
 
@@ -33,7 +33,7 @@ class SettingError(EyechartError):
 
 
 class UnknownNameError(SettingError):
-    """A name is in no registry."""
+    """A name is not in any registry."""
 
 
 class FileFormatError(EyechartError):
@@ -45,7 +45,7 @@ class TableError(EyechartError):
 
 
 class DataError(EyechartError):
-    """The data lack what is asked of them."""
+    """The data lack what an audit needs."""
 
 
 class CoverageError(EyechartError):
@@ -53,11 +53,11 @@ class CoverageError(EyechartError):
 
 
 class AnswerMismatchError(EyechartError):
-    """Answers belong to other probes than those judged."""
+    """Answers are to other probes than those judged."""
 
 
 class ModelError(EyechartError):
-    """A model cannot be opened, or answers out of form."""
+    """A model cannot be opened, or its answers are malformed."""
 
 
 class EngineError(EyechartError):

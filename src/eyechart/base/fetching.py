@@ -1,7 +1,7 @@
-"""Download one file over http or https: bounded in bytes, time and redirects, and only from hosts that may be asked.
+"""Download one file over http or https: bounded in bytes, time and redirects, and only from allowed hosts.
 
-A host is looked up once; all its addresses must be public, and one of them is connected to, so that a name cannot mean
-another machine a moment later. Proxies of the environment are not used: behind one, nothing could be checked.
+A host is resolved once; all its addresses must be public, and one of them is connected to, so that a name cannot mean
+another machine a moment later. Proxies set in the environment are not used: behind one, nothing could be checked.
 """
 
 import socket
@@ -19,20 +19,20 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 BYTES = 64 * 2**20  # of a file, at most
 REDIRECTS = 5
 SECONDS = 60.0  # for one download, all redirects included
-_WAIT = 20.0  # seconds for one answer of the network
+_WAIT = 20.0  # seconds for one response from the network
 _PORTS = {"http": 80, "https": 443}
 _MOVED = (301, 302, 303, 307, 308)
-_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))  # stand for addresses of version 4
+_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))  # these embed IPv4 addresses
 _HEADERS = {"Accept": "image/*", "User-Agent": "eyechart", "Connection": "close"}
-_KEPT = "/%:=&?~+!$,;'@()*[]"  # what a part of an address may hold as it is
+_KEPT = "/%:=&?~+!$,;'@()*[]"  # characters that need no quoting in an address
 
 
 class TransientError(OSError):
-    """A failure that may be over at the next attempt."""
+    """A failure that may not recur at the next attempt."""
 
 
 def download(address: str, to: Path, *, private: bool = False) -> Path:
-    """Download what is at an address to a file; `private` allows hosts that are not public."""
+    """Download an address to a file; `private` allows hosts that are not public."""
     deadline = time.monotonic() + SECONDS
     for _ in range(REDIRECTS + 1):
         with _requested(address, deadline, private=private) as reply:
@@ -47,7 +47,7 @@ def download(address: str, to: Path, *, private: bool = False) -> Path:
 
 
 def redact_address(address: str) -> str:
-    """Return an address without its query and without what precedes the host, where keys may be."""
+    """Return an address without its query and user part, which may contain keys."""
     bare, mark, _ = address.partition("?")
     scheme, _, rest = bare.partition("://")
     host, slash, path = rest.partition("/")
@@ -55,7 +55,7 @@ def redact_address(address: str) -> str:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether an address is public; those that stand for another address are not."""
+    """Return whether an address is public; one that embeds another address is not."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -81,9 +81,9 @@ def _follow(address: str, location: str | None) -> str:
 
 
 def _look_up(parts: SplitResult, port: int, *, private: bool) -> list[str]:
-    """Return the addresses of a host, all of them allowed."""
+    """Resolve a host to its addresses, checking that all are allowed."""
     if parts.scheme not in _PORTS or not parts.hostname:
-        raise OSError(f"{parts.scheme or 'no'} address, where http and https are allowed")
+        raise OSError(f"{parts.scheme or 'no'} address instead of http or https")
     if parts.username is not None or parts.password is not None:
         raise OSError("an address with a name or password in it")
     try:
@@ -92,7 +92,7 @@ def _look_up(parts: SplitResult, port: int, *, private: bool) -> list[str]:
         raise TransientError(f"no such host as {parts.hostname} ({error})") from None
     addresses = [str(record[4][0]) for record in records]
     if not private and not all(is_public(ip_address(address)) for address in addresses):
-        raise OSError(f"{parts.hostname} is no public host; --allow-private-http allows it")
+        raise OSError(f"{parts.hostname} is not a public host; --allow-private-http allows it")
     return addresses
 
 
@@ -107,7 +107,7 @@ def _requested(address: str, deadline: float, *, private: bool) -> Iterator[HTTP
     end.daemon = True
     end.start()
     connection = HTTPConnection(name, None if port == _PORTS[parts.scheme] else port)
-    connection.sock = connected  # to the address that was checked, and to no other
+    connection.sock = connected  # to the checked address and no other
     try:
         connection.request("GET", target, headers=_HEADERS)
         with connection.getresponse() as reply:
@@ -116,14 +116,14 @@ def _requested(address: str, deadline: float, *, private: bool) -> Iterator[HTTP
         raise
     except (TimeoutError, ConnectionError, HTTPException) as error:
         late = time.monotonic() >= deadline
-        raise TransientError(f"not there in {SECONDS:.0f} s" if late else str(error) or "cut off") from None
+        raise TransientError(f"not complete after {SECONDS:.0f} s" if late else str(error) or "cut off") from None
     finally:
         end.cancel()
         connection.close()
 
 
 def _connect(hosts: list[str], port: int, secure_name: str | None, deadline: float) -> socket.socket:
-    """Connect to one of the addresses of a host, with TLS if it has a name to check."""
+    """Connect to one of the addresses of a host, with TLS if there is a name to verify."""
     reasons = []
     for host in hosts:
         left = min(_WAIT, deadline - time.monotonic())
@@ -145,20 +145,20 @@ def _tls_context() -> ssl.SSLContext:
 
 
 def _hang_up(connected: socket.socket) -> None:
-    """End a download that takes too long, however slowly it progresses."""
+    """Close the connection of a download that takes too long, even if it still makes progress."""
     with suppress(OSError):
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _copy(reply: HTTPResponse, to: Path, deadline: float) -> None:
-    length, size = reply.length, 0  # not all servers close a connection after the announced length
+    length, size = reply.length, 0  # not all servers close the connection after the announced length
     with to.open("wb") as file:
         while (length is None or size < length) and (part := reply.read1(2**16)):
             size += len(part)
             if size > BYTES:
                 raise OSError(f"over {BYTES:,} bytes")
             file.write(part)
-    if time.monotonic() >= deadline:  # then the closed connection looks like the end
+    if time.monotonic() >= deadline:  # a closed connection then looks like the end
         raise TimeoutError
     if length is not None and size < length:
         raise TransientError(f"cut off after {size:,} bytes")

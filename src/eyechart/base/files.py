@@ -19,14 +19,14 @@ from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError
 
-FORMAT = 2  # of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
+FORMAT = 2  # version of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
 Record = TypeVar("Record")
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
-_PART, _PARTS = 1 << 16, 64  # bytes at once, and how often, of files that may be too large to be read whole
+_PART, _PARTS = 1 << 16, 64  # bytes per sample, and number of samples, of files that may be too large to be read whole
 
 
 def our_version() -> str:
-    """Return the version of eyechart that is running."""
+    """Return the version of the running eyechart."""
     return version("eyechart")
 
 
@@ -34,7 +34,7 @@ def our_version() -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path to write to, which replaces `path` when the block succeeds.
 
-    A link stays, and its target is replaced; pipes and devices cannot be replaced and are written to directly.
+    The target of a link is replaced, not the link; pipes and devices cannot be replaced and are written to directly.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         with _writing(path, path):
@@ -57,17 +57,17 @@ def _resolve_links(path: Path) -> Path:
 
 @contextmanager
 def _writing(path: Path, draft: Path) -> Iterator[None]:
-    """Raise an error about `path` if its draft cannot be written; errors about other files pass."""
+    """Raise an error about `path` if its draft cannot be written; errors about other files propagate."""
     try:
         yield
-    except (ConnectionError, TimeoutError):  # of the network, or of a pipe that was closed
+    except (ConnectionError, TimeoutError):  # from the network, or a closed pipe
         raise
     except OSError as error:
         if error.filename not in (None, str(draft)):
             raise
         raise unwritable(path, error) from None
     except PolarsError as error:
-        if "(os error " not in str(error):  # the form of errors such as a full disk
+        if "(os error " not in str(error):  # how Polars words errors such as a full disk
             raise
         raise unwritable(path, error) from None
 
@@ -83,21 +83,21 @@ def _make_folder(path: Path) -> None:
 def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection[str] | None = None) -> Iterator[Path]:
     """Yield an empty folder to fill, which replaces `folder` when the block succeeds.
 
-    Only a folder that has the file `mark`, which is one we wrote, is ever replaced; if `ours` lists everything we write
-    there, only one that holds nothing else.
+    Only a folder with the file `mark`, which is one we wrote, is ever replaced; if `ours` lists everything we write
+    there, only one without any other files.
     """
     folder = _resolve_links(folder)
     if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileFormatError(f"{folder} to be free", "other files there", "name another place to write to")
-    if ours is not None and folder.is_dir() and (strange := sorted({each.name for each in folder.iterdir()} - {*ours})):
-        advice = "name another place to write to, or take it out first"
-        raise FileFormatError(f"nothing in {folder} but what is to be replaced", strange[0], advice)
+        raise FileFormatError(f"{folder} to be empty or one of our folders", "other files there", "name another place")
+    if ours is not None and folder.is_dir() and (foreign := sorted({each.name for each in folder.iterdir()} - {*ours})):
+        advice = "name another place, or move it out first"
+        raise FileFormatError(f"only files to be replaced in {folder}", foreign[0], advice)
     _make_folder(folder.parent)
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     except OSError as error:
         raise unwritable(folder, error) from None
-    draft.chmod(0o755)  # mkdtemp keeps other users out; results are shared like any other folder
+    draft.chmod(0o755)  # mkdtemp excludes other users, but results are shared like any other folder
     old = draft.with_name(f"{draft.name}.old")
     try:
         yield draft
@@ -117,15 +117,15 @@ def lock_folder(folder: Path) -> Iterator[None]:
     _make_folder(folder)
     mark = folder / ".writing"
     try:
-        held = mark.open("w")
+        lock_file = mark.open("w")
     except OSError as error:
         raise unwritable(folder, error) from None
-    with held:
+    with lock_file:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             advice = "wait for it, or name another folder"
-            raise SettingError(f"nobody else to write into {folder}", "another process there", advice) from None
+            raise SettingError(f"no other process to write into {folder}", "one that is writing", advice) from None
         try:
             yield
         finally:
@@ -133,7 +133,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def digest_arrays(folder: Path) -> str:
-    """Hash the array files of a folder, by their sizes and by evenly spaced parts of them."""
+    """Hash the array files of a folder by their sizes and evenly spaced samples of their bytes."""
     digest = hashlib.sha256()
     for file in sorted(folder.glob("*.npy")):
         size = file.stat().st_size
@@ -174,7 +174,7 @@ def write_record(record: object, path: Path) -> None:
 
 
 def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) -> Record:
-    """Read a record we wrote; one of another kind, of a newer version, or damaged is an error.
+    """Read a record we wrote; raise an error if it is damaged, of another kind or of a newer version.
 
     `upgrade` converts the content of an older format to the current one.
     """
@@ -204,18 +204,18 @@ def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) 
 
 
 def _of_another_kind(path: Path, wanted: str, found: str) -> FileFormatError:
-    place = path.parent if path.name == "manifest.json" else path  # a manifest speaks for its folder
-    return FileFormatError(f"a {wanted} at {place}", f"a {found}", f"name a {wanted}")
+    location = path.parent if path.name == "manifest.json" else path  # a manifest represents its folder
+    return FileFormatError(f"a {wanted} at {location}", f"a {found}", f"give a {wanted}")
 
 
 def missing(path: Path) -> FileFormatError:
     """Build the error for a missing file."""
-    return FileFormatError(f"a file {path}", "none", "check the path, or make it anew")
+    return FileFormatError(f"a file {path}", "none", "check the path, or create it again")
 
 
 def unreadable(path: Path, error: OSError) -> FileFormatError:
     """Build the error for a file that exists but cannot be read."""
-    return FileFormatError(f"to read {path}", _reason(error), "check the path and the rights to it")
+    return FileFormatError(f"to read {path}", _reason(error), "check the path and its permissions")
 
 
 def unwritable(path: Path, error: Exception) -> FileFormatError:
@@ -224,11 +224,11 @@ def unwritable(path: Path, error: Exception) -> FileFormatError:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason that the system gave."""
+    """Return the reason given by the system."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def damaged(path: Path, reason: str) -> FileFormatError:
     """Build the error for a file that cannot be trusted."""
     found = f"a damaged file ({reason.splitlines()[0] if reason else 'no reason given'})"
-    return FileFormatError(f"{path} to be whole", found, "make it anew")
+    return FileFormatError(f"{path} to be intact", found, "create it again")

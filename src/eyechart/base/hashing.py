@@ -1,7 +1,7 @@
 """Hashes of text columns that are the same on every machine, in every version and in any row order.
 
 Each byte is mixed with its position and the results are summed (tabulation hashing with a computed table),
-so a column is hashed without a Python loop. For choosing and comparing, not for secrets.
+so a column is hashed without a Python loop. For sampling and comparing, not for cryptography.
 """
 
 from functools import reduce
@@ -17,18 +17,18 @@ _ROWS_AT_ONCE = 200_000
 
 
 def hash_text(texts: pl.Series, seed: int = 0) -> Hashes:
-    """Hash each text of a column; null has a hash of its own, unlike that of the empty text."""
-    parts = [_hash_part(texts[at : at + _ROWS_AT_ONCE], seed) for at in range(0, len(texts), _ROWS_AT_ONCE)]
+    """Hash each text of a column; null has a different hash from the empty text."""
+    parts = [_hash_part(texts[start : start + _ROWS_AT_ONCE], seed) for start in range(0, len(texts), _ROWS_AT_ONCE)]
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 
 def combine(*columns: Hashes) -> Hashes:
-    """Make one hash per row out of several, in which their order counts."""
+    """Combine several hashes into one per row; their order matters."""
     return reduce(lambda left, right: _mix(_mix(left) + right), columns)
 
 
 def uniform(hashes: Hashes) -> NDArray[np.float64]:
-    """Turn hashes into numbers spread evenly over [0, 1)."""
+    """Convert hashes to numbers uniform over [0, 1)."""
     return (_mix(hashes) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

@@ -1,8 +1,8 @@
-"""Compile the kernels with Numba: at their first call, never at import, and once for each version of the sources.
+"""Compile the kernels with Numba at their first call, never at import, and once for each version of the sources.
 
-Numba's own cache does not notice a change in a function that another file calls, and refuses to import where neither
-the package nor the home folder can be written; so the compiled kernels lie in folders of their own, each named after a
-hash of all sources of the room whose kernels it holds. A kernel may call those of its own folder, not of another.
+Numba's own cache does not notice changes in functions that other files call, and fails at import where neither
+the package nor the home folder is writable; so the compiled kernels are kept in separate folders, each named after a
+hash of all sources of the package they belong to. A kernel may call kernels of its own package only.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Announce = Callable[[str], None]
 Integer = int | np.integer[Any]
 
-config: Any = numba.config  # its attributes are made at run time
+config: Any = numba.config  # its attributes are created at run time
 
-COMPILING = "compiling kernels, once for this installation: about half a minute"
+COMPILING = "compiling kernels, once per installation: about half a minute"
 
 _HERE = Path(__file__)
 
@@ -47,22 +47,22 @@ def _can_write(folder: Path) -> bool:
 
 @cache
 def cache_folder(room: Path) -> Path:
-    """Choose where a room's kernels are kept: Numba's own setting, beside the sources, or in the user's cache."""
+    """Choose where a package's kernels are kept: Numba's own setting, next to the sources, or the user's cache."""
     configured = os.environ.get("NUMBA_CACHE_DIR")
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    places = [Path(configured)] if configured else [room / "__pycache__", user]
-    folders = [place / f"eyechart-kernels-{_stamp(room)}" for place in places]
-    # A folder with a guessable name under /tmp could be another user's: the last resort is new each time.
+    parents = [Path(configured)] if configured else [room / "__pycache__", user]
+    folders = [parent / f"eyechart-kernels-{_stamp(room)}" for parent in parents]
+    # A guessable name under /tmp could belong to another user: the last resort is a new folder each time.
     return next(filter(_can_write, folders), None) or Path(tempfile.mkdtemp(prefix="eyechart-kernels-"))
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Compile a function at its first call, free of the interpreter's lock, and keep the result on disk."""
+    """Compile a function at its first call, without the interpreter lock, and cache the result on disk."""
     return _compiled(function, inline=False)
 
 
 def inner_kernel(function: Kernel) -> Kernel:
-    """Compile a function into its callers: in a hot loop, handing over arrays costs more than the work."""
+    """Compile a function into its callers: in a hot loop, passing arrays costs more than the work."""
     return _compiled(function, inline=True)
 
 

@@ -1,4 +1,4 @@
-"""Progress of long work: the work reports its steps, and a watcher set around it decides how they are shown.
+"""Report the progress of long work: the work reports its steps, and a watcher set around it decides how to show them.
 
 The watcher is not passed through the work, so that a pure function deep inside can report its steps.
 """
@@ -22,7 +22,7 @@ _watcher: ContextVar[Progress] = ContextVar("progress", default=quiet)
 
 @contextmanager
 def watched_by(progress: Progress) -> Iterator[None]:
-    """Show progress in this way inside the block."""
+    """Show progress with this watcher inside the block."""
     token = _watcher.set(progress)
     try:
         yield
@@ -31,13 +31,13 @@ def watched_by(progress: Progress) -> Iterator[None]:
 
 
 def tracked(label: str, total: int) -> AbstractContextManager[Advance]:
-    """Begin work of so many steps; call the function it yields with the number of steps just done."""
+    """Start work with this many steps; yield a function to call with the number of steps just done."""
     return _watcher.get()(label, total)
 
 
 @contextmanager
 def tracked_share(label: str) -> Iterator[Callable[[float], None]]:
-    """Begin work that knows only the share of it that is done, from 0 to 1."""
+    """Start work that knows only the share done so far, from 0 to 1."""
     done = 0
     with tracked(label, 100) as advance:
 

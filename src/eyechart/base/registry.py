@@ -1,6 +1,6 @@
-"""Names that lead to lazily imported objects: formats, audits, models and engines.
+"""Map names to lazily imported objects: formats, audits, models and engines.
 
-A name is one of ours, one that an installed package offers through an entry point of the group, or a
+A name is one of ours, an entry point that an installed package provides in the group, or a
 direct reference: `package.module:object` or `path/to/file.py:object`.
 """
 
@@ -21,7 +21,7 @@ FILE_MODULE = "eyechart file "  # no importable module has a space in its name
 
 
 class Shape(NamedTuple):
-    """What a name must lead to: a description, and a check."""
+    """What a name must refer to: a description, and a check."""
 
     description: str
     fits: Callable[[object], bool]
@@ -31,13 +31,13 @@ ANYTHING = Shape("anything", lambda _: True)
 
 
 def class_over(base: type) -> Shape:
-    """Require a class that is derived from another."""
-    description = f"a class over {base.__module__}.{base.__name__}"
+    """Require a subclass of a class."""
+    description = f"a subclass of {base.__module__}.{base.__name__}"
     return Shape(description, lambda entry: isinstance(entry, type) and issubclass(entry, base))
 
 
 class Registry(Generic[Entry]):
-    """Map the names of one kind of thing to objects, importing each only when it is asked for."""
+    """Map the names of one kind of thing to objects, importing each only when it is needed."""
 
     def __init__(self, kind: str, entries: Mapping[str, str], shape: Shape = ANYTHING) -> None:
         self.kind = kind
@@ -46,11 +46,11 @@ class Registry(Generic[Entry]):
         self._targets = dict(entries)
 
     def names(self) -> tuple[str, ...]:
-        """List our own names first, then those of installed packages."""
+        """List our own names, followed by those of installed packages."""
         return tuple(self._targets) + tuple(sorted(set(self._offered()) - set(self._targets)))
 
     def get(self, name: str) -> Entry:
-        """Import the object of a name, or raise an error with the nearest name."""
+        """Import the object of a name, or raise an error that suggests the nearest name."""
         target = self._targets.get(name) or self._offered().get(name)
         if target is None and ":" in name:
             target = name
@@ -67,9 +67,9 @@ class Registry(Generic[Entry]):
 
 
 def unknown_name(kind: str, name: str, names: tuple[str, ...]) -> UnknownNameError:
-    """Build the error for an unknown name, with the nearest known one as advice."""
+    """Build the error for an unknown name, suggesting the nearest known one."""
     near = get_close_matches(name, names, n=1)
-    advice = f"did you mean {near[0]!r}?" if near else "choose one of those"
+    advice = f"did you mean {near[0]!r}?" if near else "choose one of these"
     return UnknownNameError(f"the name of a known {kind} ({', '.join(names)})", repr(name), advice)
 
 
@@ -85,7 +85,7 @@ def import_object(reference: str) -> object:
 
 
 def reference_to(kind: type) -> str:
-    """Return the reference by which `import_object` finds a class again, also in another process."""
+    """Return the reference by which `import_object` finds a class again, even in another process."""
     module = kind.__module__
     from_file = module == "__main__" or module.startswith(FILE_MODULE)
     source = Path(str(sys.modules[module].__file__)).resolve() if from_file else module
@@ -107,12 +107,12 @@ def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise SettingError(f"a Python file at {path}", "none", "check the path before the colon")
     name = f"{FILE_MODULE}{path.resolve()}"
-    if name in sys.modules:  # so that a class is the same class each time it is named
+    if name in sys.modules:  # so that a class is the same object each time it is referenced
         return sys.modules[name]
     loader = SourceFileLoader(name, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(name, loader, origin=str(path)))
     module.__file__ = str(path)
-    sys.modules[name] = module  # dataclasses look their own module up while it is being executed
+    sys.modules[name] = module  # dataclasses look up their own module while it is being executed
     try:
         loader.exec_module(module)
     except SyntaxError as error:

@@ -10,7 +10,7 @@ from eyechart.base.registry import unknown_name
 
 
 def fit_settings(owner: str, declared: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
-    """Convert each given setting to its declared type; an unknown one is an error."""
+    """Convert each given setting to its declared type; raise an error for an unknown one."""
     for name in given:
         if name not in declared:
             raise unknown_name(f"setting of {owner}", name, tuple(declared))
@@ -18,7 +18,7 @@ def fit_settings(owner: str, declared: Mapping[str, Any], given: Mapping[str, ob
 
 
 def check_choices(settings: Any) -> None:  # noqa: ANN401 - any dataclass
-    """Refuse a value that is none of the choices of its `Literal` field, or of a tuple of one."""
+    """Raise an error for a value that is not among the choices of its field, a `Literal` or a tuple of one."""
     hints = get_type_hints(type(settings))
     for field in fields(settings):
         hint, value = hints[field.name], getattr(settings, field.name)
@@ -29,7 +29,7 @@ def check_choices(settings: Any) -> None:  # noqa: ANN401 - any dataclass
 
 
 def _choices(hint: Any) -> tuple[str, ...]:  # noqa: ANN401 - an annotation has no type of its own
-    """List the choices of a `Literal`, or of a tuple of one; none of any other type."""
+    """List the choices of a `Literal`, or of a tuple of one; return none for any other type."""
     inner = get_args(hint)[0] if get_origin(hint) is tuple else hint
     return get_args(inner) if get_origin(inner) is Literal else ()
 
@@ -47,7 +47,7 @@ def _convert(name: str, wanted: Any, value: object) -> object:  # noqa: ANN401 -
 
 
 def _split(text: str, wanted: Any) -> object:  # noqa: ANN401
-    """Read `a=b,c=d` as a mapping and `a,b` as a list, if the setting takes one rather than a text."""
+    """Parse `a=b,c=d` as a mapping and `a,b` as a list, if the setting takes one rather than a text."""
     kinds = {get_origin(kind) or kind for kind in (wanted, *_members(wanted))}
     items = text.replace(",", " ").split()
     if dict in kinds and all("=" in item for item in items):
@@ -56,5 +56,5 @@ def _split(text: str, wanted: Any) -> object:  # noqa: ANN401
 
 
 def _members(wanted: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    """List the members of a union; a list of texts is not one of texts."""
+    """List the members of a union."""
     return () if get_origin(wanted) in {list, tuple, set, frozenset, dict} else get_args(wanted)

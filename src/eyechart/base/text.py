@@ -1,15 +1,15 @@
-r"""Normal forms of answers, to the letter of the official VQA evaluation (GT-Vision-Lab/VQA, vqaEval.py).
+r"""Normalise answers exactly as the official VQA evaluation does (GT-Vision-Lab/VQA, vqaEval.py).
 
 The official script cleans an answer (newlines and tabs become spaces, ends are stripped), then processes
-punctuation, then digits and articles. Its quirks move published numbers, so all of them are kept:
+punctuation, then digits and articles. Its quirks affect published numbers, so all of them are kept:
 
-- a punctuation mark becomes a space; but where the same mark touches a space anywhere in the answer, or a
-  digit-comma-digit ("1,000") stands anywhere in it, every such mark vanishes without a trace;
-- a period goes unless a digit follows: the look-behind of `(?!<=\d)(\.)(?!\d)` is mistyped and does nothing;
-- only the first 32 periods go, for `re.UNICODE` (32) is passed where `sub` takes its count;
-- "none" becomes "0", whatever was asked;
+- a punctuation mark becomes a space; but if the same mark touches a space anywhere in the answer, or a
+  digit-comma-digit ("1,000") occurs anywhere in it, every such mark is removed;
+- a period is removed unless a digit follows: the look-behind of `(?!<=\d)(\.)(?!\d)` is mistyped and does nothing;
+- only the first 32 periods are removed, because `re.UNICODE` (32) is passed as the `count` of `sub`;
+- "none" becomes "0", whatever the question;
 - an answer that is only articles ("a") becomes the empty text;
-- the contractions of "I" are listed with a capital but looked up in lower case, so "im" stays "im".
+- the contractions of "I" are listed with a capital letter but looked up in lower case, so "im" stays "im".
 """
 
 import polars as pl
@@ -31,7 +31,7 @@ NUMBER_WORDS = {
     "ten": "10",
 }
 
-# The official list as spellings of each expansion, less the entries that change nothing ("let's") and
+# The official list as spellings of each expansion, without the entries that change nothing ("let's") and
 # those with a capital "I", which a lower-cased word never meets. "somebody'd" is reversed in the original.
 _SPELLINGS = {
     "'ow's'at": "ow's'at 'ows'at 'ow'sat",
@@ -130,23 +130,23 @@ _SPELLINGS = {
 }
 CONTRACTIONS = {short: full for full, spellings in _SPELLINGS.items() for short in spellings.split()}
 
-# What Python's str.strip and str.split call white space; Rust's `\s` lacks the four separators.
+# White space according to Python's str.strip and str.split; Rust's `\s` lacks the four separators.
 _SPACES = "".join(map(chr, [*range(0x09, 0x0E), *range(0x1C, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B)]))
 _SPACES += "\u2028\u2029\u202f\u205f\u3000"
 _SPACE_RUN = r"[\s\x1c-\x1f]+"
 
-# Each word of a text is put between two spaces of its own, so that no two of these keys can overlap.
+# Each word of a text is surrounded by two spaces of its own, so that no two of these keys can overlap.
 _WORDS = {
     **{f" {word} ": "" for word in ARTICLES},
     **{f" {word} ": f" {new} " for word, new in (NUMBER_WORDS | CONTRACTIONS).items()},
 }
 
-# Stands for a period that stays. Every ";" has gone when it is used, so it cannot clash with the text.
+# Placeholder for a period to keep. All ";" are removed by then, so it cannot clash with the text.
 _KEPT_PERIOD = ";"
 
 
 def clean_answer(answer: pl.Expr) -> pl.Expr:
-    """Turn each newline and tab into a space and strip the ends: all the official score does to unanimous answers."""
+    """Replace newlines and tabs by spaces and strip the ends: all the official score does to unanimous answers."""
     return answer.str.replace_all(r"[\n\t]", " ").str.strip_chars(_SPACES)
 
 
@@ -156,7 +156,7 @@ def normalize_answer(answer: pl.Expr) -> pl.Expr:
 
 
 def _strip_punctuation(answer: pl.Expr) -> pl.Expr:
-    """Remove or space out marks, then drop the first 32 periods that no digit follows."""
+    """Remove marks or replace them by spaces, then drop the first 32 periods that no digit follows."""
     has_comma_number = answer.str.contains(r"\d,\d")
     text = answer
     for mark in PUNCTUATION:
@@ -168,7 +168,7 @@ def _strip_punctuation(answer: pl.Expr) -> pl.Expr:
 
 
 def _fold_words(text: pl.Expr) -> pl.Expr:
-    """Lower the case, drop articles, write number words as digits and give contractions their apostrophe."""
+    """Convert to lower case, drop articles, write number words as digits and restore apostrophes in contractions."""
     words = text.str.to_lowercase().str.strip_chars(_SPACES).str.replace_all(_SPACE_RUN, "  ")
     replaced = words.str.replace_all("^|$", " ").str.replace_many(_WORDS)
     return replaced.str.replace_all("  ", " ", literal=True).str.strip_chars(" ")

@@ -1,1 +1,1 @@
-"""The nouns: datasets, predictions, results, probes, pictures, and the folder of a run."""
+"""Define the nouns: datasets, predictions, results, probes, pictures, and the folder of a run."""

@@ -1,7 +1,7 @@
-"""Boxes (left, top, right, bottom): how far they overlap, and what of a picture lies around them.
+"""Boxes (left, top, right, bottom): how far they overlap, and what part of a picture surrounds them.
 
-A box has an area if its right edge lies beyond its left one and its bottom below its top; one without overlaps nothing.
-Lists of boxes lie one after another in one array, so that a hundred thousand questions are one calculation.
+A box has an area if right > left and bottom > top; a box without one overlaps nothing.
+Lists of boxes are concatenated in one array, so a hundred thousand questions are one calculation.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ShareOf = Literal["marked", "seen"]
 
-_BLOCK = 1 << 14  # pairs at once: what fits the processor's cache
+_BLOCK = 1 << 14  # pairs at once: as many as fit the processor's cache
 
 
 class BoxLists(NamedTuple):
@@ -38,9 +38,9 @@ class BoxLists(NamedTuple):
 
 
 class Overlaps(NamedTuple):
-    """Each pair of a list of marked boxes and a seen box, with the most that any box of the list has in common with it.
+    """Each pair of a list of marked boxes and a seen box, with the largest overlap of any box of the list with it.
 
-    `seen` is the place of the seen box; `iou` intersection over union; `share` the intersection over one box's area.
+    `seen` is the index of the seen box; `iou` intersection over union; `share` the intersection over one box's area.
     """
 
     rows: Ints
@@ -55,7 +55,7 @@ def gather(rows: Ints, boxes: Floats, n: int) -> BoxLists:
 
 
 def as_column(lists: BoxLists) -> pl.Series:
-    """Turn lists into a column; a list without boxes is empty."""
+    """Convert lists to a column; a list without boxes is empty."""
     flat = pl.DataFrame({"row": lists.rows, "boxes": pl.Series(lists.boxes.reshape(-1, 4), dtype=BOX)})
     packed = flat.group_by("row", maintain_order=True).agg("boxes")
     rows = pl.DataFrame({"row": np.arange(len(lists.starts) - 1)})
@@ -64,53 +64,53 @@ def as_column(lists: BoxLists) -> pl.Series:
 
 
 def areas(boxes: Floats) -> Floats:
-    """Multiply the sides; 0 where a side is not positive."""
+    """Compute the areas; 0 where a side is not positive."""
     left, top, right, bottom = boxes.T
     return np.asarray(np.maximum(right - left, 0) * np.maximum(bottom - top, 0), np.float64)
 
 
 def overlaps(marked: BoxLists, seen: BoxLists, of: Ints, share_of: ShareOf = "marked") -> Overlaps:
-    """Compare the boxes of each marked list i with every box of the seen list of[i]."""
+    """Compare the boxes of each marked list i with every box of the seen list `of[i]`."""
     sizes = seen.sizes[of]
     rows = np.repeat(np.arange(len(of)), sizes)
-    places = np.arange(len(rows)) + np.repeat(seen.starts[of] - (np.cumsum(sizes) - sizes), sizes)
+    seen_rows = np.arange(len(rows)) + np.repeat(seen.starts[of] - (np.cumsum(sizes) - sizes), sizes)
     iou, share = np.zeros(len(rows)), np.zeros(len(rows))
     columns = _columns(marked.boxes), _columns(seen.boxes)
-    for at in range(0, len(rows), _BLOCK):
-        here = slice(at, at + _BLOCK)
-        block = columns[1][:, places[here]]
-        for marks in _marks(marked, rows[here]):
+    for start in range(0, len(rows), _BLOCK):
+        span = slice(start, start + _BLOCK)
+        block = columns[1][:, seen_rows[span]]
+        for marks in _marks(marked, rows[span]):
             own_iou, own_share = _compare(columns[0][:, marks], block, share_of)
-            np.maximum(iou[here], own_iou, out=iou[here])
-            np.maximum(share[here], own_share, out=share[here])
-    return Overlaps(rows, places, iou, share)
+            np.maximum(iou[span], own_iou, out=iou[span])
+            np.maximum(share[span], own_share, out=share[span])
+    return Overlaps(rows, seen_rows, iou, share)
 
 
 def _columns(boxes: Floats) -> Floats:
-    """Lay boxes out by column, their areas below, and a box without an area behind the last (5 x n + 1)."""
+    """Lay boxes out by column, followed by their areas, with an empty box at the end (5 x n + 1)."""
     return np.concatenate([np.vstack([boxes.T, areas(boxes)]), np.zeros((5, 1))], axis=1)
 
 
 def _marks(marked: BoxLists, rows: Ints) -> Iterator[Ints]:
-    """Yield the first marked box of each row, then the second, ...; rows that have no more get the last of all."""
+    """Yield the first marked box of each row, then the second, ...; rows without more get the empty box."""
     sizes, starts = marked.sizes[rows], marked.starts[rows]
     for nth in range(int(sizes.max(initial=0))):
         yield np.where(nth < sizes, starts + nth, len(marked.boxes))
 
 
 def _compare(a: Floats, b: Floats, share_of: ShareOf) -> tuple[Floats, Floats]:
-    """Return the IoU and the share of columns of boxes; a box without an area has no common part with any other."""
+    """Return the IoU and the share of columns of boxes; a box without an area intersects no other."""
     wide = np.minimum(a[2], b[2]) - np.maximum(a[0], b[0])
     high = np.minimum(a[3], b[3]) - np.maximum(a[1], b[1])
     common = np.maximum(wide, 0) * np.maximum(high, 0)
     below = a[4] if share_of == "marked" else b[4]
-    # Where nothing is below the line nothing is above it either.
-    least = np.finfo(np.float64).tiny
-    return common / np.maximum(a[4] + b[4] - common, least), common / np.maximum(below, least)
+    # Where the denominator is 0 the numerator is, too.
+    tiny = np.finfo(np.float64).tiny
+    return common / np.maximum(a[4] + b[4] - common, tiny), common / np.maximum(below, tiny)
 
 
 def around(kept: BoxLists, frames: Floats) -> BoxLists:
-    """Cover each frame except the kept boxes, with boxes that do not overlap each other."""
+    """Cover each frame, except for the kept boxes, with boxes that do not overlap each other."""
     rows, rest = np.arange(len(frames)), frames
     for nth in range(int(kept.sizes.max(initial=0))):
         cut = kept.sizes[rows] > nth
@@ -124,9 +124,9 @@ def around(kept: BoxLists, frames: Floats) -> BoxLists:
 
 
 def _cut(boxes: Floats, holes: Floats) -> Floats:
-    """Cut a hole out of each box: what is left above, below, on the left and on the right of it (n x 4 x 4)."""
+    """Cut a hole out of each box, leaving the parts above, below, to the left and to the right of it (n x 4 x 4)."""
     left, top, right, bottom = boxes.T
-    # A hole that lies outside is moved to the edge and loses its area, so that the four parts are the whole box.
+    # A hole outside the box is moved to its edge and loses its area, so that the four parts are the whole box.
     x1, y1 = np.clip(holes[:, 0], left, right), np.clip(holes[:, 1], top, bottom)
     x2, y2 = np.clip(holes[:, 2], x1, right), np.clip(holes[:, 3], y1, bottom)
     pieces = ((left, top, right, y1), (left, y2, right, bottom), (left, y1, x1, y2), (x2, y1, right, y2))
@@ -134,7 +134,7 @@ def _cut(boxes: Floats, holes: Floats) -> Floats:
 
 
 def on_pixels(boxes: Floats, least: float = 0, margin: float = 0) -> Floats:
-    """Round boxes outwards to whole pixels, widen sides below `least` about their middle, and add a margin."""
+    """Round boxes outwards to whole pixels, widen sides shorter than `least` about their middle, and add a margin."""
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     half = np.maximum(boxes[:, 2:] - boxes[:, :2], least) / 2
     corners = (np.floor(middle - half) - margin, np.ceil(middle + half) + margin)
@@ -148,5 +148,5 @@ def within(boxes: Floats, frames: Floats) -> Floats:
 
 
 def from_sizes(boxes: Floats) -> Floats:
-    """Turn (left, top, width, height) into corners."""
+    """Convert (left, top, width, height) to corners."""
     return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)

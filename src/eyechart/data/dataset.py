@@ -1,4 +1,4 @@
-"""Dataset: questions in one table, the images they share in another."""
+"""Define the dataset: questions in one table, the images they share in another."""
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,16 +18,16 @@ from eyechart.data.stored import LazyTable, StoredTable, TableField
 from eyechart.data.tables import COUNTS, EXAMPLES, check, empty
 from eyechart.data.web import Web
 
-PICTURES = "pictures"  # the folder of pictures that were drawn with the dataset
-FILES = ("manifest.json", "examples.parquet", "images.parquet", "counts.parquet", PICTURES)  # all in its folder
-NOT_JUDGED = "(not judged)"  # in a column taken from a study: the group of examples that it did not judge
+PICTURES = "pictures"  # the folder of pictures generated with the dataset
+FILES = ("manifest.json", "examples.parquet", "images.parquet", "counts.parquet", PICTURES)  # all files in its folder
+NOT_JUDGED = "(not judged)"  # in a column from a study: the group of examples that it did not judge
 _LENT = "lent"
 _EXAMPLES = TableField(EXAMPLES)
 
 
 @dataclass(frozen=True)
 class DatasetManifest:
-    """The description of a saved dataset beside its tables."""
+    """The description of a saved dataset, next to its tables."""
 
     kind: Literal["dataset"]
     name: str
@@ -72,7 +72,7 @@ class Dataset:
     def __post_init__(self) -> None:
         check(self.counts, COUNTS)
         self._require((*self.modalities, self.cluster))
-        if self.kept.stored is None:  # what lies on disk was checked when it was written
+        if self.kept.stored is None:  # files on disk were checked when they were written
             self._check_images()
 
     @property
@@ -91,18 +91,18 @@ class Dataset:
         return self.kept.height
 
     def scan(self, *columns: str) -> pl.LazyFrame:
-        """Read lazily the named columns, with the id in front."""
+        """Read the named columns lazily, with the id first."""
         self._require(columns)
         return self.kept.lazy().select("id", *(name for name in columns if name != "id"))
 
     def only(self, *columns: str) -> Self:
-        """Keep those of the named columns that exist, and id, image, question, answer and the cluster."""
+        """Keep id, image, question, answer, the cluster and those of the named columns that exist."""
         narrow = self.kept.only({*columns, self.cluster})
         modalities = tuple(name for name in self.modalities if name in _names(narrow))
         return self._with(narrow, modalities)
 
     def lend(self, column: pl.LazyFrame) -> Self:
-        """Add a column of a study's rows by id; examples that are not among them get the text `(not judged)`."""
+        """Add a column of a study's rows by id; examples not among them get the text `(not judged)`."""
         schema = column.collect_schema()
         name = next(name for name in schema if name != "id")
         marked = column.with_columns(pl.lit(value=True).alias(_LENT))
@@ -130,14 +130,14 @@ class Dataset:
         return self.fetching(Web(public=True, private=private))
 
     def fetching(self, web: Web) -> Self:
-        """Set which pictures may be fetched if they are only addresses."""
+        """Set which pictures may be fetched when only their addresses are known."""
         pictures = self.images.kept.stored or self.images.table
         images = Images(pictures, self.images.root, self.images.features, web)
         examples = self.kept.stored or self.examples
         return type(self)(self.name, examples, images, self.modalities, self.cluster, self.counts, self.division)
 
     def decide(self, learn: Sequence[str] | None = None, judge: Sequence[str] | None = None, seed: int = 0) -> Self:
-        """Decide what is learned from and what is judged: names of splits, or `none` (see data/division.py)."""
+        """Choose the splits to learn from and to judge, by name or `none` (see data/division.py)."""
         answered = self._count_answered()
         division = decide(self.name, answered, learn, judge, seed)
         decided = self.under(division)
@@ -147,11 +147,11 @@ class Dataset:
         return decided
 
     def under(self, division: Division) -> Self:
-        """Apply a division that was decided before."""
+        """Apply a division decided earlier."""
         return self._with(self.kept.stored or self.examples, self.modalities, division)
 
     def divided(self, *, learns: bool) -> DatasetParts:
-        """Separate what is learned from and what is judged, as was decided, else by the defaults.
+        """Separate the examples to learn from and to judge, as decided, else by the defaults.
 
         If there is no split to learn from, an audit that `learns` gets a part of the images to learn from and judges
         the rest; one that does not learn judges all of them.
@@ -164,8 +164,10 @@ class Dataset:
         held_out = pl.Series(uniform(hash_text(judged.clusters(), division.seed)) < HELD_OUT)
         parts = DatasetParts(judged.take(pl.lit(~held_out)), judged.take(pl.lit(held_out)))
         if not parts.judge.height or not parts.learn.height:
-            found = f"{judged.height} examples, too few {self.cluster}s to hold some out"
-            raise DataError(f"examples of {self.name} to learn from and others to judge", found, "bring more examples")
+            found = f"{judged.height} examples, with too few {self.cluster}s to hold some out"
+            raise DataError(
+                f"examples of {self.name} to learn from and others to judge", found, "provide more examples"
+            )
         return parts
 
     def sizes(self) -> DivisionSizes:
@@ -178,7 +180,7 @@ class Dataset:
     def _count_apart(self) -> tuple[int, int]:
         try:
             learn, judge = self.divided(learns=True)
-        except DataError:  # too few images to hold some out: audits that learn raise it themselves
+        except DataError:  # too few images to hold some out: audits that learn raise this error themselves
             return 0, 0
         return learn.height, judge.height
 
@@ -194,7 +196,7 @@ class Dataset:
         return tuple(self._column("split").drop_nulls().unique().sort())
 
     def clusters(self) -> pl.Series:
-        """Return the cluster of each example; one without a value is a cluster of its own."""
+        """Return the cluster of each example; one without a value is a separate cluster."""
         column = self._column(self.cluster).cast(pl.String)
         return column.zip_with(column.is_not_null(), "alone " + self._column("id"))
 
@@ -205,7 +207,7 @@ class Dataset:
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """Yield a folder with the saved files: its own if nothing was changed, else a temporary one."""
+        """Yield a folder with the saved files: the original if nothing was changed, else a temporary one."""
         files = [kept.stored.file for kept in (self.kept, self.images.kept) if kept.stored and kept.stored.file]
         if len(files) == 2 and files[0].parent == files[1].parent:
             yield files[0].parent
@@ -232,7 +234,7 @@ class Dataset:
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Open a dataset folder; rows are read when they are asked for."""
+        """Open a dataset folder; rows are read when needed."""
         folder = Path(folder)
         manifest = read_record(folder / "manifest.json", DatasetManifest)
         examples, images = (StoredTable.open(folder / f"{name}.parquet") for name in ("examples", "images"))
@@ -240,7 +242,7 @@ class Dataset:
         pictures = Images(images, manifest.image_root(folder), manifest.feature_folder(folder))
         data = cls(manifest.name, examples, pictures, manifest.modalities, manifest.cluster, counts)
         if manifest.rows != data._heights():
-            raise damaged(folder, f"{data._heights()} rows where the manifest says {manifest.rows}")
+            raise damaged(folder, f"{data._heights()} rows, but the manifest says {manifest.rows}")
         return data
 
     def _heights(self) -> dict[str, int]:

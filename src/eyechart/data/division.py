@@ -1,7 +1,7 @@
-"""Division: what is learned from and what is judged, decided once for a run, so that all audits use the same.
+"""Divide a dataset, once per run for all audits, into examples to learn from and examples to judge.
 
-A division names splits. If no split is learned from, audits that learn nothing judge everything that is judged, and
-audits that learn use a part of its images to learn from and judge only the rest, held out by the seed.
+A division names splits. Without a split to learn from, audits that learn nothing judge all examples to judge, and
+audits that learn use a part of their images to learn from and judge only the rest, held out by the seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from typing import Literal
 
 from eyechart.base.errors import DataError
 
-LEARN, JUDGE = "train", ("test", "val")  # the defaults; of the latter the first with reference answers
-NONE = "none"  # stands for no split
-HELD_OUT = 0.3  # of the images, if there is no split to learn from
+LEARN, JUDGE = "train", ("test", "val")  # the defaults; the latter is the first of these with reference answers
+NONE = "none"  # means no split
+HELD_OUT = 0.3  # share of the images, if there is no split to learn from
 
 
 @dataclass(frozen=True)
 class Division:
-    """The splits that are learned from (none: nothing is) and those that are judged (none: all others)."""
+    """The splits to learn from (empty: none) and to judge (empty: all others)."""
 
     kind: Literal["division"]
     learn: tuple[str, ...]
@@ -44,7 +44,7 @@ class DivisionSizes:
 def decide(
     data: str, answered: Mapping[str, int], learn: Sequence[str] | None, judge: Sequence[str] | None, seed: int
 ) -> Division:
-    """Decide the division of data, given the number of examples with a reference answer in each split.
+    """Choose the division of data, given the number of examples with a reference answer in each split.
 
     `learn` and `judge` name splits, or `none`. The defaults are to learn from `train`, and to judge `test`, `val` or
     the only other split.
@@ -60,7 +60,7 @@ def decide(
         judged = _default(data, answered, learned)
     if both := sorted({*learned} & {*judged}):
         found = f"{', '.join(both)} in both"
-        raise DataError("splits to learn from and to judge that differ", found, "name each once, or --learn none")
+        raise DataError("different splits to learn from and to judge", found, "use each split once, or --learn none")
     return Division("division", learned, judged, seed)
 
 
@@ -68,7 +68,7 @@ def _check_names(data: str, splits: tuple[str, ...], named: Sequence[str] | None
     unknown = [name for name in named or () if name not in splits and name != NONE]
     if unknown:
         found = f"splits {', '.join(splits)}" if splits else "no splits"
-        raise DataError(f"a split {unknown[0]!r} in {data}", found, f"name one of those, or {NONE!r}")
+        raise DataError(f"a split {unknown[0]!r} in {data}", found, f"choose one of those, or {NONE!r}")
 
 
 def _unless_none(named: Sequence[str]) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _unless_none(named: Sequence[str]) -> tuple[str, ...]:
 
 
 def _default(data: str, answered: Mapping[str, int], learned: tuple[str, ...]) -> tuple[str, ...]:
-    """Choose what is judged by default; this is never `train`."""
+    """Choose the split to judge by default; it is never `train`."""
     if not answered:
         return ()
     others = [name for name in answered if name not in (*learned, LEARN)]
@@ -86,7 +86,7 @@ def _default(data: str, answered: Mapping[str, int], learned: tuple[str, ...]) -
     if len(others) == 1:
         return (others[0],)
     if others:
-        found = f"several splits it could be: {', '.join(others)}"
-        raise DataError(f"to know which split of {data} is judged", found, "name it with --judge")
+        found = f"several candidates: {', '.join(others)}"
+        raise DataError(f"one split of {data} to judge", found, "choose it with --judge")
     found = f"all in {' and '.join(answered)}, which is learned from"
-    raise DataError(f"examples to judge in {data}", found, f"bring others, or say --judge {next(iter(answered))}")
+    raise DataError(f"examples to judge in {data}", found, f"provide others, or pass --judge {next(iter(answered))}")

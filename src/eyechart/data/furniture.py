@@ -1,6 +1,6 @@
-"""Furniture: what an audit provides beside its methods, as data on its class: looks, pages, exports and options.
+"""Furniture: what an audit provides besides its methods, as data on its class: looks, pages, exports and options.
 
-Pages, the explorer, exports and the command line read it there, and know no audit by name. Code is named as
+Pages, the explorer, exports and the command line read it from there and know no audit by name. Code is referenced as
 `package.module:function` or `file.py:function`, and loaded when it is needed.
 """
 
@@ -16,7 +16,7 @@ import polars as pl
 class Look:
     """The label and the colour of conditions wherever they are shown.
 
-    `matches` is a regular expression for the whole name of a condition (or of what stands for one in a chart). `color`
+    `matches` is a regular expression for the whole name of a condition (or of its label in a chart). `color`
     is one of the families of the page (plain, image, question, both, evidence, rest, options, other) or a `#rrggbb`.
     """
 
@@ -25,7 +25,7 @@ class Look:
     color: str
 
     def fits(self, condition: str) -> bool:
-        """Tell whether a condition has this look."""
+        """Return whether a condition has this look."""
         return re.fullmatch(self.matches, condition) is not None
 
 
@@ -44,11 +44,11 @@ class Option:
 class ExplorerPage:
     """A page of the explorer: `build` is called with the store of the run and the address, and returns a `Sheet`.
 
-    It returns None where the run has nothing to show. Pages with a title stand in the menu once their audit has studied
-    the data, and on the first page with what they are about.
+    It returns None if the run has nothing to show. Pages with a title are in the menu once their audit has studied
+    the data, and on the first page with their subject.
     """
 
-    path: str  # in the address, such as `rules`
+    path: str  # name in the address, such as `rules`
     build: str
     title: str = ""
     about: str = ""
@@ -56,20 +56,20 @@ class ExplorerPage:
 
 @dataclass(frozen=True)
 class Furniture:
-    """Everything that an audit provides beside its methods."""
+    """Everything that an audit provides besides its methods."""
 
     looks: tuple[Look, ...] = ()
     pages: tuple[ExplorerPage, ...] = ()
     exports: Mapping[str, str] = field(default_factory=dict)  # name -> function of a store and a folder
     options: tuple[Option, ...] = ()
     facts: str = ""  # function of a store: further counts for the first page of the explorer, by name
-    beside: str = ""  # function of a store and an id: a `Sheet` beside an example, or None
-    prepare: str = ""  # function of a store: load what pages will need, while the first one is viewed
+    beside: str = ""  # function of a store and an id: a `Sheet` next to an example, or None
+    prepare: str = ""  # function of a store: load data for later pages while the first one is viewed
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a page of the explorer shows: a table, or a template of its own that extends the explorer's `base.html`.
+    """The content of a page of the explorer: a table, or a template that extends the explorer's `base.html`.
 
     A column `id` of the table links to the examples. The table can be saved as a file; if it is too large for that at
     once, `csv` yields it part by part.

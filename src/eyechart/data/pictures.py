@@ -1,6 +1,6 @@
-"""The pictures that probes show: opened when they are asked for, edited as the probe asks, the latest kept in memory.
+"""Open the pictures of probes on demand, edit them as the probes ask, and keep the latest in memory.
 
-The column `removal` tells how boxes are hidden, as in `hidden=blur feather=4`, and `hidden` which ones. `image=blank`,
+The column `removal` says how boxes are hidden, as in `hidden=blur feather=4`, and `hidden` which ones. `image=blank`,
 `image=mean` and `image=noise` hide the whole picture; with any other `image=...` there is none.
 """
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 CROP = "crop"
 _KEPT = 64  # pictures in memory
-_WHOLE = {"blank": "blank", "mean": "mask", "noise": "noise"}  # ways to hide the whole picture -> to hide a box
+_WHOLE = {"blank": "blank", "mean": "mask", "noise": "noise"}  # way to hide the whole picture -> way to hide a box
 _EVERYTHING = ((0.0, 0.0, float("inf"), float("inf")),)
-_SIDE = 336  # pixels of a picture that stands for one which was not handed over
-_PIXELS = 64_000_000  # at most: a small file can be a very large picture
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # no EPS, which would be run as a program
+_SIDE = 336  # pixels of the placeholder for a picture that was not provided
+_PIXELS = 64_000_000  # at most: a small file can hold a very large picture
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # not EPS, which would be run as a program
 
 
 @dataclass(frozen=True)
 class Picture:
     """A picture that is shown to a model; pictures with the same pixels are equal."""
 
-    key: str  # SHA-256 of size and pixels, under which responses are cached
+    key: str  # SHA-256 of size and pixels, part of the key of cached responses
     pixels: Pixels = field(compare=False, repr=False)
 
     @classmethod
@@ -56,12 +56,12 @@ class Edit(NamedTuple):
 
 
 def describe_hiding(how: str, feather: int = 0) -> str:
-    """Write how boxes are hidden, for the column `removal` of a probe."""
+    """Describe how boxes are hidden, for the column `removal` of a probe."""
     return f"hidden={how}" + (f" feather={feather}" if feather else "")
 
 
 def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | None]:
-    """Yield the picture of each filled probe, in order; None if a probe shows none."""
+    """Yield the picture of each filled probe in order, None for a probe without one."""
     known = dict.fromkeys(("image", "removal", "hidden"))
     paths = shown_paths(probes, images).to_list()
     fetched = fetch(paths, images)
@@ -70,18 +70,18 @@ def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | No
         edit = _read_edit(removal or "", hidden or ())
         if edit is None or (image is None and edit.boxes != _EVERYTHING):
             yield None
-        else:  # a picture that is wholly hidden need not exist
+        else:  # a picture that is entirely hidden need not exist
             yield _edited(_canvas() if image is None else _open(image, path, fetched, images.root), edit)
 
 
 def fetch(paths: Iterable[str | None], images: Images) -> dict[str, Path]:
-    """Find the files of those paths that are addresses; fetch what is not cached yet, if that is allowed."""
+    """Find the files of paths that are addresses, fetching those that are not cached if that is allowed."""
     addresses = dict.fromkeys(path for path in paths if path is not None and is_address(path))
     return images.web.fetch(addresses, lambda draft: _decoded(draft, draft.stat().st_size)) if addresses else {}
 
 
 def _read_edit(removal: str, hidden: Sequence[Sequence[float]]) -> Edit | None:
-    """Parse an edit; None if the whole picture is removed."""
+    """Parse an edit; return None if the whole picture is removed."""
     words = dict(item.partition("=")[::2] for item in removal.split())
     feather = int(words.get("feather") or 0)
     if "image" not in words:
@@ -117,7 +117,7 @@ def _opened(path: Path, stamp: tuple[int, int]) -> Picture:
         return Picture.of(_decoded(path, stamp[1]))
     except (OSError, ValueError, SyntaxError) as error:
         found = str(error).partition("\n")[0]
-        raise FileFormatError(f"a picture in {path}", found, "restore the file, or leave its examples out") from None
+        raise FileFormatError(f"a picture in {path}", found, "restore the file, or leave out its examples") from None
 
 
 def _decoded(path: Path, size: int) -> Pixels:
@@ -125,13 +125,13 @@ def _decoded(path: Path, size: int) -> Pixels:
     from PIL import Image
 
     if size > BYTES:
-        raise OSError(f"{size:,} bytes, where {BYTES:,} are allowed")
+        raise OSError(f"{size:,} bytes, more than the {BYTES:,} allowed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
         file = _begin(path)
     with file:
         if file.width * file.height > _PIXELS:
-            raise OSError(f"{file.width:,} x {file.height:,} pixels, where {_PIXELS:,} are allowed")
+            raise OSError(f"{file.width:,} x {file.height:,} pixels, more than the {_PIXELS:,} allowed")
         return np.asarray(file.convert("RGB"))
 
 
@@ -144,7 +144,7 @@ def _begin(path: Path) -> "ImageFile":
         raise OSError(str(error)) from None
 
 
-_Stamp = tuple[int, int]  # when a file changed, and its size
+_Stamp = tuple[int, int]  # when a file was changed, and its size
 
 
 def _find(image: str, path: str | None, root: Path | None) -> tuple[Path, _Stamp]:
@@ -152,17 +152,17 @@ def _find(image: str, path: str | None, root: Path | None) -> tuple[Path, _Stamp
         advice = "read the data with the folder of its pictures: images=FOLDER"
         raise DataError(f"the path of a picture for image {image!r}", "none in the images table", advice)
     if "://" in path:
-        raise DataError(f"a file as the picture of image {image!r}", f"the address {path}", "download it before")
+        raise DataError(f"a file as the picture of image {image!r}", f"the address {path}", "download it first")
     if root is not None and not Path(normpath(path)).is_relative_to(normpath(root)):
         found = f"the path {path}"
-        raise DataError(f"the picture of image {image!r} under {root}", found, "name the folder that holds them all")
+        raise DataError(f"the picture of image {image!r} under {root}", found, "give the folder that contains them all")
     return _stamp(image, Path(path))
 
 
 def _stamp(image: str, path: Path) -> tuple[Path, _Stamp]:
     try:
-        facts = path.stat()
+        status = path.stat()
     except OSError:
-        advice = "add the file, or leave its examples out"
+        advice = "add the file, or leave out its examples"
         raise FileFormatError(f"the picture of image {image!r} at {path}", "no such file", advice) from None
-    return path, (facts.st_mtime_ns, facts.st_size)
+    return path, (status.st_mtime_ns, status.st_size)

@@ -1,7 +1,7 @@
-"""Edits of pictures: boxes hidden in one of several ways, sizes kept; or the picture cut to what is not hidden.
+"""Edit pictures: hide boxes in one of several ways, keeping the size; or crop the picture to what is not hidden.
 
-A hidden box is hidden wholly, to the last pixel that it touches; with `feather` the edit fades out around it. Pixels
-further away keep their values exactly. Equal input gives equal output: the noise is the same every time.
+A hidden box is hidden entirely, with every pixel that it touches; with `feather` the edit fades out around it. Pixels
+further away keep their values exactly. The same input always gives the same output: even the noise is deterministic.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ Pixels = NDArray[np.uint8]  # height x width x 3
 Box = Sequence[float]
 
 GRAY = 128
-_BLUR = 8  # the radius is this part of the shorter side: labels and colours of single things are lost
+_BLUR = 8  # the radius is this part of the shorter side, which blurs lettering and the colours of single objects away
 
 
 def hide(pixels: Pixels, boxes: Sequence[Box], how: str = "mask", feather: int = 0) -> Pixels:
-    """Put something else in the place of boxes: `mask` (the mean colour), `blur`, `noise` or `blank` (gray)."""
+    """Replace the pixels in boxes by `mask` (the mean colour), `blur`, `noise` or `blank` (gray)."""
     if how not in WAYS:
         raise SettingError(f"pixels hidden by one of {', '.join(WAYS)}", repr(how), "choose one of these")
     strength = cover(pixels, boxes, feather)
@@ -32,7 +32,7 @@ def hide(pixels: Pixels, boxes: Sequence[Box], how: str = "mask", feather: int =
 
 
 def crop(pixels: Pixels, boxes: Sequence[Box]) -> Pixels:
-    """Cut the picture to the smallest rectangle around what is not hidden, and mask what is hidden inside."""
+    """Crop the picture to the smallest rectangle around what is not hidden, and mask the hidden parts inside it."""
     shown = cover(pixels, boxes) == 0
     lines, columns = (np.flatnonzero(shown.any(axis=axis)) for axis in (1, 0))
     masked = hide(pixels, boxes)
@@ -40,7 +40,7 @@ def crop(pixels: Pixels, boxes: Sequence[Box]) -> Pixels:
 
 
 def cover(pixels: Pixels, boxes: Sequence[Box], feather: int = 0) -> NDArray[np.float64]:
-    """Say how strongly each pixel is edited: 1 inside the boxes, falling to 0 over `feather` pixels around them."""
+    """Compute how strongly each pixel is edited: 1 inside the boxes, falling to 0 over `feather` pixels around them."""
     strength = np.zeros(pixels.shape[:2])
     for away in range(feather, -1, -1):
         for left, top, right, bottom in boxes:

@@ -1,4 +1,4 @@
-"""Predictions: a model's answers by (id, condition, draw), joined to examples and checked against probes."""
+"""Hold a model's answers by (id, condition, draw), join them to examples and check them against probes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import polars as pl
 from eyechart.base.errors import AnswerMismatchError, CoverageError, ModelError
 from eyechart.data.tables import ANSWERS, check
 
-USABLE = ("ok", "refused")  # a refusal is an answer; what could not be parsed or obtained is only counted
+USABLE = ("ok", "refused")  # a refusal is an answer; unparsed and failed ones are only counted
 COVERAGE = 0.99
 REASONS = {
     "missing": "no answer to this example",
@@ -19,10 +19,10 @@ REASONS = {
 
 
 class AnsweredExamples(NamedTuple):
-    """Examples with the model's usable answers beside them (`given`), and what became of all the others."""
+    """Examples with the model's usable answers (`given`), and why the others have none."""
 
     table: pl.DataFrame
-    lost: pl.DataFrame  # examples that were answered, but never usably
+    lost: pl.DataFrame  # examples with answers, none of them usable
     counts: pl.DataFrame
 
 
@@ -50,14 +50,14 @@ class Predictions:
         return AnsweredExamples(usable, lost.sort("id"), _count(joined, condition))
 
     def check_against(self, probes: pl.DataFrame, condition: str, *, allow_partial: bool = False) -> Self:
-        """Reject answers to other probes than these, or to too few of them."""
+        """Raise an error for answers to other probes than these, or to too few of them."""
         answers = self.under(condition).select("id", "probe").unique()
         stale = answers.join(probes, on="id", validate="m:1", suffix="_asked").filter(
             pl.col("probe") != pl.col("probe_asked")
         )
         if stale.height:
-            found = f"{stale.height} answers to something else, first id {stale['id'].min()!r}"
-            raise AnswerMismatchError(f"answers of {self.model} to the probes of {condition!r}", found, "ask it anew")
+            found = f"{stale.height} answers to other probes, first id {stale['id'].min()!r}"
+            raise AnswerMismatchError(f"answers of {self.model} to the probes of {condition!r}", found, "ask it again")
         n = probes.join(answers, on="id", how="semi").height
         if n < COVERAGE * probes.height and not allow_partial:
             expected = f"answers of {self.model} to {COVERAGE:.0%} of the {probes.height} probes of {condition!r}"
@@ -70,11 +70,11 @@ def tidy(reply: object, asked: pl.DataFrame, model: str) -> pl.DataFrame:
     """Convert a model's reply to a batch of probes into a valid table of answers."""
     if not isinstance(reply, pl.DataFrame) or not {"id", "answer"} <= set(reply.columns):
         found = f"columns {', '.join(reply.columns)}" if isinstance(reply, pl.DataFrame) else type(reply).__name__
-        raise ModelError(f"a table with columns id and answer from {model}", found, "return one row per probe")
+        raise ModelError(f"a table with columns id and answer from {model}", found, "return one row for each probe")
     unknown = reply.filter(~pl.col("id").is_in(asked["id"].implode()))
     if unknown.height:
         advice = "answer each probe under its own id"
-        raise ModelError(f"answers of {model} to what was asked", f"an answer to {unknown['id'][0]!r}", advice)
+        raise ModelError(f"answers of {model} to the probes it was asked", f"an answer to {unknown['id'][0]!r}", advice)
     keys = asked.select("id", "condition", "probe")
     rows = reply.drop("condition", "probe", strict=False).join(keys, on="id", how="left", validate="m:1")
     return rows.select(_column(name, rows.columns) for name in _column_names(rows.columns)).sort(ANSWERS.key)
@@ -95,13 +95,13 @@ def _column(name: str, columns: list[str]) -> pl.Expr:
 
 
 def _count(joined: pl.DataFrame, condition: str) -> pl.DataFrame:
-    """Count examples, not draws: one with any usable draw is judged, another is counted by its first draw."""
+    """Count examples, not draws: one with any usable draw is judged, any other is counted by its first draw."""
     status = pl.col("status").fill_null("missing")
     usable = status.filter(status.is_in(USABLE))
-    became = pl.when(usable.len() > 0).then(usable.first()).otherwise(status.first())
+    outcome = pl.when(usable.len() > 0).then(usable.first()).otherwise(status.first())
     return (
         joined.group_by("id")
-        .agg(became.alias("status"))
+        .agg(outcome.alias("status"))
         .group_by("status")
         .agg(pl.len().cast(pl.Int64).alias("n"))
         .select(

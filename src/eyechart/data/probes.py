@@ -1,6 +1,6 @@
-"""Probes: keys of what a model will be shown, a hash of it, and the content that is filled in just before asking.
+"""Probes: keys and a hash of what a model will be shown, with the content filled in just before asking.
 
-A probe names, for each modality, the example that it is taken from (`image_from`, `question_from`, ...): its own, a
+A probe names, for each modality, the example it is taken from (`image_from`, `question_from`, ...): its own, a
 donor's, or null if the modality is left out. It never holds the reference answer.
 """
 
@@ -13,18 +13,18 @@ from eyechart.data.tables import PROBES, check
 
 PLAIN_CONDITION = "plain"
 EDITS = ("removal", "choices", "visible", "hidden")
-IMAGE_LIST = "images"  # column of all pictures of an example that has several; it goes where its `image` goes
+IMAGE_LIST = "images"  # column of all pictures of an example with several; it follows the `image`
 
 
 class Prober:
-    """Build probes of one dataset from keys; the content of each modality is hashed only once."""
+    """Build probes of one dataset from keys, hashing the content of each modality only once."""
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
         self._contents: dict[str, pl.DataFrame] = {}
 
     def plain(self, ids: pl.Series) -> pl.DataFrame:
-        """Build probes that show examples as they are."""
+        """Build probes that show examples unchanged."""
         return self.complete(pl.DataFrame({"id": ids}), PLAIN_CONDITION)
 
     def complete(self, keys: pl.DataFrame, condition: str) -> pl.DataFrame:
@@ -39,7 +39,7 @@ class Prober:
             shown.append(self._hash_shown(probes[source("image")], IMAGE_LIST))
         if "choices" not in probes.columns and "choices" in self.data.columns:
             shown.append(self._hash_shown(probes["id"], "choices"))
-        # Each edit has its own seed, so that none can pass for another.
+        # Each edit has its own seed, so none can be confused with another.
         edits = [
             hash_text(_as_text(probes[name]), seed) for seed, name in enumerate(EDITS, 1) if name in probes.columns
         ]
@@ -57,12 +57,12 @@ class Prober:
 
 
 def source(modality: str) -> str:
-    """Return the probe column that names the example that a modality is taken from."""
+    """Return the probe column with the example a modality is taken from."""
     return f"{modality}_from"
 
 
 class Filler:
-    """Replace keys by content; its row numbers are looked up once for all probes."""
+    """Replace keys by content, looking up row numbers once for all probes."""
 
     def __init__(self, probes: pl.DataFrame, data: Dataset) -> None:
         self._shown = probes.select("id", "condition", "probe", *(name for name in EDITS if name in probes.columns))
@@ -73,18 +73,18 @@ class Filler:
         if "choices" not in self._shown.columns and "choices" in data.columns:
             sources["choices"] = "id"
         numbered = self._examples.select("id", pl.int_range(pl.len(), dtype=pl.UInt32).alias("content"))
-        places = {column: _join(probes[column], numbered) for column in set(sources.values())}
-        self._places = {name: places[column] for name, column in sources.items()}
+        indices = {column: _join(probes[column], numbered) for column in set(sources.values())}
+        self._places = {name: indices[column] for name, column in sources.items()}
 
     def fill(self, start: int = 0, n: int | None = None) -> pl.DataFrame:
-        """Return n probes from a row on, or all of them, with their content."""
+        """Return n probes from a row on (default: all), with their content."""
         return self._shown.slice(start, n).with_columns(
-            self._examples[name].gather(places.slice(start, n)).alias(name) for name, places in self._places.items()
+            self._examples[name].gather(indices.slice(start, n)).alias(name) for name, indices in self._places.items()
         )
 
 
 def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
-    """Replace keys by content: what a model is shown."""
+    """Replace keys by the content shown to a model."""
     return Filler(probes, data).fill()
 
 
@@ -93,8 +93,8 @@ def _has_several(data: Dataset) -> bool:
 
 
 def _join(ids: pl.Series, contents: pl.DataFrame) -> pl.Series:
-    asked = ids.to_frame("id")
-    return asked.join(contents, on="id", how="left", validate="m:1", maintain_order="left")["content"]
+    rows = ids.to_frame("id")
+    return rows.join(contents, on="id", how="left", validate="m:1", maintain_order="left")["content"]
 
 
 def _as_text(column: pl.Series) -> pl.Series:

@@ -1,4 +1,4 @@
-"""The three protocols: an Audit asks and judges, a Model answers, an Engine decides where batches run."""
+"""Define the three protocols: an Audit asks and judges, a Model answers, an Engine decides where batches run."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Literal, Protocol, runtime_checkable
@@ -11,21 +11,21 @@ from eyechart.data.predictions import Predictions
 from eyechart.data.result import Result
 
 Step = Callable[[pl.DataFrame], pl.DataFrame]
-# Any process; one with a GPU, if there are any; or this process, for what only waits for others or reads files.
+# Any process; one with a GPU, if there are any; or this process, for steps that only wait or read files.
 WorkerKind = Literal["slot", "gpu", "here"]
 
 
 class Engine(Protocol):
-    """Run a step over batches, in any order: tables carry keys, and partitions depend on the data only."""
+    """Run a step over batches in any order: tables carry keys, and partitions depend only on the data."""
 
     def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
-        """Apply the step to each batch; other processes may get a copy of the step, each one, and keep it."""
+        """Apply the step to each batch; other processes may each get and keep a copy of the step."""
         ...
 
 
 @runtime_checkable
 class PlacedStep(Protocol):
-    """A step that chooses where it runs, and replaces the result of a batch that killed its process."""
+    """A step that chooses where it runs, and provides a result for a batch that killed its process."""
 
     @property
     def place(self) -> WorkerKind:
@@ -33,13 +33,13 @@ class PlacedStep(Protocol):
         ...
 
     def lost(self, batch: pl.DataFrame, reason: str) -> pl.DataFrame:
-        """Return a replacement for the result."""
+        """Return a result for a lost batch."""
         ...
 
 
 @runtime_checkable
 class Model(Protocol):
-    """A model: it holds settings, and opens weights or connections at the first answer."""
+    """A model, which holds settings and opens weights or connections for the first answer."""
 
     @property
     def name(self) -> str:
@@ -47,16 +47,16 @@ class Model(Protocol):
         ...
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """Answer a batch of filled probes: a table with `id`, `answer` and what else the answers table knows."""
+        """Answer a batch of filled probes: a table with `id`, `answer` and optionally other columns of answers."""
         ...
 
 
 @runtime_checkable
 class PrerecordedModel(Protocol):
-    """A model whose answers exist already, so that it can tell beforehand which probes it lacks."""
+    """A model whose answers already exist, so that it knows beforehand which probes it has none for."""
 
     def holds(self, condition: str) -> bool:
-        """Tell whether there are answers under a condition."""
+        """Return whether there are answers under a condition."""
         ...
 
     def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
@@ -66,25 +66,25 @@ class PrerecordedModel(Protocol):
 
 @runtime_checkable
 class EstimatingModel(Model, Protocol):
-    """A model that asks the same content once, and can tell beforehand what it will ask."""
+    """A model that asks the same content once, and knows beforehand what it will ask."""
 
     @property
     def draws(self) -> int:
-        """Return how often each probe is asked."""
+        """Return the number of times each probe is asked."""
         ...
 
     def foresee(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """List the calls for filled probes: `key` (the same is asked once), `known`, `pictures`, `tokens`."""
+        """List the calls for filled probes: `key` (each is asked once), `known`, `pictures`, `tokens`."""
         ...
 
 
 @runtime_checkable
 class IdentifiedModel(Protocol):
-    """A model that can tell what exactly answers: its revision, its decoding, the wording around a question."""
+    """A model that can identify itself exactly: its revision, its decoding, the wording around a question."""
 
     @property
     def identity(self) -> str:
-        """Return as JSON everything beside the probes that determines an answer."""
+        """Return as JSON everything besides the probes that determines an answer."""
         ...
 
 
@@ -92,9 +92,9 @@ class IdentifiedModel(Protocol):
 class Audit(Protocol):
     """A frozen dataclass whose fields are its settings; it keeps no data and all its methods are pure.
 
-    What is learned from and what is judged it takes from `data.divided`. Three more class attributes are optional:
-    `learns` (bool) says that it learns from a part of the data, so that it judges only examples held out from that;
-    `furniture` is what it brings along beside its methods; `gone` maps settings it once had to what replaces them.
+    It takes the examples to learn from and to judge from `data.divided`. Three more class attributes are optional:
+    `learns` (bool) says that it learns from a part of the data, so that it judges only examples held out from it;
+    `furniture` is what it provides besides its methods; `gone` maps former settings to their replacements.
     """
 
     name: ClassVar[str]
@@ -109,16 +109,16 @@ class Audit(Protocol):
         ...
 
     def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
-        """Join the answers to the examples, and measure."""
+        """Join the answers to the examples, and compute the measures."""
         ...
 
 
 @runtime_checkable
 class AnnouncingAudit(Protocol):
-    """An audit that can tell before its study what it will ask; any other may ask anything."""
+    """An audit that knows before its study what it will ask; any other may ask anything."""
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
-        """Name conditions of which it asks some beside `plain`, so that answers under none of them cannot be judged.
+        """List conditions of which it asks some besides `plain`: without answers under any of them it cannot judge.
 
         Without any such condition the audit asks `plain` alone.
         """

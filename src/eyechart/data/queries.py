@@ -1,18 +1,18 @@
-"""The query string of an address of the explorer as typed values, and addresses made from it."""
+"""Read the query string of an explorer address as typed values, and write addresses from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 ROWS_PER_PAGE = 50  # rows of a list
-MOST_TEXT = 2000  # characters of one word of an address
+MOST_TEXT = 2000  # characters in one value of an address
 
 Params = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class ExplorerQuery:
-    """The words of a query string, in order; a name may stand several times."""
+    """The fields of a query string in order; a name may occur several times."""
 
     words: tuple[tuple[str, str], ...]
 
@@ -26,7 +26,7 @@ class ExplorerQuery:
         return tuple(dict.fromkeys(value for key, value in self.words if key == name and value))
 
     def one_of(self, name: str, known: Sequence[str], default: str = "") -> str:
-        """Return the value of a name if it is among those known."""
+        """Return the value of a name if it is one of the known ones."""
         value = self.get(name)
         return value if value in known else default
 
@@ -37,14 +37,14 @@ class ExplorerQuery:
         return max(1, int(value)) if value.isascii() and value.isdecimal() and len(value) < 8 else 1
 
     def to(self, path: str, changes: Mapping[str, str | int | None] | None = None) -> str:
-        """Write the same address with something changed; it begins at the first page unless a page is given."""
+        """Write the same address with some values changed; it starts at the first page unless a page is given."""
         gone = {"page", *(changes or {})}
         kept = [(name, value) for name, value in self.words if name not in gone and value]
         new = [(name, str(value)) for name, value in (changes or {}).items() if value not in (None, "")]
         return _address(path, [*kept, *new])
 
     def without(self, path: str, name: str, value: str) -> str:
-        """Write the same address without one word."""
+        """Write the same address without one field."""
         return _address(path, [word for word in self.words if word != (name, value) and word[0] != "page" and word[1]])
 
 
@@ -54,7 +54,7 @@ def _address(path: str, words: Params) -> str:
 
 @dataclass(frozen=True)
 class ListPage:
-    """One page of a list, by its number and the rows of the whole list."""
+    """One page of a list, by its number and the number of rows in the whole list."""
 
     number: int
     total: int

@@ -1,4 +1,4 @@
-"""Records of a run folder: what its JSON files hold. docs/formats.md draws the folder."""
+"""Define the records in the JSON files of a run folder; docs/formats.md shows the folder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ class RunManifest:
     seed: int
     limit: int | None
     inputs: dict[str, str]  # file -> SHA-256
-    later: tuple[str, ...] = ()  # commands that continued it
+    later: tuple[str, ...] = ()  # commands that resumed it
 
     @property
     def commands(self) -> list[str]:
@@ -26,13 +26,13 @@ class RunManifest:
         return [command for command in (self.command, *self.later) if command]
 
     def after(self, command: str) -> Self:
-        """Add a command that continued the run, unless it is there already."""
+        """Add a command that resumed the run, unless it is already listed."""
         return replace(self, later=(*self.later, command)) if command and command not in self.commands else self
 
 
 @dataclass(frozen=True)
 class DivisionRecord:
-    """What a run learns from and judges, with the number of examples in each part."""
+    """The splits a run learns from and judges, with the number of examples in each part."""
 
     kind: Literal["divided"]
     division: Division
@@ -40,24 +40,24 @@ class DivisionRecord:
 
     @classmethod
     def of(cls, data: Dataset) -> Self | None:
-        """Record how a dataset is divided; None if that is not decided."""
+        """Record how a dataset is divided; return None if that is undecided."""
         return None if data.division is None else cls("divided", data.division, data.sizes())
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """Which audit made a study of which division, so that another process can continue with it."""
+    """The audit and the division of a study, so that another process can continue it."""
 
     reference: str  # the name of a registered audit, else the module or file of its class
     settings: dict[str, Any]
     learns: bool = False
     division: Division | None = None  # unknown in older runs
-    looks: tuple[Look, ...] = ()  # of the conditions of this audit
+    looks: tuple[Look, ...] = ()  # looks of this audit's conditions
 
 
 @dataclass(frozen=True)
 class WantedConditions:
-    """The conditions under which each audit wants answers."""
+    """The conditions under which each audit needs answers."""
 
     kind: Literal["wanted"]
     conditions: dict[str, tuple[str, ...]]
@@ -75,18 +75,18 @@ class LeftOutAudits:
     reasons: dict[str, str]
 
     def unless(self, is_studied: Callable[[str], bool]) -> dict[str, str]:
-        """Keep the reasons of audits that were not studied later."""
+        """Keep the reasons of audits that have not been studied since."""
         return {name: reason for name, reason in self.reasons.items() if not is_studied(name)}
 
 
 @dataclass(frozen=True)
 class ModelIdentity:
-    """What exactly answered: the model's revision, its decoding, the wording around a question."""
+    """The exact identity of a model: its revision, its decoding, the wording around a question."""
 
     kind: Literal["asked"]
     identity: dict[str, Any]
 
     def differences(self, other: "ModelIdentity") -> list[str]:
-        """List what differs between two models, apart from the address that they run at."""
+        """List the differences between two models, apart from their addresses."""
         keys = sorted({*self.identity, *other.identity} - {"base_url"})
         return [key for key in keys if self.identity.get(key) != other.identity.get(key)]

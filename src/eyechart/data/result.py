@@ -1,4 +1,4 @@
-"""Result, View and Verdict: what an audit found, as tables and plain words, without figures."""
+"""Define Result, View and Verdict: what an audit found, as tables and plain words, without figures."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,11 +14,11 @@ from eyechart.base.files import missing, read_record, read_table, replacing_fold
 from eyechart.data.tables import COUNTS, MEASURES, ROWS, check, empty
 
 State = Literal["yes", "no", "cannot tell", "not tested"]
-Unit = Literal["points", "number", "count", "ratio"]  # a share is stored as 0..1 and shown in points of a hundred
-Better = Literal["higher", "lower", "neither"]  # neither: constants and descriptions, by which nothing is ranked
+Unit = Literal["points", "number", "count", "ratio"]  # a share is stored as 0..1 and shown as points out of a hundred
+Better = Literal["higher", "lower", "neither"]  # neither: constants and descriptions, which nothing is ranked by
 ViewKind = Literal["bars", "histogram", "lines", "matrix", "scatter", "table", "gallery"]
 Read = Callable[[Path], pl.DataFrame]
-OWN_TABLES = ("measures", "rows")  # the tables that every result has, beside its counts
+OWN_TABLES = ("measures", "rows")  # the tables of every result, besides its counts
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to the question of an audit, which is phrased so that yes is good, and the measure it rests on.
+    """The answer to an audit's question, which is phrased so that yes is good, and the measure it is based on.
 
     `label` gives it in two or three words ("looks", "follows shortcuts"), `sentence` in full. `margin` is how far the
     measure may be from the ideal before that counts, in the measure's own unit.
@@ -49,9 +49,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class View:
-    """Something to look at, as data: which columns of which table, and one sentence on how to read it.
+    """A chart as data: which columns of which table, and one sentence on how to read it.
 
-    `units` names the units of columns of floats; others hold plain numbers. In the table `measures` every row has its
+    `units` names the units of columns of floats; others are plain numbers. In the table `measures` every row has its
     own unit.
     """
 
@@ -59,7 +59,7 @@ class View:
     table: str
     title: str
     reading: str
-    columns: dict[str, str] = field(default_factory=dict)  # what is drawn (x, y, low, high, color) -> column
+    columns: dict[str, str] = field(default_factory=dict)  # channel (x, y, low, high, color) -> column
     where: dict[str, str | None] = field(default_factory=dict)  # rows to draw: column -> value
     units: dict[str, Unit] = field(default_factory=dict)  # column -> unit
 
@@ -99,7 +99,7 @@ def measures_table(measures: Iterable[Measure]) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class ResultRecord:
-    """The description of a saved result beside its tables."""
+    """The description of a saved result, next to its tables."""
 
     audit: str
     subject: str
@@ -115,7 +115,7 @@ class ResultRecord:
 
 
 class ResultTables(Mapping[str, pl.DataFrame]):
-    """The tables of a saved result by name, each read when it is asked for."""
+    """The tables of a saved result by name, each read when needed."""
 
     def __init__(self, folder: Path, names: Iterable[str], read: Read) -> None:
         self._files = {name: folder / f"{name}.parquet" for name in names}
@@ -136,9 +136,9 @@ class ResultTables(Mapping[str, pl.DataFrame]):
 
 @dataclass(frozen=True)
 class Result:
-    """What a study or a judgement found about a subject (a dataset or a model).
+    """The findings of a study or a judgement about a subject (a dataset or a model).
 
-    The tables of a saved one are read when they are asked for.
+    The tables of a saved result are read when needed.
     """
 
     audit: str
@@ -188,7 +188,7 @@ class Result:
 
     @property
     def headline(self) -> Measure | None:
-        """Return the measure that the verdict rests on."""
+        """Return the measure that the verdict is based on."""
         key = self.verdict.measure
         return None if key is None else self.measure(**asdict(key))
 
@@ -205,10 +205,10 @@ class Result:
 
     @classmethod
     def load(cls, folder: Path, read: Read | None = None) -> Self:
-        """Open a result folder; `read` reads its tables, and may cache them."""
+        """Open a result folder; `read` reads its tables and may cache them."""
         record = ResultRecord.read(folder)
         reading = read or cache(read_result_table)
-        result = object.__new__(cls)  # its tables were checked when they were written
+        result = object.__new__(cls)  # tables are checked when they are written
         result.__dict__.update(
             audit=record.audit,
             subject=record.subject,
@@ -222,7 +222,7 @@ class Result:
         return result
 
     def read(self) -> Self:
-        """Read every table now, so that the folder is not needed any more."""
+        """Read every table now, so that the folder is no longer needed."""
         return replace(self, tables=dict(self.tables))
 
     def __str__(self) -> str:
@@ -247,18 +247,18 @@ class Result:
             raise TableError(f"view {view.title!r} to draw columns that exist", found, "name its columns")
 
     def _check_verdict(self) -> None:
-        """Reject a verdict that rests on nothing, unless nothing was measured."""
+        """Reject a verdict without a measure, unless nothing was measured."""
         key = self.verdict.measure
         if key is None and self.verdict.state != "not tested":
             found, advice = f"{self.verdict.state!r} without a measure", "name it by Key(name, condition, by, group)"
-            raise TableError(f"the verdict of {self.audit} to name the measure it rests on", found, advice)
+            raise TableError(f"the verdict of {self.audit} to name the measure it is based on", found, advice)
         if key is not None and self._find(key).height != 1:
             advice = "add the measure, or name another"
-            raise TableError(f"the verdict of {self.audit} to rest on one of its measures", f"none {key}", advice)
+            raise TableError(f"the verdict of {self.audit} to be based on one of its measures", f"none {key}", advice)
 
 
 def read_result_table(path: Path) -> pl.DataFrame:
-    """Read a table of a saved result; those whose form is known are checked."""
+    """Read a table of a saved result, checking it if its schema is known."""
     table = read_table(path)
     if path.stem == "measures":
         return check(_upgrade_units(table), MEASURES)
@@ -269,13 +269,13 @@ OUTDATED = Verdict(
     "not tested",
     "",
     "judged by an older version",
-    "An older eyechart concluded this: `eyechart judge RUN` (of the data, `eyechart study`) concludes anew.",
+    "An older eyechart drew this conclusion; run `eyechart judge RUN` (for the data, `eyechart study`) for a new one.",
 )
 _UNITS_BEFORE: dict[str | None, Unit] = {"share": "points", "ratio": "ratio"}
 
 
 def _upgrade_verdict(content: dict[str, Any]) -> dict[str, Any]:
-    """Upgrade the record of a result in format 1, whose verdicts had no question and no condition of their measure."""
+    """Upgrade the record of a result in format 1, whose verdicts had no question and no condition for the measure."""
     before = content["verdict"]
     described = replace(OUTDATED, label="describes", sentence=str(before["sentence"]))
     return content | {"verdict": asdict(described if before["state"] == "none" else OUTDATED)}
@@ -290,7 +290,7 @@ def _upgrade_units(measures: pl.DataFrame) -> pl.DataFrame:
 
 
 def speak(row: Mapping[str, Any]) -> str:
-    """Write a measure with its interval; shares are written in points of a hundred."""
+    """Write a measure with its interval, shares as points out of a hundred."""
     scale, digits = (100, 1) if row["unit"] == "points" else (1, 3)
     value, low, high = (_number(row[name], scale, digits) for name in ("value", "low", "high"))
     return f"{value} [{low}, {high}]"

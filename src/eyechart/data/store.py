@@ -1,7 +1,7 @@
-"""The store: the folder of a run, opened lazily, with each table read when it is asked for.
+"""Open the folder of a run lazily, reading each table when it is needed.
 
-Everything that reads a run reads it through here: names of studies, models and conditions are known without loading
-anything, and a table is read once while its file stays the same. docs/formats.md draws the folder.
+All code that reads a run uses the store: names of studies, models and conditions are known without loading
+anything, and a table is read only once while its file is unchanged. docs/formats.md shows the folder.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from eyechart.data.web import Web
 
 
 class Results(Mapping[str, Result]):
-    """Results by name, each opened when it is asked for."""
+    """Results by name, each opened when needed."""
 
     def __init__(self, folders: Mapping[str, Path], read: Callable[[Path], pl.DataFrame]) -> None:
         self._folders = folders
@@ -56,7 +56,7 @@ class Store:
     """A run folder."""
 
     folder: Path
-    web: Web = field(default_factory=Web)  # which pictures may be fetched if they are only addresses
+    web: Web = field(default_factory=Web)  # pictures that may be fetched when only their addresses are known
     _tables: TableCache = field(default_factory=TableCache, repr=False)
 
     @property
@@ -66,7 +66,7 @@ class Store:
 
     @property
     def manifest(self) -> RunManifest:
-        """Read how the run was made."""
+        """Read the record of how the run was made."""
         if not self.manifest_file.is_file():
             advice = "make one with `eyechart study` or `eyechart audit`"
             raise FileFormatError(f"a run in {self.folder}", "no manifest.json there", advice)
@@ -74,12 +74,12 @@ class Store:
 
     @property
     def division_file(self) -> Path:
-        """Return the file that records what is learned from and what is judged."""
+        """Return the file that records the division."""
         return self.folder / "division.json"
 
     @property
     def divided(self) -> DivisionRecord | None:
-        """Read what is learned from and what is judged; None in runs of older versions."""
+        """Read the division; return None for runs of older versions."""
         return read_record(self.division_file, DivisionRecord) if self.division_file.is_file() else None
 
     @property
@@ -104,7 +104,7 @@ class Store:
 
     @cached_property
     def data(self) -> Dataset:
-        """Load the dataset, divided as the run is."""
+        """Load the dataset with the run's division."""
         data, divided = Dataset.load(self.data_folder), self.divided
         data = data.fetching(self.web) if self.web != Web() else data
         return data if divided is None else data.under(divided.division)
@@ -112,7 +112,7 @@ class Store:
     def data_with(self, names: Iterable[str]) -> Dataset:
         """Load the dataset with columns of studies: `splits.QT` is the column `QT` of the rows of study `splits`.
 
-        Names that are columns already, or of no study, add nothing.
+        Names of existing columns, or of no study, add nothing.
         """
         data = self.data
         for name in dict.fromkeys(names):
@@ -125,16 +125,16 @@ class Store:
         return data
 
     def picture_table(self, image: str) -> Images:
-        """Load the one row of an image."""
+        """Load the row of an image."""
         one = self.images.scan().filter(pl.col("image") == image).collect()
         return Images(one, self.about_data.image_root(self.data_folder))
 
     def table(self, path: Path) -> pl.DataFrame:
-        """Read a table of the run, once while its file stays the same."""
+        """Read a table of the run, only once while its file is unchanged."""
         return self._tables.table(path)
 
     def lazy(self, path: Path) -> pl.LazyFrame:
-        """Query a table of the run; if it is in memory already, its file is not read."""
+        """Query a table of the run without reading its file if it is already in memory."""
         return self._tables.lazy(path)
 
     def write(self, table: pl.DataFrame, path: Path) -> None:
@@ -186,11 +186,11 @@ class Store:
 
     @property
     def wanted_file(self) -> Path:
-        """Return the file that records what each audit wants to be asked."""
+        """Return the file that records the conditions each audit needs."""
         return self.folder / "probes" / "wanted.json"
 
     def wanted(self) -> WantedConditions:
-        """Read under which conditions each audit wants answers."""
+        """Read the conditions under which each audit needs answers."""
         if not self.wanted_file.is_file():
             return WantedConditions("wanted", {})
         return read_record(self.wanted_file, WantedConditions)
@@ -204,11 +204,11 @@ class Store:
         return self.answer_folder(model) / f"{_quoted(condition)}.parquet"
 
     def stock_file(self, model: str) -> Path:
-        """Return the file that counts what a model's files of answers hold."""
+        """Return the file with the counts of a model's answer files."""
         return self.folder / "answers" / f"{_quoted(model)}.parquet"
 
     def asked_file(self, model: str) -> Path:
-        """Return the file that records what exactly answered."""
+        """Return the file that records the identity of a model."""
         return self.folder / "answers" / f"{_quoted(model)}.json"
 
     def lock_file(self, model: str) -> Path:
@@ -216,19 +216,19 @@ class Store:
         return self.folder / "answers" / f".{_quoted(model)}.lock"
 
     def studies(self) -> Results:
-        """Return the studies made so far, each opened when it is asked for."""
+        """Return the studies made so far, each opened when needed."""
         return self._results(self.folder / "studies")
 
     def results(self) -> dict[str, Results]:
-        """Return the results so far by model and audit, each opened when it is asked for."""
+        """Return the results so far by model and audit, each opened when needed."""
         return {model: self._results(folder) for model, folder in _list_folders(self.folder / "results").items()}
 
     def rows(self, audit: str, model: str | None = None) -> TableFile | None:
-        """Find the rows of a study, or of a model's result; None if there are none."""
+        """Find the rows of a study or of a model's result, None if there are none."""
         return self.table_of("rows", audit, model)
 
     def table_of(self, name: str, audit: str, model: str | None = None) -> TableFile | None:
-        """Find a table of a study, or of a model's result; None if there is none."""
+        """Find a table of a study or of a model's result, None if it is missing."""
         folder = self.study_folder(audit) if model is None else self.result_folder(model, audit)
         return _find_table(folder / f"{name}.parquet")
 
@@ -265,12 +265,12 @@ class Store:
         return _find_table(self.answer_file(model, condition))
 
     def stock(self, model: str) -> pl.DataFrame:
-        """Read the counts of what a model's files of answers hold."""
+        """Read the counts of a model's answer files."""
         file = self.stock_file(model)
         return self.table(file) if file.is_file() else empty(COUNTS)
 
     def identity(self, model: str) -> dict[str, Any]:
-        """Read what exactly answered; empty for a model that does not say."""
+        """Read the identity of a model; it is empty for a model that has none."""
         file = self.asked_file(model)
         return read_record(file, ModelIdentity).identity if file.is_file() else {}
 
@@ -291,7 +291,7 @@ def _hash(path: Path) -> str:
 
 
 def _quoted(name: str) -> str:
-    # Names of models and conditions hold slashes and colons, which not every system allows in file names.
+    # Names of models and conditions contain slashes and colons, which not every system allows in file names.
     return quote(name, safe=" #+=@")
 
 

@@ -1,4 +1,4 @@
-"""Stored tables: Parquet files whose columns are known at once and whose rows are read when they are asked for."""
+"""Stored tables: Parquet files whose columns are known at once and whose rows are read when needed."""
 
 import shutil
 from collections import OrderedDict
@@ -16,13 +16,13 @@ from eyechart.base.files import damaged, missing, read_table, replacing, write_t
 from eyechart.data.tables import Schema, check, check_columns, empty
 
 Answer = TypeVar("Answer")
-CACHE_SIZE = 1 << 30  # bytes of tables that are kept in memory
-GROUP = 50_000  # rows of a row group of a table that is written from other files
+CACHE_SIZE = 1 << 30  # bytes of tables kept in memory
+GROUP = 50_000  # rows in a row group of a table written from other files
 
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A table on disk; `file` holds exactly this table, and `owner` keeps a temporary folder alive."""
+    """A table on disk; `file` is exactly this table, and `owner` keeps a temporary folder alive."""
 
     frame: pl.LazyFrame
     place: Path
@@ -32,14 +32,14 @@ class StoredTable:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open a Parquet table we wrote, reading only its columns."""
+        """Open a Parquet table we wrote, reading only its schema."""
         stored = cls(pl.scan_parquet(path), path, path)
         _ = stored.columns  # fails at once if it is not a Parquet file
         return stored
 
     @cached_property
     def columns(self) -> pl.Schema:
-        """Name the columns and their types."""
+        """Return the columns and their types."""
         return self._query(self.frame.collect_schema)
 
     @cached_property
@@ -57,7 +57,7 @@ class StoredTable:
         return self.changed(self.frame.filter(keep))
 
     def changed(self, frame: pl.LazyFrame) -> Self:
-        """Replace the table by a query over the same files."""
+        """Replace the query, keeping the same files."""
         return replace(self, frame=frame, file=None)
 
     def read(self) -> pl.DataFrame:
@@ -66,7 +66,7 @@ class StoredTable:
         return table
 
     def write(self, path: Path) -> None:
-        """Write the table as one Parquet file: a copy of its file, else streamed, never whole in memory."""
+        """Write the table as one Parquet file, by copying or streaming, so that it is never whole in memory."""
         with replacing(path) as draft:
             if self.file is not None:
                 shutil.copyfile(self.file, draft)
@@ -83,7 +83,7 @@ class StoredTable:
 
 
 class LazyTable:
-    """A table in memory or on disk; one on disk is read and checked when it is first asked for."""
+    """A table in memory or on disk; one on disk is read and checked when it is first needed."""
 
     def __init__(self, given: pl.DataFrame | StoredTable, schema: Schema) -> None:
         self._schema = schema
@@ -104,7 +104,7 @@ class LazyTable:
 
     @property
     def columns(self) -> pl.Schema:
-        """Name the columns and their types."""
+        """Return the columns and their types."""
         return self.table.schema if self.stored is None else self.stored.columns
 
     @property
@@ -113,17 +113,17 @@ class LazyTable:
         return self.table.height if self.stored is None else self.stored.height
 
     def lazy(self) -> pl.LazyFrame:
-        """Return a lazy frame, so that a query reads only what it needs, and nothing that is in memory."""
+        """Return a lazy frame, so that a query reads only what it needs and is not yet in memory."""
         return self.stored.frame if self.stored is not None and self._table is None else self.table.lazy()
 
     def only(self, names: Collection[str]) -> pl.DataFrame | StoredTable:
-        """Keep some columns, in their order, and those that every such table has."""
+        """Keep some columns, in their order, and the required ones."""
         always = {name for name, column in self._schema.columns.items() if column.required}
         wanted = [name for name in self.columns if name in always or name in names]
         return self.table.select(wanted) if self.stored is None else self.stored.select(wanted)
 
     def filter(self, keep: pl.Expr) -> pl.DataFrame | StoredTable:
-        """Keep the rows for which an expression is true; one with values of its own needs the rows in memory."""
+        """Keep the rows for which an expression is true; one with embedded values needs the rows in memory."""
         if self.stored is None or not keep.meta.root_names():
             return self.table.filter(keep)
         return self.stored.filter(keep)
@@ -152,7 +152,7 @@ class TableField:
 
     def __get__(self, owner: object, kind: type) -> pl.DataFrame:
         """Return the table, reading it if need be."""
-        if owner is None:  # a dataclass asks for a default, which there is not
+        if owner is None:  # a dataclass asks for the default, but there is none
             raise AttributeError(self._name)
         return self.kept(owner).table
 
@@ -163,7 +163,7 @@ class TableField:
 
 
 class TableFile(NamedTuple):
-    """A table file as it is now; what was read from it is valid as long as this stays equal."""
+    """The state of a table file; data read from it are valid as long as this is unchanged."""
 
     path: Path
     changed: int
@@ -178,14 +178,14 @@ class TableFile(NamedTuple):
 def stat_table(path: Path) -> TableFile:
     """Read the state of a table file."""
     try:
-        facts = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise missing(path) from None
-    return TableFile(path, facts.st_mtime_ns, facts.st_size, facts.st_ino)
+    return TableFile(path, status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 class TableCache:
-    """Read tables, and cache the latest ones as long as their files stay the same."""
+    """Read tables, and cache the latest ones as long as their files are unchanged."""
 
     def __init__(self, most: int = CACHE_SIZE) -> None:
         self._most = most
@@ -193,7 +193,7 @@ class TableCache:
         self._lock = Lock()
 
     def table(self, path: Path, read: Callable[[Path], pl.DataFrame] = read_table) -> pl.DataFrame:
-        """Return a table, reading it unless it is cached as it is now."""
+        """Return a table, reading it unless its current state is cached."""
         now = stat_table(path)
         with self._lock:
             known = self._tables.get(path)
@@ -205,7 +205,7 @@ class TableCache:
         return table
 
     def keep(self, path: Path, table: pl.DataFrame) -> None:
-        """Cache a table that was just written."""
+        """Cache a table that has just been written."""
         self._keep(stat_table(path), table)
 
     def lazy(self, path: Path) -> pl.LazyFrame:
@@ -222,7 +222,7 @@ class TableCache:
             self._evict()
 
     def _evict(self) -> None:
-        held = sum(table.estimated_size() for _, table in self._tables.values())
-        while self._tables and held > self._most:
+        size = sum(table.estimated_size() for _, table in self._tables.values())
+        while self._tables and size > self._most:
             _, (_, table) = self._tables.popitem(last=False)
-            held -= table.estimated_size()
+            size -= table.estimated_size()

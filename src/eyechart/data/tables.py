@@ -1,4 +1,4 @@
-"""The tables that pass between steps: their columns, types and keys, and the check that enforces them.
+"""Define the tables passed between steps: their columns, types and keys, and the check that enforces them.
 
 Ids are always text. Boxes are (left, top, right, bottom) in pixels. A schema lists the columns it knows; a table may
 have further ones (metadata to group by, more modalities). docs/formats.md describes them for readers.
@@ -20,7 +20,7 @@ SCORED_ANSWER = pl.Struct({"answer": pl.String, "score": pl.Float64})
 STATUSES = ("ok", "refused", "unparsed", "failed")
 SCORE_KINDS = ("prob", "logprob", "logit")
 UNITS = ("points", "number", "count", "ratio")
-DIRECTIONS = ("higher", "lower", "neither")  # of a measure: which way is better
+DIRECTIONS = ("higher", "lower", "neither")  # of a measure: which direction is better
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Constraint:
     column: str
     expected: str
     holds: pl.Expr
-    also: str | None = None  # a second column the expression reads; without it the constraint does not apply
+    also: str | None = None  # a second column that the expression reads; without it the constraint does not apply
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _required(dtype: DataType | DataTypeClass) -> ColumnSpec:
 
 
 def _sound(box: pl.Expr) -> pl.Expr:
-    left, top, right, bottom = (box.arr.get(at) for at in range(4))
+    left, top, right, bottom = (box.arr.get(i) for i in range(4))
     # A NaN or infinite edge makes the sum not finite, so one test covers all four.
     return (left + top + right + bottom).is_finite() & (left <= right) & (top <= bottom)
 
@@ -87,7 +87,7 @@ EXAMPLES = Schema(
         Constraint("choices", "options without nulls", ~pl.col("choices").list.contains(None)),
         Constraint(
             "choices",
-            "options that hold the answer",
+            "options that include the answer",
             pl.col("answer").is_null() | pl.col("choices").list.contains(pl.col("answer")),
         ),
         Constraint(
@@ -197,7 +197,7 @@ def empty(schema: Schema) -> pl.DataFrame:
 
 
 def empty_counts() -> pl.DataFrame:
-    """Return a table of counts without a row, for a result of which nothing is counted."""
+    """Return an empty table of counts, for a result that counts nothing."""
     return empty(COUNTS)
 
 
@@ -221,11 +221,11 @@ def check_columns(table: pl.DataFrame, schema: Schema) -> None:
         if name not in table.columns:
             if column.required:
                 found = f"columns {', '.join(table.columns) or 'none at all'}"
-                raise TableError(f"a column {name!r} in {schema.name}", found, "add it or map another onto it")
+                raise TableError(f"a column {name!r} in {schema.name}", found, "add it, or map another column to it")
         elif table.schema[name] != column.dtype:
             expected = f"column {name!r} of {schema.name} to hold {column.dtype}"
             first = f", first value {table[name][0]!r}" if table.height else ""
-            raise TableError(expected, f"{table.schema[name]}{first}", "cast the column before")
+            raise TableError(expected, f"{table.schema[name]}{first}", "cast the column first")
 
 
 def _refuse(table: pl.DataFrame, schema: Schema, column: str, bad: pl.Expr, expected: str) -> None:
@@ -235,7 +235,7 @@ def _refuse(table: pl.DataFrame, schema: Schema, column: str, bad: pl.Expr, expe
     row = int(rows[0])
     keys = ", ".join(f"{name}={table[name][row]!r}" for name in schema.key)
     found = f"{_short(table[column][row])} in row {row} ({keys}) and {len(rows) - 1} more"
-    raise TableError(f"{expected} in column {column!r} of {schema.name}", found, "correct or remove such rows")
+    raise TableError(f"{expected} in column {column!r} of {schema.name}", found, "correct or remove these rows")
 
 
 def _short(value: object) -> str:

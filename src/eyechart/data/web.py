@@ -1,7 +1,7 @@
-"""Pictures at http(s) addresses: fetched only if allowed, within limits, checked, and cached by address.
+"""Fetch pictures at http(s) addresses: only if allowed, within limits, checked, and cached by address.
 
-Addresses come from untrusted data, and this machine may reach what their author cannot. So only http and https are
-used, the host of every redirect must be public, and the connection goes to the very address that was looked up.
+Addresses come from untrusted data, and this machine may reach hosts that their author cannot. So only http(s) is
+used, the host of every redirect must be public, and the connection goes to the very address that was resolved.
 """
 
 import os
@@ -21,23 +21,23 @@ from eyechart.base.progress import tracked
 
 AT_ONCE = 8  # downloads
 _ATTEMPTS = 3
-_PAUSE = 0.5  # seconds before the next attempt, and more before a later one
-ADDRESS = r"(?i)^https?://"  # what tells an address from the path of a file
+_PAUSE = 0.5  # seconds before the next attempt; longer before later ones
+ADDRESS = r"(?i)^https?://"  # the prefixes that distinguish an address from a file path
 
 Check = Callable[[Path], object]
 
 
 @dataclass(frozen=True)
 class Web:
-    """Whether pictures may be fetched, and where they are cached; cached ones are used either way."""
+    """Whether pictures may be fetched, and where they are cached; cached ones are always used."""
 
     public: bool = False
-    private: bool = False  # also from hosts that are not public: this machine, the network around it
+    private: bool = False  # also from hosts that are not public: this machine, the local network
     folder: Path | None = None
 
     @property
     def allowed(self) -> bool:
-        """Tell whether anything may be fetched at all."""
+        """Return whether anything may be fetched at all."""
         return self.public or self.private
 
     def fetch(self, addresses: Iterable[str], check: Check) -> dict[str, Path]:
@@ -45,7 +45,7 @@ class Web:
         files = {address: self._file(address) for address in addresses}
         missing = [address for address, file in files.items() if not file.is_file()]
         if missing and not self.allowed:
-            advice = "download it before, or allow it with --allow-http"
+            advice = "download it first, or allow it with --allow-http"
             raise DataError("a file as a picture", f"the address {redact_address(missing[0])}", advice)
         if missing:
             self._fetch({address: files[address] for address in missing}, check)
@@ -65,7 +65,7 @@ class Web:
             }
             for address, draft in drafted.items():
                 try:
-                    check(draft.result())  # here and not there: the picture library's warnings know no threads
+                    check(draft.result())  # in this thread: the picture library's warnings are not thread-safe
                     draft.result().replace(files[address])
                 except (OSError, ValueError, SyntaxError, HTTPException) as error:
                     failed[address] = str(error).partition("\n")[0] or type(error).__name__
@@ -73,7 +73,7 @@ class Web:
         if failed:
             address, reason = next(iter(failed.items()))
             found = reason + (f", and {len(failed) - 1} more that failed" if len(failed) > 1 else "")
-            advice = "provide them as files, or leave their examples out"
+            advice = "provide them as files, or leave out their examples"
             raise FileFormatError(f"a picture at {redact_address(address)}", found, advice)
 
     def _try(self, address: str, draft: Path) -> Path:
@@ -89,11 +89,11 @@ class Web:
 
 
 def is_address(path: str) -> bool:
-    """Tell whether a path is an address rather than a file."""
+    """Return whether a path is an address rather than a file."""
     return re.match(ADDRESS, path) is not None
 
 
 def default_folder() -> Path:
-    """Return the folder of cached pictures if no other is named."""
+    """Return the default folder of cached pictures."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "eyechart" / "pictures"

@@ -1,1 +1,1 @@
-"""Where batches run."""
+"""Run batches: in this process, or on a cluster."""

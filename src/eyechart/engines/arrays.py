@@ -1,4 +1,4 @@
-"""Arrays on their way to other processes and back."""
+"""Send arrays to other processes and back."""
 
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ Array = NDArray[Any]
 
 
 class _Unlocked:
-    """Present an array as one that may be written to, and keep the true one alive."""
+    """Present an array as writable, and keep the original alive."""
 
     def __init__(self, array: Array) -> None:
         self.array = array
@@ -19,10 +19,10 @@ class _Unlocked:
 
 
 def unlocked(arrays: Tables) -> Tables:
-    """View a named tuple of arrays, which may lie in the shared memory of a machine, in the form kernels know.
+    """View a named tuple of arrays, perhaps in shared memory, in the form the kernels are compiled for.
 
-    Such arrays are read-only, which is another type to Numba: it would compile everything once more. Nothing may write
-    to them all the same; a copy in every process would cost the memory that sharing saves.
+    Shared arrays are read-only, which is another type to Numba: it would compile everything again. Nothing may write
+    to them even so; a copy in every process would cost the memory that sharing saves.
     """
     return type(arrays)(*(_unlock(each) for each in arrays))
 
@@ -36,10 +36,10 @@ def _unlock(value: Any) -> Any:  # noqa: ANN401 - an array, or a named tuple of 
 
 
 def pack(**arrays: Array) -> pl.DataFrame:
-    """Put arrays of different lengths into one row, each as a list."""
+    """Pack arrays of different lengths into one row, each as a list."""
     return pl.DataFrame([pl.Series(name, array).implode() for name, array in arrays.items()])
 
 
 def unpack(table: pl.DataFrame, name: str) -> Array:
-    """Return an array of such a row; it may be written to."""
+    """Return a writable array from such a row."""
     return table[name].explode(empty_as_null=False).to_numpy(writable=True)

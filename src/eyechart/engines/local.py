@@ -1,4 +1,4 @@
-"""The engine of one process: batches in their order, one at a time, as they are asked for."""
+"""Run batches in one process: in order, one at a time, on demand."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Engines by name: `local`, `ray`, `ray:auto`, `ray:ADDRESS`, or one of an installed package."""
+"""Open engines by name: `local`, `ray`, `ray:auto`, `ray:ADDRESS`, or one from an installed package."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,15 +14,15 @@ ENGINES: Registry[Callable[[str], Engine]] = Registry(
 
 @runtime_checkable
 class Closing(Protocol):
-    """An engine that holds processes until it is closed."""
+    """An engine that keeps processes until it is closed."""
 
     def close(self) -> None:
-        """End them."""
+        """End the processes."""
         ...
 
 
 def open_engine(spec: str) -> Engine:
-    """Open the engine that a string names; the engine reads what follows the first colon."""
+    """Open the engine that a string names; the engine parses the part after the first colon."""
     name, _, rest = spec.partition(":")
     if name not in ENGINES.names():
         raise unknown_name("engine", name, ENGINES.names())
@@ -31,7 +31,7 @@ def open_engine(spec: str) -> Engine:
 
 @contextmanager
 def using(engine: str | Engine) -> Iterator[Engine]:
-    """Open an engine that is only named, and close it at the end; an engine that is passed stays open."""
+    """Open an engine given by name, and close it at the end; an engine given as an object stays open."""
     if not isinstance(engine, str):
         yield engine
         return

@@ -1,12 +1,12 @@
-"""The engine of many processes, on this machine or on the many of a Ray cluster.
+"""Run batches in many processes, on this machine or on a Ray cluster.
 
-A step goes into the object store once, with the arrays and tables it holds; each process fetches it once and keeps it
-as long as batches for it come. Batches and results travel as tables, a few at a time. Which process gets which batch is
-left to chance: so steps give the same result for a batch wherever they run, and results are put in key order.
+A step is put into the object store once, with its arrays and tables; each process fetches it once and keeps it
+while batches for it arrive. Batches and results are sent as tables, a few at once. Which process gets which batch is
+arbitrary, so steps must give the same result for a batch wherever they run, and results are put in key order.
 
-A process that dies, alone or with its machine, is replaced, and its batch goes to another one; a batch that has taken
-several processes with it is given up. Ray could restart an actor with its work; but that work would wait for the very
-slot that is gone, while other processes are idle.
+A process that dies, alone or with its machine, is replaced, and its batch goes to another one; a batch that has killed
+several processes is given up. Ray could restart an actor with its work, but that work would wait for the very
+slot that is lost, while other processes are idle.
 """
 
 import logging
@@ -27,34 +27,35 @@ from eyechart.engines.worker import Worker, versions
 
 _log = logging.getLogger("eyechart.engines")
 
-MOST_DEATHS = 3  # of processes over one batch, after which it is given up
-MOST_BAD_STARTS = 3  # in a row
-PATIENCE_S = 60  # without a free slot, after which a warning is logged
+MOST_DEATHS = 3  # deaths of processes after which their batch is given up
+MOST_BAD_STARTS = 3  # failed starts in a row
+PATIENCE_S = 60  # seconds without a free slot, after which a warning is logged
 
 # Read by Ray when it is imported.
 _NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0"}  # Ray does not report how it is used
-_LOOPBACK_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of this machine alone listens on loopback only
-_HERE = ("local", "127.0.0.1", "localhost")  # without the setting above Ray looks for these elsewhere, and for ever
+_LOOPBACK_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # a cluster of only this machine listens only on loopback
+# Without the setting above Ray searches for these elsewhere, and never stops.
+_HERE = ("local", "127.0.0.1", "localhost")
 
 
 @dataclass
 class PendingBatch:
-    """A batch to work on, and the number of processes that died over it."""
+    """A batch to process, and the number of processes it killed."""
 
     batch: pl.DataFrame
     deaths: int = 0
 
     def give_up(self, step: Step, reason: str) -> pl.DataFrame:
-        """Return what the step has to say for a lost batch; without that, raise."""
-        found = f"{self.deaths} processes that died over it ({reason})"
+        """Return the step's result for a lost batch; raise an error if it has none."""
+        found = f"{self.deaths} processes that died on it ({reason})"
         if isinstance(step, PlacedStep):
             return step.lost(self.batch, found)
-        advice = "look at these rows, or give processes more memory"
+        advice = "check these rows, or give processes more memory"
         raise EngineError(f"a result for {describe(self.batch)}", found, advice)
 
 
 class WorkerPool:
-    """The processes of one kind, at most one for each unit of a resource; they start when there is work for them."""
+    """The processes of one kind, at most one for each unit of a resource, started when there is work for them."""
 
     def __init__(self, resource: str) -> None:
         import ray
@@ -73,9 +74,9 @@ class WorkerPool:
         reference: Any,  # noqa: ANN401 - Ray's
         batches: Iterable[pl.DataFrame],
     ) -> Iterator[pl.DataFrame]:
-        """Yield results as they come; batches are taken from their source as they are needed, a few ahead.
+        """Yield results as they arrive, taking batches from their source on demand, a few ahead.
 
-        `reference` says where the step lies in the object store.
+        `reference` refers to the step in the object store.
         """
         source, todo = map(PendingBatch, batches), deque[PendingBatch]()
         try:
@@ -107,7 +108,7 @@ class WorkerPool:
         return max(1, int(ray.cluster_resources().get(self._resource, 1)))  # type: ignore[no-untyped-call]
 
     def _fill(self, todo: deque[PendingBatch], source: Iterator[PendingBatch]) -> bool:
-        """Take batches from their source, one for each slot; tell whether there are any."""
+        """Take batches from their source, one for each slot; return whether there are any."""
         for _ in range(self._slots() - len(todo)):
             job = next(source, None)
             if job is None:
@@ -128,12 +129,12 @@ class WorkerPool:
             self._starting[worker.ready.remote()] = worker
 
     def _wait(self) -> list[Any]:
-        """Wait until something is done, admit the workers that have started, and return the references of results."""
+        """Wait until something is done, admit workers that have started, and return the references of results."""
         import ray
 
         done, _ = ray.wait([*self._busy, *self._starting], timeout=PATIENCE_S)
         if not done and not self._busy:
-            _log.warning("waiting for a free %s of the cluster", self._resource)
+            _log.warning("waiting for a free %s on the cluster", self._resource)
         for reference in [each for each in done if each in self._starting]:
             self._admit(reference)
         return [each for each in done if each in self._busy]
@@ -156,7 +157,7 @@ class WorkerPool:
         self._idle.append(worker)
 
     def _collect(self, reference: Any, step: Step) -> tuple[PendingBatch, pl.DataFrame | None]:  # noqa: ANN401 - Ray's
-        """Return a result, or none where the batch is to be tried again; raise what the step raised."""
+        """Return a result, or none if the batch is to be retried; raise the step's error."""
         import ray
 
         worker, job = self._busy.pop(reference)
@@ -168,13 +169,13 @@ class WorkerPool:
         except ray.exceptions.RayError as error:
             ray.kill(worker)
             job.deaths += 1
-            _log.info("a process died over %s: %s", describe(job.batch), last_line(error))
+            _log.info("a process died on %s: %s", describe(job.batch), last_line(error))
             return job, job.give_up(step, last_line(error)) if job.deaths >= MOST_DEATHS else None
         self._idle.append(worker)
         return job, result
 
     def _drop_busy(self) -> None:
-        """End the processes whose results nobody waits for any more."""
+        """End the processes whose results are no longer needed."""
         import ray
 
         for worker, _ in self._busy.values():
@@ -183,23 +184,23 @@ class WorkerPool:
 
 
 class Ray:
-    """Run batches on a Ray cluster: `local` starts one on this machine, `auto` finds the one it belongs to.
+    """Run batches on a Ray cluster: `local` starts one on this machine, `auto` finds the one this machine belongs to.
 
-    A cluster to which this process is connected already is used as it is, and left so by `close`.
+    A cluster to which this process is already connected is used as it is, and `close` leaves it running.
     """
 
     def __init__(self, address: str = "local") -> None:
         self.address = address
-        here = address.partition(":")[0] in _HERE
-        self._ray = load_ray(_NO_USAGE_STATS | _LOOPBACK_ONLY if here else _NO_USAGE_STATS)
+        is_local = address.partition(":")[0] in _HERE
+        self._ray = load_ray(_NO_USAGE_STATS | _LOOPBACK_ONLY if is_local else _NO_USAGE_STATS)
         self._started = not self._ray.is_initialized()
         if self._started:
             connect(self._ray, address)
         self._pools: dict[str, WorkerPool] = {}
-        self._stored: tuple[Step, Any] | None = None  # the step in the object store, and the reference to it
+        self._stored: tuple[Step, Any] | None = None  # the stored step, and the reference to it
 
     def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Apply the step to each batch where there is a free process."""
+        """Apply the step to each batch in any free process."""
         if isinstance(step, PlacedStep) and step.place == "here":
             return map(step, batches)
         return self._pool(step).run(*self._store(step), batches)
@@ -222,60 +223,60 @@ class Ray:
         return self._pools[resource]
 
     def _store(self, step: Step) -> tuple[Step, Any]:
-        """Put a step into the object store, unless it is the one that lies there."""
+        """Put a step into the object store, unless it is already there."""
         if self._stored is None or self._stored[0] is not step:
             for name, module in list(sys.modules.items()):
                 if name.startswith(FILE_MODULE):  # other processes cannot import what was loaded from a file's path
                     self._ray.cloudpickle.register_pickle_by_value(module)
-            self._stored = None  # the old one goes before the new one comes
+            self._stored = None  # free the old one before the new one arrives
             self._stored = (step, self._ray.put(step))
         return self._stored
 
 
 def open_ray(rest: str) -> Ray:
-    """Open `ray` (this machine alone), `ray:auto`, or `ray:ADDRESS`."""
+    """Open `ray` (only this machine), `ray:auto`, or `ray:ADDRESS`."""
     return Ray(rest or "local")
 
 
 def load_ray(environment: Mapping[str, str]) -> Any:  # noqa: ANN401 - a module
-    """Import Ray, or say how it is installed."""
+    """Import Ray, or raise an error that says how to install it."""
     for name, value in environment.items():
         os.environ.setdefault(name, value)
     try:
         import ray
     except ImportError:
-        raise MissingExtraError("the package ray for the engine ray", "none", "pip install 'eyechart[ray]'") from None
+        raise MissingExtraError("the package ray, for the engine ray", "none", "pip install 'eyechart[ray]'") from None
     return ray
 
 
 def connect(ray: Any, address: str) -> None:  # noqa: ANN401 - a module
-    """Start a cluster of this machine alone, or join the one at an address."""
+    """Start a cluster of only this machine, or join the one at an address."""
     own = {"include_dashboard": False} if address == "local" else {}
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         with suppress(Exception):
             ray.shutdown()
-        advice = "start it with `ray start --head`, or write --engine ray for this machine alone"
+        advice = "start it with `ray start --head`, or write --engine ray for only this machine"
         raise EngineError(f"a Ray cluster at {address!r}", last_line(error), advice) from error
 
 
 def _explain(cause: BaseException, batch: pl.DataFrame) -> BaseException:
-    """Name the batch over which a step broke; errors for users, and an interruption, stay as they are."""
+    """Add the batch to a step's error; errors for users, and interruptions, are unchanged."""
     if isinstance(cause, EyechartError | InterruptedError):
         return cause
-    advice = "look at these rows; the cause of this error holds the place in the code"
+    advice = "check these rows; the cause of this error shows the line of code"
     return EngineError(f"a result for {describe(batch)}", f"{type(cause).__name__}: {cause}", advice)
 
 
 def describe(batch: pl.DataFrame) -> str:
-    """Name the rows of a batch by the first and the last of their keys."""
+    """Describe the rows of a batch by their first and last keys."""
     name = "id" if "id" in batch.columns else batch.columns[0]
     first, last = batch[name][0], batch[name][-1]
     return f"the batch of {batch.height} rows with {name} {first!r} to {last!r}"
 
 
 def last_line(error: BaseException) -> str:
-    """Shorten an error to its last line that says anything."""
+    """Shorten an error to its last line that is not blank."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

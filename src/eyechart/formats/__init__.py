@@ -1,4 +1,4 @@
-"""Read datasets and logs of other tools, and write files for them: a file for each tool or format.
+"""Read datasets and logs of other tools, and write files for them: one module per tool or format.
 
 A reader is a function `reader(path, *, settings) -> Dataset`, found by its name in `FORMATS`. It reports what became of
 every row as the counts of the dataset (see `rows`) and raises a FileFormatError or SettingError where it cannot go on.
@@ -49,7 +49,7 @@ FORMATS: Registry[Reader] = Registry(
 
 
 def read(source: str | Path, path: str | Path | None = None, /, **settings: object) -> Dataset:
-    """Read a format by its name and path, or a path alone: a dataset folder of ours, else a table.
+    """Read a format by its name and path; a path alone is one of our dataset folders, else a table.
 
     The settings are those of the format's reader; see `reader_settings`.
     """
@@ -76,7 +76,7 @@ def descriptions() -> dict[str, Description]:
 
 
 def _with_guess(error: EyechartError, name: str, path: Path | None) -> EyechartError:
-    """Name in an error the format that the file looks like, if it is another one."""
+    """Add to an error the format that the file looks like, if it is a different one."""
     guess = None if path is None else guess_format(path, descriptions())
     if guess in (None, name):
         return error

@@ -1,4 +1,4 @@
-"""Decode files of answers, recognise the tool that wrote them, and refuse files that hold no answers of a model.
+"""Decode files of answers, recognise the tool that wrote them, and refuse files without a model's answers.
 
 The format of a log is recognised by its content: the fields that every file of a tool has.
 """
@@ -28,15 +28,15 @@ from eyechart.formats.records import (
 from eyechart.formats.sources import SourceFile, decode_json
 
 ANSWER_SUFFIXES = (*TABLE_FORMATS, ".eval")
-SEEN = 100  # records by whose fields a format is recognised
+SEEN = 100  # records whose fields are searched for a known format
 ANSWER_NAMES = frozenset({"answer", "prediction", "pred", "text", "response"})
 _IMAGES = frozenset({"image", "path", *ALIASES["image"], *ALIASES["path"]})
 _REFERENCES = frozenset({"answers", "multiple_choice_answer", "direct_answers", "correct_choice_idx", "choices"})
-# The first whose fields are all present wins, so the more specific stand before the more general.
+# The first whose fields are all present wins, so the more specific come before the more general.
 _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("inspect", frozenset({"eval", "status", "version"})),
     ("eee", frozenset({"evaluation_id", "sample_id"})),
-    ("lmms-eval", frozenset({"logs", "doc_id"})),  # the JSON of old versions, which holds the doc as lm-eval's does
+    ("lmms-eval", frozenset({"logs", "doc_id"})),  # the JSON of old versions, which includes the doc as lm-eval does
     ("lm-eval", frozenset({"doc_id", "doc", "filtered_resps"})),
     ("lmms-eval", frozenset({"doc_id", "filtered_resps"})),
     ("vlmeval", frozenset({"index", "prediction"})),
@@ -46,7 +46,7 @@ _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
 
 @dataclass(frozen=True)
 class AnswerFile:
-    """A file that may hold answers; its content is read and decoded at most once, and only when it is needed."""
+    """A file that may hold answers; its content is read and decoded on demand, at most once."""
 
     source: SourceFile
 
@@ -82,7 +82,7 @@ class AnswerFile:
     def table(self) -> Records:
         """Read the file as a table."""
         if self.source.suffix not in TABLE_FORMATS:
-            advice = "leave out the map and the format: the file is known by its content"
+            advice = "leave out the map and the format: the file is recognised by its content"
             raise FileFormatError(f"a table in {self.source.name}", f"a {self.source.suffix} file", advice)
         if self.is_json and not self.is_lines:
             return tabulate(self.records)
@@ -123,7 +123,7 @@ def recognise(file: AnswerFile) -> str:
 
 
 def is_dataset(names: frozenset[str]) -> bool:
-    """Return whether these are columns of a dataset: questions with pictures or references, or references alone."""
+    """Return whether these are the columns of a dataset: questions with pictures or references, or references alone."""
     if names & (ANSWER_NAMES - {"answer"}):
         return False
     return ("question" in names and bool(names & (_IMAGES | _REFERENCES))) or "multiple_choice_answer" in names
@@ -136,18 +136,18 @@ def find_aggregate(file: AnswerFile) -> FileFormatError | None:
     mistake = next((mistake for mistake in AGGREGATES if mistake.holds(file)), None)
     if mistake is None:
         return None
-    return FileFormatError(f"answers to single questions in {file.source.name}", mistake.found, mistake.advice)
+    return FileFormatError(f"answers to individual questions in {file.source.name}", mistake.found, mistake.advice)
 
 
 def refuse_dataset_folder(path: Path) -> None:
-    """Raise an error if the path is a dataset that was saved as a folder."""
+    """Raise an error if the path is a saved dataset folder."""
     if (path / "manifest.json").is_file() and (path / "examples.parquet").is_file():
         raise dataset_error(str(path))
 
 
 def dataset_error(origin: str) -> FileFormatError:
-    """Build the error for a dataset where answers are expected."""
-    advice = "name the model's file; if the column is a model's, say so with map, such as answer=answer"
+    """Build the error for a dataset given where answers are expected."""
+    advice = "give the model's file; if the column is a model's, say so with map, as in answer=answer"
     return FileFormatError(f"a model's answers in {origin}", "a dataset: questions and references", advice)
 
 
@@ -162,11 +162,11 @@ def decode_loosely(source: SourceFile, data: bytes, line: int | None = None) -> 
         return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         named = source if line is None else source._replace(name=f"line {line} of {source.name}")
-        return decode_json(named, data)  # raises the error that names where it breaks off
+        return decode_json(named, data)  # raises the error that says where the JSON breaks
 
 
 def _first_entries(whole: object) -> list[object]:
-    """List the whole, its first parts, and the first parts of those: the records are among them."""
+    """List the value, its first parts, and their first parts: the records are among them."""
     parts = list(islice(whole.values(), SEEN)) if isinstance(whole, dict) else [whole]
     return [whole, *parts, *(entry for part in parts if isinstance(part, list) for entry in part[:SEEN])]
 
@@ -193,12 +193,12 @@ AGGREGATES = (
     Mistake(
         lambda file: "evaluation_results" in file.names and "sample_id" not in file.names,
         "the aggregate results of an evaluation in the Every Eval Ever form",
-        "name the ..._samples.jsonl beside it",
+        "give the ..._samples.jsonl next to it",
     ),
     Mistake(
         _is_summary,
         "the aggregate scores of VLMEvalKit",
-        "name the file of predictions, <model>_<dataset>.xlsx",
+        "give the file of predictions, <model>_<dataset>.xlsx",
     ),
-    Mistake(_has_fields("eval_id", "argv"), "the status of a run of VLMEvalKit", "name the file of predictions"),
+    Mistake(_has_fields("eval_id", "argv"), "the status of a run of VLMEvalKit", "give the file of predictions"),
 )

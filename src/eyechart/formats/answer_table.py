@@ -1,7 +1,7 @@
 """Read answers from any table, from `{id: answer}` and from `{id: [tokens]}`.
 
 A table may be the official VQA results `[{"question_id": 1, "answer": "yes"}]`, GQA's `[{"questionId": ...,
-"prediction": ...}]`, or any other whose columns have our names, the usual other names or the names in a map.
+"prediction": ...}]`, or any other whose columns have our names, their usual aliases or the names in a map.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _WORDS = {"status": STATUSES, "score_kind": SCORE_KINDS}
 
 
 def read_answer_table(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:
-    """Read answers as text: numbers written out, lists of tokens joined by spaces."""
+    """Read answers as text: numbers as digits, lists of tokens joined by spaces."""
     sources = [file.source for file in files]
     records = stack([_read_rows(file) for file in files], sources)
     origin = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
@@ -40,7 +40,7 @@ def read_answer_table(files: Sequence[AnswerFile], options: LogOptions) -> Count
     if "draw" in table.columns:
         given = "draw" in chosen or "draw" in records.table.columns
         table = keep_or_count_draws(table) if given else count_draws(table)
-    return CountedTable(table, [dropped("entry that is no record", records.strays), *counts, *more])
+    return CountedTable(table, [dropped("entry that is not a record", records.strays), *counts, *more])
 
 
 def _read_rows(file: AnswerFile) -> Records:
@@ -75,7 +75,7 @@ def _require_columns(table: pl.DataFrame, before: pl.DataFrame, origin: str) -> 
     for name in ("id", "answer"):
         if name not in table.columns:
             found = f"columns {', '.join(before.columns) or 'none at all'}"
-            advice = f"say which it is with map, as predictions:FILE,{name}=theirs"
+            advice = f"say which it is with map, as in predictions:FILE,{name}=theirs"
             raise SettingError(f"a column {name!r} in {origin}", found, advice)
 
 
@@ -100,7 +100,7 @@ def _type_answers(table: pl.DataFrame, origin: str) -> CountedTable:
             if words.dtype == pl.String and words.drop_nulls().is_in(known).all():
                 columns[name] = words
             else:
-                counts.append(noted(f"column {name!r} holds other words than ours: left out", table.height))
+                counts.append(noted(f"column {name!r} holds values other than ours: left out", table.height))
     return CountedTable(pl.DataFrame(columns), counts)
 
 

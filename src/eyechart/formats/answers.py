@@ -1,6 +1,6 @@
-"""The answers that readers of logs give back, and what those readers share.
+"""Define the answers that log readers return, and what those readers share.
 
-A reader of logs is a function `reader(files, options) -> CountedTable`: of files of one format it makes one table of
+A log reader is a function `reader(files, options) -> CountedTable`: it turns files of one format into one table of
 answers under our column names. What it cannot use it drops and counts (see `rows`); where it cannot go on it raises a
 FileFormatError.
 """
@@ -21,7 +21,7 @@ Sample: TypeAlias = dict[str, object]
 
 
 class LogOptions(NamedTuple):
-    """What the caller asks of a log."""
+    """Options of the caller for reading a log."""
 
     map: dict[str, str] | None = None  # our column = theirs, for tables
     scorer: str | None = None  # whose answer counts, where several extracted one
@@ -29,7 +29,7 @@ class LogOptions(NamedTuple):
 
 
 class AnswerRow(NamedTuple):
-    """One answer, as the log has it; a null draw is one that cannot be read."""
+    """One answer as logged; a null draw is one that cannot be read."""
 
     id: str | None
     answer: str | None
@@ -46,20 +46,20 @@ OPTIONAL = ("condition", "scores", "score_kind")
 
 
 def read_samples(files: Sequence[AnswerFile]) -> tuple[list[Sample], list[RowCount]]:
-    """Read the records of all files, and count the other entries."""
+    """Read the records of all files, and count the entries that are not records."""
     entries = [entry for file in files for entry in file.records]
     samples = [entry for entry in entries if isinstance(entry, dict)]
-    return samples, [dropped("entry that is no record", len(entries) - len(samples))]
+    return samples, [dropped("entry that is not a record", len(entries) - len(samples))]
 
 
 def tabulate_answers(rows: Iterable[AnswerRow]) -> pl.DataFrame:
-    """Build a table of rows, without the optional columns that none of them fills."""
+    """Build a table of rows, without optional columns that are empty throughout."""
     table = pl.DataFrame(list(rows), schema=ROW, orient="row")
     return table.drop(name for name in OPTIONAL if table[name].is_null().all())
 
 
 def keep_or_count_draws(table: pl.DataFrame) -> pl.DataFrame:
-    """Keep draws that are whole numbers from 0, with 0 for an empty one; number whatever else they are."""
+    """Keep draws that are whole numbers from 0, with 0 for an empty one; number any others."""
     draw = table["draw"]
     numbers = draw.cast(pl.Int64, strict=False)
     if numbers.null_count() > draw.null_count() or (numbers < 0).any():
@@ -70,7 +70,7 @@ def keep_or_count_draws(table: pl.DataFrame) -> pl.DataFrame:
 def count_draws(table: pl.DataFrame) -> pl.DataFrame:
     """Replace the epochs or annotators of each id under each condition by 0, 1, ..., in their order.
 
-    Numbers are sorted as numbers, also where they are written as text; an empty value comes first.
+    Numbers are sorted as numbers even where they are written as text; an empty value comes first.
     """
     key = [name for name in ("id", "condition") if name in table.columns]
     draw = table["draw"]
@@ -100,13 +100,13 @@ def write_answer(value: object) -> str | None:
 
 
 def read_whole_number(value: object) -> int | None:
-    """Read a whole number from 0 that may be written as text; None for anything else."""
+    """Read a whole number of at least 0, perhaps written as text; return None for anything else."""
     text = write_key(value)
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def member(record: object, *names: str) -> object:
-    """Follow names into nested records; None where one leads nowhere."""
+    """Follow names into nested records; return None where one is missing."""
     for name in names:
         record = record.get(name) if isinstance(record, dict) else None
     return record
@@ -117,13 +117,13 @@ def require_columns(table: pl.DataFrame, names: Iterable[str], origin: str) -> N
     for name in names:
         if name not in table.columns:
             found = f"columns {', '.join(table.columns) or 'none at all'}"
-            raise FileFormatError(f"a column {name!r} in {origin}", found, "name another file, or another format")
+            raise FileFormatError(f"a column {name!r} in {origin}", found, "give another file, or another format")
 
 
 def check_one_model(models: Iterable[object], origin: str) -> None:
-    """Check that all answers are of one model: nothing would distinguish those of several."""
+    """Check that all answers come from one model: those of several could not be distinguished."""
     names = sorted({str(model) for model in models if model is not None})
     if len(names) > 1:
         raise FileFormatError(
-            f"the answers of one model in {origin}", f"those of {', '.join(names)}", "name one model's file"
+            f"the answers of one model in {origin}", f"answers of {', '.join(names)}", "give one model's file"
         )

@@ -73,10 +73,10 @@ def _read_questions(path: Path, split: str | None) -> CountedTable:
         else:
             skipped += 1
     if not tables:
-        advice = "name the file, folder or archive of A-OKVQA's questions, or read other data with the format 'table'"
+        advice = "give the file, folder or archive of A-OKVQA's questions, or read other data with the format 'table'"
         raise FileFormatError(f"a list of questions with question_id and choices in {path}", "none", advice)
     examples, more = _settle(pl.concat(tables))
-    return CountedTable(examples, [*counts, noted("file without questions, passed over", skipped), *more])
+    return CountedTable(examples, [*counts, noted("file without questions, skipped", skipped), *more])
 
 
 def _is_question(value: object) -> bool:
@@ -87,6 +87,8 @@ def _settle(table: pl.DataFrame) -> CountedTable:
     whole, damaged = drop_damaged(table.with_columns(pl.col("answers", "rationales").list.drop_nulls()))
     named = name_by_index(whole)
     useful = drop_stray_choices(fill_majority(named.table))
-    once, again = drop_repeated(useful.table)
-    notes = [note_repeated_options(once), *note_gaps(once)]
-    return CountedTable(drop_empty_columns(once, _OPTIONAL), [*damaged, *named.counts, *useful.counts, *again, *notes])
+    unique, repeats = drop_repeated(useful.table)
+    notes = [note_repeated_options(unique), *note_gaps(unique)]
+    return CountedTable(
+        drop_empty_columns(unique, _OPTIONAL), [*damaged, *named.counts, *useful.counts, *repeats, *notes]
+    )

@@ -1,4 +1,4 @@
-"""List and read the members of .zip and .tar archives, also of zip archives that are compressed with zstandard."""
+"""List and read the members of .zip and .tar archives, including zip archives compressed with zstandard."""
 
 import io
 import lzma
@@ -11,19 +11,19 @@ from pathlib import Path, PurePosixPath
 
 from eyechart.base.errors import FileFormatError
 
-# What the libraries raise at a broken file.
+# What the libraries raise for a broken file.
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
-_ZSTANDARD = 93  # the method's number; Python's zipfile knows it from 3.14
+_ZSTANDARD = 93  # the method's number; Python's zipfile supports it from 3.14
 _LOCAL_HEADER = 30  # bytes before the name of a member; its last two fields are the lengths of name and extra
 
 
 def archive_suffix(name: str) -> str | None:
-    """Return the suffix by which a file is an archive, if it is one."""
+    """Return the suffix that makes a file an archive, if it has one."""
     return next((suffix for suffix in _READERS if name.lower().endswith(suffix)), None)
 
 
 def list_members(path: Path, suffix: str) -> list[str]:
-    """List the files in an archive, without those that macOS adds."""
+    """List the files in an archive, except those that macOS adds."""
     list_names, _ = _READERS[suffix]
     try:
         names = list_names(path)
@@ -42,12 +42,12 @@ def unreadable(name: str, error: Exception) -> FileFormatError:
     """Build the error for a file that is damaged."""
     reason = str(error) or type(error).__name__
     return FileFormatError(
-        f"{name} to be whole", f"a file that cannot be read ({reason})", "create or download it again"
+        f"{name} to be intact", f"a file that cannot be read ({reason})", "create or download it again"
     )
 
 
 class ZipBytes:
-    """A zip archive in memory, perhaps compressed with zstandard; of members with the same name the last counts."""
+    """A zip archive in memory, perhaps compressed with zstandard; the last of several members with one name counts."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
@@ -96,7 +96,7 @@ def _zip_member(path: Path, name: str) -> bytes:
     with zipfile.ZipFile(path) as archive:
         if archive.getinfo(name).flag_bits & 1:
             raise FileFormatError(
-                f"{path} to be open", f"{name} locked with a password", "unpack it and name the folder"
+                f"{path} to be unencrypted", f"{name} protected by a password", "unpack it and give the folder"
             )
         return archive.read(name)
 

@@ -29,13 +29,13 @@ _TYPES = {"0": "object", "1": "number", "2": "color", "3": "location"}
 
 
 @described(
-    needs="a folder with questions.txt, answers.txt, img_ids.txt and types.txt, or one of such folders train and test",
+    needs="a folder with questions.txt, answers.txt, img_ids.txt and types.txt, or folders train and test of them",
     sample="what is the color of the bus\nhow many elephants walk through the grass",
 )
 def read_cocoqa(
     path: Path, *, split: str | None = None, detections: Path | None = None, images: Path | None = None
 ) -> Dataset:
-    """Read the lines of four files as one table; `split` overrides the splits that folders are named after.
+    """Read the lines of four files as one table; `split` overrides the splits in folder names.
 
     `detections` is a file of the objects in each image, `images` a folder of picture files.
     """
@@ -62,7 +62,7 @@ def _find_folders(path: Path) -> dict[PurePosixPath, dict[str, SourceFile]]:
         folders.setdefault(file.parent, {})[file.name.removesuffix(".gz")] = source
     with_questions = {folder: files for folder, files in folders.items() if _FILES["question"] in files}
     if not with_questions:
-        advice = "name the folder of COCO-QA, not one of its files"
+        advice = "give the folder of COCO-QA, not one of its files"
         raise FileFormatError(f"a file {_FILES['question']} in {path}", "none", advice)
     return with_questions
 
@@ -71,14 +71,16 @@ def _read_lines(folder: PurePosixPath, files: dict[str, SourceFile]) -> pl.DataF
     missing = [name for name in _FILES.values() if name not in files]
     if missing:
         found = f"no {' and no '.join(missing)}"
-        raise FileFormatError(f"{', '.join(_FILES.values())} in {folder}", found, "bring the missing files")
+        raise FileFormatError(f"{', '.join(_FILES.values())} in {folder}", found, "add the missing files")
     columns = {name: _split_lines(files[file]) for name, file in _FILES.items()}
     n_questions = len(columns["question"])
     for name, lines in columns.items():
         if len(lines) != n_questions:
             expected = f"as many lines in {_FILES[name]} as in {_FILES['question']} of {folder}"
             found = f"{len(lines)} and {n_questions}"
-            raise FileFormatError(expected, found, "create or download them again: the lines belong together")
+            raise FileFormatError(
+                expected, found, "create or download them again: line N of each file belongs to the same question"
+            )
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
@@ -86,8 +88,10 @@ def _split_lines(source: SourceFile) -> list[str]:
     try:
         text = source.read().decode()
     except UnicodeDecodeError as error:
-        raise FileFormatError(f"text in {source.name}", f"bytes that are none ({error})", "write it as UTF-8") from None
-    # Not splitlines: it would also split at the rare separators that may stand inside a line.
+        raise FileFormatError(
+            f"text in {source.name}", f"bytes that are not UTF-8 ({error})", "save it as UTF-8"
+        ) from None
+    # Not splitlines: it would also split at rare separators that may occur inside a line.
     lines = text.removesuffix("\n").split("\n") if text else []
     return [line.strip() for line in lines]
 
@@ -97,5 +101,5 @@ def _settle(table: pl.DataFrame) -> CountedTable:
     filled = table.with_columns(pl.when(pl.col(optional) != "").then(pl.col(optional)).name.keep())
     typed = filled.with_columns(pl.col("question_type").replace(_TYPES))
     whole, damaged = drop_damaged(typed.select("id", "image", "question", "answer", "question_type", "split"))
-    once, again = drop_repeated(whole)
-    return CountedTable(drop_empty_columns(once, ["split"]), [*damaged, *again])
+    unique, repeats = drop_repeated(whole)
+    return CountedTable(drop_empty_columns(unique, ["split"]), [*damaged, *repeats])

@@ -10,11 +10,11 @@ from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError
 
-EXACT = 2**53  # below it a float can be every whole number
+EXACT = 2**53  # floats represent every whole number below it
 
 
 def as_text(column: pl.Series, origin: str) -> pl.Series:
-    """Convert plain values to text; whole floats, to which pandas turns integers at a gap, become integers."""
+    """Convert plain values to text; whole floats, as pandas writes integer columns with gaps, become integers."""
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
         raise _unfit(column, origin, "text")
     if not column.dtype.is_float():
@@ -28,7 +28,7 @@ def as_text(column: pl.Series, origin: str) -> pl.Series:
 def as_key(column: pl.Series, origin: str) -> pl.Series:
     """Convert ids to text, unchanged; a float that is not exactly a whole number cannot be an id.
 
-    Text that ends in `.0` in every row was written from floats, to which pandas turns integers at a gap.
+    Text that ends in `.0` in every row was written from floats, as pandas does for integer columns with gaps.
     """
     if column.dtype.is_float():
         numbers = column.fill_nan(None).drop_nulls()
@@ -62,7 +62,7 @@ def as_texts(column: pl.Series, origin: str) -> pl.Series:
 
 
 def majority(answers: pl.Series) -> pl.Series:
-    """Return the most frequent text of each list, the earliest in a tie; blank ones do not count."""
+    """Return the most frequent text of each list, the earliest in a tie; blank texts do not count."""
     rows = pl.DataFrame({"row": pl.int_range(len(answers), eager=True), "answer": answers})
     votes = (
         rows.explode("answer", empty_as_null=False, keep_nulls=False)
@@ -77,7 +77,7 @@ def majority(answers: pl.Series) -> pl.Series:
 
 
 def fold_texts(texts: Sequence[str | None], sizes: Sequence[int | None]) -> pl.Series:
-    """Build a column of lists from all their elements and the size of each; no size gives null.
+    """Build a column of lists from all their elements and the size of each list; a missing size gives null.
 
     This takes half the time and a fifth of the memory of passing Polars a list of lists.
     """
@@ -111,7 +111,7 @@ def _parse_lists(column: pl.Series) -> pl.Series:
 
 
 def _parse_list(text: str | None) -> list[str] | None:
-    """Parse a list written as JSON or as a Python literal; any other text gives None."""
+    """Parse a list written as JSON or as a Python literal; return None for any other text."""
     if text is None or not text.lstrip().startswith("["):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Describe the reader of a format: the files it needs, a sample, its settings, and the words its files are known by."""
+"""Describe the reader of a format: the files it needs, a sample, its settings, and words that identify its files."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -11,19 +11,19 @@ from eyechart.base.settings import fit_settings
 from eyechart.formats.sources import find_sources
 
 READABLE = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt")
-HEAD = 65_536  # bytes of a file that are looked at
-FILES = 4  # of a folder or archive
-ENOUGH = 0.75  # of the signs of a format must be there
+HEAD = 65_536  # bytes of a file to search
+FILES = 4  # of a folder or archive, at most
+ENOUGH = 0.75  # share of a format's signs that must occur
 
 ReaderFunction = TypeVar("ReaderFunction", bound=Callable[..., object])
 
 
 class Description(NamedTuple):
-    """What a user must know of a format."""
+    """Everything a user must know about a format."""
 
     needs: str  # the files it takes, in a phrase
-    sample: str  # two lines that show what is in them
-    signs: tuple[str, ...] = ()  # words that nearly every such file holds near its beginning, and few others do
+    sample: str  # two lines that show their content
+    signs: tuple[str, ...] = ()  # words near the beginning of nearly every such file, and of few others
 
 
 def described(needs: str, sample: str, signs: tuple[str, ...] = ()) -> Callable[[ReaderFunction], ReaderFunction]:
@@ -37,7 +37,7 @@ def described(needs: str, sample: str, signs: tuple[str, ...] = ()) -> Callable[
 
 
 def describe(reader: Callable[..., object]) -> Description:
-    """Return the description of a reader; where none is attached, the first line of its docstring."""
+    """Return the description attached to a reader, else the first line of its docstring."""
     attached = getattr(reader, "description", None)
     if isinstance(attached, Description):
         return attached
@@ -51,7 +51,7 @@ def settings_of(reader: Callable[..., object]) -> dict[str, inspect.Parameter]:
 
 
 def takes_path(reader: object) -> bool:
-    """Return whether something can be a reader: it is called with a path, and with settings by name."""
+    """Return whether an object can be a reader: a function of a path, with settings passed by name."""
     try:
         parameters = inspect.signature(reader, eval_str=True).parameters.values()  # type: ignore[arg-type]  # or TypeError
     except (TypeError, ValueError):
@@ -82,10 +82,10 @@ def _annotation(parameter: inspect.Parameter) -> Any:  # noqa: ANN401 - an annot
 
 
 def guess_format(path: Path, formats: Mapping[str, Description]) -> str | None:
-    """Name the format most of whose signs stand near the beginning of a file, if enough of any format's do."""
+    """Guess the format with most of its signs near the beginning of a file; return None if too few match."""
     try:
         heads = b"\n".join(source.read()[:HEAD] for source in find_sources(path, READABLE)[:FILES])
-    except EyechartError:  # the error of the reader that was asked for is the better one
+    except EyechartError:  # the error of the requested reader is more helpful
         return None
     text = heads.decode(errors="replace")
     shares = {

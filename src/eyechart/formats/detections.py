@@ -1,4 +1,4 @@
-"""Read the objects of images from files of their own.
+"""Read the objects of images from separate files.
 
 They may be `{image: {"classes": [...], "scores": [...]}}`, `{image: [labels]}` or COCO's `instances_*.json`.
 """
@@ -21,14 +21,14 @@ _COCO = {
 
 
 def read_detections(path: Path) -> CountedTable:
-    """Read images with objects and perhaps width, height and file_name from a file, or all in a folder or archive.
+    """Read images with objects and perhaps width, height and file_name from a file, or from all in a folder or archive.
 
-    An image that is in several files is taken from the first.
+    An image in several files is taken from the first.
     """
     parts = [_read_file(source) for source in find_sources(path, {".json"})]
     table = pl.concat((part.table for part in parts), how="diagonal")
-    once = table.unique("image", keep="first", maintain_order=True)
-    return CountedTable(once, [count for part in parts for count in part.counts])
+    unique = table.unique("image", keep="first", maintain_order=True)
+    return CountedTable(unique, [count for part in parts for count in part.counts])
 
 
 def _read_file(source: SourceFile) -> CountedTable:
@@ -46,7 +46,7 @@ def _read_coco(coco: pl.DataFrame, origin: str) -> CountedTable:
     images, annotations, categories = (_unfold(coco[name]) for name in _COCO)
     labels = categories.drop_nulls().unique("id").select(category_id="id", label="name")
     left, top, width, height = (pl.col("bbox").list.get(i, null_on_oob=True) for i in range(4))
-    # COCO lists every image: one without annotations was annotated too and holds none of the labels.
+    # COCO lists every image: one without annotations was annotated too and shows none of the labels.
     named = images.drop_nulls("id").unique("id", keep="first", maintain_order=True).rename({"id": "image"})
     rows = named.select(image_id="image").with_row_index("row").cast({"row": pl.Int64})
     single = (
@@ -71,7 +71,7 @@ def _read_mapping(content: object, origin: str) -> CountedTable:
     elif all(isinstance(value, list) for value in values):
         objects = as_objects(_series(values, pl.String, origin), origin)
     else:
-        raise _unknown_form(origin, "an object whose values have another form, or several")
+        raise _unknown_form(origin, "an object whose values have another form, or mixed forms")
     return CountedTable(pl.DataFrame({"image": list(content), "objects": objects.column}), objects.counts)
 
 
@@ -90,7 +90,7 @@ def _series(lists: list[object], item: type[pl.DataType], origin: str) -> pl.Ser
     try:
         return pl.Series("objects", lists, pl.List(item))
     except (PolarsError, TypeError):
-        raise _unknown_form(origin, f"lists of something else than {item.__name__.lower()} values") from None
+        raise _unknown_form(origin, f"lists of something other than {item.__name__.lower()} values") from None
 
 
 def _unknown_form(origin: str, found: str) -> FileFormatError:

@@ -1,10 +1,10 @@
-"""Read and write answers in the Every Eval Ever form, `..._samples.jsonl`, a line for each.
+"""Read and write answers in the Every Eval Ever form, `..._samples.jsonl`, one line each.
 
-The answer read is the last value that was extracted as final, else the whole response. The form (version 0.3.0) has no
+The answer is the last value extracted as final, else the whole response. The form (version 0.3.0) has no
 field for images, conditions and draws, so ours are in `metadata`, whose values are text; other converters write
 `metadata.epoch`.
 
-The form requires a score of every sample: ours is the one that fits the references (`scoring.auto_score`), named in
+The form requires a score for every sample: ours is the one that fits the references (`scoring.auto_score`), named in
 `metadata.score`; a sample without a reference has none, is marked so there, and gets 0. From 0.5 on an answer is right.
 """
 
@@ -55,7 +55,7 @@ def read_eee_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTab
 
 
 def export_eee(store: Store, folder: Path) -> dict[str, int]:
-    """Write the answers of each model in a run to a file."""
+    """Write the answers of each model in a run to a separate file."""
     names = {model: f"{quote(model, safe='')}_samples.jsonl" for model in store.models()}
     if not names:
         raise DataError(f"answers of a model in {store.folder}", "none", "run `eyechart predict`")
@@ -70,7 +70,9 @@ def write_eee(predictions: Predictions, data: Dataset, to: Path) -> int:
     unknown = joined.filter(pl.col("known").is_null())
     if unknown.height:
         found = f"{unknown.height} to others, first {unknown['id'][0]!r}"
-        raise DataError(f"answers of {predictions.model} to the examples of {data.name}", found, "bring their dataset")
+        raise DataError(
+            f"answers of {predictions.model} to the examples of {data.name}", found, "use the dataset they belong to"
+        )
     scoring = auto_score(data.examples)
     usable = pl.when(pl.col("status").is_in(USABLE)).then(pl.col("given"))
     scored = joined.with_columns(score(joined.with_columns(usable.alias("given")), scoring).alias("score"))
@@ -117,7 +119,7 @@ def _responses(sample: Sample) -> list[str]:
 
 
 def _inputs(examples: pl.DataFrame) -> list[pl.Expr]:
-    """Select what the form holds of an example, missing columns as null."""
+    """Select what the form records of an example, missing columns as null."""
     lists = {
         name: pl.col(name) if name in examples.columns else pl.lit(None, pl.List(pl.String))
         for name in ("answers", "choices")

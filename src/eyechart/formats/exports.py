@@ -1,6 +1,6 @@
-"""Write what a run holds as files of other tools: `EXPORTS` lists how, `export_prompts` writes the questions of a run.
+"""Write a run as files of other tools: `EXPORTS` lists the exporters, `export_prompts` writes the questions of a run.
 
-The prompts are complete, as a model would get them, and the pictures are edited and in files of their own. The
+The prompts are complete, as a model would get them, and the pictures are edited and in separate files. The
 reference answers are not exported: other tools ask, eyechart judges. Exports of a single audit come with that audit
 (`furniture`).
 """
@@ -22,7 +22,7 @@ from eyechart.data.probes import Filler
 from eyechart.data.store import Store
 from eyechart.language.prompts import Template, choose_template, write_prompts
 
-Exporter: TypeAlias = Callable[[Store, Path], dict[str, int]]  # from a run into a folder; counts what each file holds
+Exporter: TypeAlias = Callable[[Store, Path], dict[str, int]]  # from a run into a folder; counts entries by file
 
 EXPORTS: Registry[Exporter] = Registry(
     "export",
@@ -35,19 +35,19 @@ EXPORTS: Registry[Exporter] = Registry(
 )
 PICTURES = "pictures"
 GUIDE_FILE = "README.md"
-_BATCH = 512  # probes whose pictures are open
+_BATCH = 512  # probes whose pictures are open at once
 
 
 class PromptTable(NamedTuple):
     """All questions of one condition: id, prompt, picture (an absolute path, or null)."""
 
     condition: str
-    name: str  # of files and tasks: letters, digits and underscores
+    name: str  # for files and tasks: letters, digits and underscores
     table: pl.DataFrame
 
 
 class Guide(NamedTuple):
-    """How to run a tool on what was written, and where its logs are."""
+    """How to run a tool on the exported files, and where it writes its logs."""
 
     tool: str
     command: Callable[[Sequence[PromptTable]], str]
@@ -58,7 +58,7 @@ WriteTable: TypeAlias = Callable[[PromptTable, Path], str]  # returns the name o
 
 
 def export_prompts(store: Store, folder: Path, write: WriteTable, guide: Guide) -> dict[str, int]:
-    """Write every condition of a run in the form of a tool, each picture once, and a guide beside them."""
+    """Write every condition of a run in the form of a tool, each picture once, and a guide next to them."""
     if not store.conditions():
         raise DataError(f"probes in {store.folder}", "none", "run `eyechart probe` first")
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def export_prompts(store: Store, folder: Path, write: WriteTable, guide: Guide) 
 
 
 def plain_name(condition: str) -> str:
-    """Write a condition as a name that tools accept; a hash is added where that loses something."""
+    """Write a condition as a name that tools accept, with a hash where that loses information."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", condition).strip("_")
     return plain if plain == condition else f"{plain}_{sha256(condition.encode()).hexdigest()[:6]}"
 
@@ -91,7 +91,7 @@ def _write_prompts(store: Store, pictures: Path, template: Template) -> Iterator
 
 
 def _write_picture(picture: Picture, folder: Path) -> str:
-    """Write a picture under the hash of its content, so that no name from the data becomes a path."""
+    """Write a picture under the hash of its content: no name from the data may become a path."""
     from PIL import Image
 
     path = folder.resolve() / f"{picture.key}.png"

@@ -1,6 +1,6 @@
 """Build columns from decoded JSON records; a value of the wrong type becomes null and is noted.
 
-A bad record never stops the reading of the others.
+A bad record never keeps the others from being read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ class Field(NamedTuple):
 def tabulate_fields(entries: list[object], fields: Mapping[str, Field], entry: str = "entry") -> CountedTable:
     """Build a table with a column for each field and a row for each entry that is a record."""
     records = [one for one in entries if isinstance(one, dict)]
-    columns, counts = [], [dropped(f"{entry} that is no record", len(entries) - len(records))]
+    columns, counts = [], [dropped(f"{entry} that is not a record", len(entries) - len(records))]
     with without_collection():
         for name, field in fields.items():
             column, n_lost = _read_column(name, records, field)
@@ -42,7 +42,7 @@ def with_keys(content: Mapping[str, object], name: str = "id") -> list[object]:
 
 
 def _read_column(name: str, records: Sequence[object], field: Field) -> tuple[pl.Series, int]:
-    """Read a field of all records, and count the values that cannot be read."""
+    """Read a field of all records, and count its unreadable values."""
     values = records
     for key in field.keys:
         values = [value.get(key) if isinstance(value, dict) else None for value in values]

@@ -1,7 +1,7 @@
 """Read GQA and data in its form (GQA-OOD): files `{id: record}`, alone, in parts, or in folders and archives.
 
 Ids are text and keep their zeros. With scene graphs, images get their sizes and objects, and questions the boxes of the
-objects their annotations name: by default all of question, answer and full answer, or those of the answer alone.
+objects their annotations name: by default those of question, answer and full answer, or of the answer alone.
 A file of scene graphs is `{image: {width, height, objects: {object: {name, x, y, w, h, ...}}}}`; ids of objects are
 unique within their image only.
 Entries in the files = rows read + rows dropped. Files without questions are skipped and counted.
@@ -75,10 +75,10 @@ def read_gqa(
     detections: Path | None = None,
     images: Path | None = None,
 ) -> Dataset:
-    """Read questions and, where there are, answers and annotations; `split` overrides that of the files' names.
+    """Read questions, with answers and annotations if present; `split` overrides the one in the files' names.
 
     `evidence` takes the objects of question and answer (`path`) or of the short answer alone (`final`) from
-    `scene_graphs`; `detections` are objects to be used instead of theirs, `images` is a folder of picture files.
+    `scene_graphs`; `detections` is a file of objects that replace theirs, `images` a folder of picture files.
     """
     questions, counts = _read_questions(path, split, _ANNOTATED[evidence])
     examples = questions.drop("annotated")
@@ -108,13 +108,13 @@ def _read_questions(path: Path, split: str | None, annotated: tuple[str, ...]) -
         else:
             skipped += 1
     if not tables:
-        advice = "name the file, folder or archive of GQA's questions, or read other data with the format 'table'"
+        advice = "give the file, folder or archive of GQA's questions, or read other data with the format 'table'"
         raise FileFormatError(f"questions as {{id: {{question, imageId, ...}}}} in {path}", "none", advice)
     whole, damaged = drop_damaged(pl.concat(tables))
-    once, again = drop_repeated(whole)
-    notes = [noted("file without questions, passed over", skipped), *note_gaps(once)]
-    optional = [name for name in once.columns if name not in (*_REQUIRED, "annotated")]
-    return CountedTable(drop_empty_columns(once, optional), [*counts, *damaged, *again, *notes])
+    unique, repeats = drop_repeated(whole)
+    notes = [noted("file without questions, skipped", skipped), *note_gaps(unique)]
+    optional = [name for name in unique.columns if name not in (*_REQUIRED, "annotated")]
+    return CountedTable(drop_empty_columns(unique, optional), [*counts, *damaged, *repeats, *notes])
 
 
 def _is_question(value: object) -> bool:
@@ -133,9 +133,9 @@ def _read_part(content: dict[str, object], annotated: tuple[str, ...]) -> Counte
 
 
 def read_scene_graphs(path: Path, names: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, list[RowCount]]:
-    """Read the scene graphs of the named images; an image that is in several files is taken from the first.
+    """Read the scene graphs of the named images; an image in several files is taken from the first.
 
-    The first table has each image with width, height and objects, the second each thing in them with its image, object,
+    The first table has each image with width, height and objects, the second each object with its image, id,
     label and box.
     """
     graphs = _collect(path, frozenset(names["image"].to_list()))
@@ -143,7 +143,7 @@ def read_scene_graphs(path: Path, names: pl.DataFrame) -> tuple[pl.DataFrame, pl
     things, more = _read_things(graphs, str(path))
     objects = things.group_by("image", maintain_order=True).agg(pl.struct("label", "box", "score").alias("objects"))
     images = sizes.join(objects, on="image", how="left", validate="1:1", maintain_order="left")
-    # A graph with an empty list of objects says that there are none; one without a list says nothing.
+    # An empty list of objects means that there are none; no list means that nothing is known.
     listed = pl.Series([image for image, graph in graphs.items() if _is_graph(graph)], dtype=pl.String)
     none = pl.when(pl.col("image").is_in(listed.implode())).then(pl.lit([], pl.List(OBJECT)))
     filled = images.with_columns(pl.col("objects").fill_null(none))
@@ -152,7 +152,7 @@ def read_scene_graphs(path: Path, names: pl.DataFrame) -> tuple[pl.DataFrame, pl
 
 
 def find_evidence(examples: pl.DataFrame, images: pl.DataFrame, things: pl.DataFrame) -> CountedColumn:
-    """Look up the boxes of the objects in the list column `annotated`, each object once, in the graph of the image.
+    """Look up the boxes of the objects in the list column `annotated`, each once, in the graph of the image.
 
     The evidence is null where there is no annotation or no graph, and empty where the annotation names no object.
     """
@@ -186,12 +186,12 @@ def _collect(path: Path, wanted: frozenset[str]) -> dict[str, object]:
             total += len(content)
             graphs = {image: graph for image, graph in content.items() if image in wanted} | graphs
     if not total:
-        advice = "name GQA's sceneGraphs.zip, or a file out of it"
+        advice = "give GQA's sceneGraphs.zip, or a file from it"
         raise FileFormatError(f"scene graphs with objects in {path}", "none", advice)
     if not graphs:
         found = f"{total} graphs of other images"
         raise FileFormatError(
-            f"scene graphs of the questions' images in {path}", found, "bring those of the same split"
+            f"scene graphs of the questions' images in {path}", found, "use the scene graphs of the same split"
         )
     return graphs
 
@@ -211,7 +211,7 @@ def _read_things(graphs: dict[str, object], origin: str) -> CountedTable:
     things, counts = tabulate_fields(entries, _THING, "object")
     labelled = things.drop_nulls("label").with_row_index("row").cast({"row": pl.Int64})
     left, top, width, height = (pl.col(side) for side in ("x", "y", "w", "h"))
-    # An object whose four numbers are all missing has no box, one with some of them has a bad one.
+    # An object without any of the four numbers has no box; one with only some of them has a bad one.
     bare = pl.all_horizontal(side.is_null() for side in (left, top, width, height))
     box = pl.when(~bare).then(pl.concat_list(left, top, left + width, top + height))
     single = labelled.select("row", "label", box=box, score=pl.lit(None))

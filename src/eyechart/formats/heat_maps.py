@@ -1,7 +1,7 @@
-"""Evidence from heat maps, as people's attention was recorded for VQA-HAT: a gray picture for each question.
+"""Read evidence from heat maps of human attention, as recorded for VQA-HAT: a gray picture for each question.
 
 A map is a file named after the question's id, `<id>.png`, or several, `<id>_1.png`, `<id>_2.png`, whose mean is taken.
-Where the heat is at least a share of its peak there is evidence: each connected region gives the box around it, in the
+Evidence is where the heat reaches a share of its peak: each connected region gives the box around it, in the
 pixels of the question's picture, whatever the size of the map.
 """
 
@@ -24,7 +24,7 @@ _SUFFIXES = (".png", ".jpg", ".jpeg")
 
 
 def with_heat_evidence(data: Dataset, folder: str | Path, least: float = 0.5, smallest: float = 0.001) -> Dataset:
-    """Read the evidence of each question from its maps in a folder; null where there is none.
+    """Read the evidence of each question from its maps in a folder; it is null for a question without maps.
 
     `least` is the share of the peak at which heat begins to count; a region below the share `smallest` of the map is
     treated as a speck and left out.
@@ -56,10 +56,12 @@ def hot_boxes(heat: Heat, least: float = 0.5, smallest: float = 0.001) -> list[t
 
 
 def _find_maps(folder: Path, ids: set[str]) -> dict[str, list[Path]]:
-    """Group the maps of a folder by question: by their name, or else by what stands before its last underscore."""
+    """Group the maps of a folder by question: by their name, or else by its part before the last underscore."""
     files = sorted(path for path in folder.glob("*") if path.suffix.lower() in _SUFFIXES)
     if not files:
-        raise FileFormatError(f"heat maps in {folder}", "none", f"name them by question: ID{_SUFFIXES[0]}, or ID_1.png")
+        raise FileFormatError(
+            f"heat maps in {folder}", "none", f"name them after the question: ID{_SUFFIXES[0]}, or ID_1.png"
+        )
     maps: dict[str, list[Path]] = {}
     for path in files:
         name = path.stem if path.stem in ids else path.stem.rpartition("_")[0]
@@ -68,7 +70,7 @@ def _find_maps(folder: Path, ids: set[str]) -> dict[str, list[Path]]:
 
 
 def _mean_heat(paths: Iterable[Path]) -> Heat:
-    """Average the maps of a question, each brought to the peak 1 and to the size of the first."""
+    """Average the maps of a question, each scaled to a peak of 1 and to the size of the first."""
     from PIL import Image
 
     total: Heat | None = None
@@ -98,7 +100,7 @@ def _sizes(data: Dataset) -> pl.DataFrame:
 def _evidence(
     heat: Heat, size: tuple[int | None, int | None], least: float, smallest: float
 ) -> list[dict[str, object]]:
-    """Scale the boxes to the picture; one of unknown size is as large as its map."""
+    """Scale the boxes to the picture; one of unknown size is taken to be as large as its map."""
     width, height = size[0] or heat.shape[1], size[1] or heat.shape[0]
     scale = np.array([width, height, width, height])
     return [{"label": LABEL, "box": (scale * box).tolist()} for box in hot_boxes(heat, least, smallest)]

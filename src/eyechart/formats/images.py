@@ -19,9 +19,9 @@ _SUFFIX = rf"(?i)\.(?:{'|'.join(suffix[1:] for suffix in PICTURES)})$"
 def gather_images(
     table: pl.DataFrame, folder: Path | None, detections: Path | None, root: Path | None = None
 ) -> tuple[Images, list[RowCount]]:
-    """Build images from a table of them, and count what they lack.
+    """Build images from a table of them, and count what is missing.
 
-    Objects that the table lacks come from the file `detections`, paths from the `folder` of pictures; `root` is the
+    Objects missing from the table come from the file `detections`, paths from the `folder` of pictures; `root` is the
     folder that paths of the table start from.
     """
     counts: list[RowCount] = []
@@ -37,7 +37,7 @@ def gather_images(
 
 
 def _fill(table: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
-    """Add what is known of each image under its own name, else under its bare name, without COCO's prefix and zeros."""
+    """Add what is known of each image by its full name, else by its bare name, without COCO's prefix and zeros."""
     known = pl.col("image").is_in(more["image"].implode())
     keyed = table.with_columns(pl.when(known).then("image").otherwise(_bare_name()).alias("key of image"))
     more = more.rename({"image": "key of image"})
@@ -89,7 +89,7 @@ def _list_pictures(folder: Path) -> pl.DataFrame:
     return files.with_columns(number=pl.col("stem").str.extract(_COCO_STEM))
 
 
-# The key of a file, and the value of an image that is looked up under it: the surest first.
+# The key of a file, and the value of an image to look up under it: the most reliable first.
 _KEYS = (
     ("file", pl.col("file_name")),
     ("path", pl.col("image")),

@@ -61,7 +61,7 @@ _Extracted: TypeAlias = dict[str, str | None]  # an answer by each scorer
 
 
 def read_inspect_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:
-    """Read the samples of finished logs, and of others where the options ask for it."""
+    """Read the samples of finished logs, and of unfinished ones if the options say so."""
     rows: list[AnswerRow] = []
     extracted: list[_Extracted] = []
     strays, models = 0, []
@@ -74,18 +74,20 @@ def read_inspect_log(files: Sequence[AnswerFile], options: LogOptions) -> Counte
         models.append(member(header, "eval", "model"))
         for sample in samples:
             if isinstance(sample, dict):
-                rows.append(_read_row(sample))  # the rest of the sample, which can be large, is released at once
+                rows.append(_read_row(sample))  # frees the rest of the sample, which can be large
                 extracted.append(_read_extracted(sample))
             else:
                 strays += 1
     check_one_model(models, files[0].source.name)
     scorer, counts = _choose_scorer(rows, extracted, options.scorer)
     answers = (_put_answer(row, by_scorer.get(str(scorer))) for row, by_scorer in zip(rows, extracted, strict=True))
-    return CountedTable(count_draws(tabulate_answers(answers)), [dropped("entry that is no record", strays), *counts])
+    return CountedTable(
+        count_draws(tabulate_answers(answers)), [dropped("entry that is not a record", strays), *counts]
+    )
 
 
 def export_inspect(store: Store, folder: Path) -> dict[str, int]:
-    """Write what a run asks, samples and a task for each condition, for Inspect to ask."""
+    """Write the questions of a run as samples and a task for each condition, for Inspect to ask."""
     tasks = [_HEAD]
 
     def write(prompts: PromptTable, folder: Path) -> str:
@@ -117,7 +119,7 @@ def _open_archive(file: AnswerFile) -> tuple[object, Iterable[object]]:
     members = [name for name in names if _MEMBER.fullmatch(name)]
     if not members and not any(name in names for name in ("header.json", "_journal/start.json")):
         found = "an archive without a header and samples"
-        raise FileFormatError(f"a log of inspect_ai in {file.source.name}", found, "name an .eval file")
+        raise FileFormatError(f"a log of inspect_ai in {file.source.name}", found, "give an .eval file")
     samples = (
         decode_loosely(file.source._replace(name=f"{file.source.name}/{name}"), archive.read(name)) for name in members
     )
@@ -125,16 +127,16 @@ def _open_archive(file: AnswerFile) -> tuple[object, Iterable[object]]:
 
 
 def _open_json(file: AnswerFile) -> tuple[object, Iterable[object]]:
-    """Return the whole of a JSON log as its header, and its samples."""
+    """Return a whole JSON log as its header, and its samples."""
     samples = member(file.value, "samples")
     if not isinstance(samples, list):
-        advice = "run it again with its samples logged"
-        raise FileFormatError(f"samples in the log {file.source.name}", "a log without any", advice)
+        advice = "run it again with samples logged"
+        raise FileFormatError(f"samples in the log {file.source.name}", "a log without samples", advice)
     return file.value, samples
 
 
 def _read_row(sample: Sample) -> AnswerRow:
-    """Read a sample with all that the model completed as its answer."""
+    """Read a sample with the model's whole completion as its answer."""
     output = sample.get("output")
     completion = _completion(output)
     failed = sample.get("error") is not None
@@ -153,7 +155,7 @@ def _read_extracted(sample: Sample) -> _Extracted:
     """Read the answer that each scorer extracted."""
     scores = sample.get("scores")
     if not isinstance(scores, dict):
-        scores = {"score": sample["score"]} if isinstance(sample.get("score"), dict) else {}  # in the first versions
+        scores = {"score": sample["score"]} if isinstance(sample.get("score"), dict) else {}  # in early versions
     return {str(name): write_answer(member(score, "answer")) for name, score in scores.items()}
 
 
@@ -162,7 +164,7 @@ def _completion(output: object) -> str | None:
     if isinstance(text, str):
         return text
     content = member(_first_choice(output), "message", "content")
-    if isinstance(content, list):  # of parts, of which only some are text
+    if isinstance(content, list):  # parts, only some of which are text
         parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "\n".join(text for text in parts if isinstance(text, str))
     return content if isinstance(content, str) else None
@@ -186,7 +188,7 @@ def _choose_scorer(
     scorer = chosen or next(iter(names), None)
     pairs = zip(rows, extracted, strict=True)
     bare = sum(by_scorer.get(str(scorer)) is None and row.raw is not None for row, by_scorer in pairs)
-    counts = [noted("answer is all that the model said: no scorer extracted one", bare)]
+    counts = [noted("answer is the whole completion: no scorer extracted one", bare)]
     if chosen is None and len(names) > 1:
         counts.append(noted(f"answer by scorer {scorer!r}, the first of {', '.join(names)}", len(rows)))
     return scorer, counts

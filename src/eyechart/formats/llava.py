@@ -1,4 +1,4 @@
-"""Read the answers of LLaVA's scripts, `{"question_id", "prompt", "text", "answer_id", "model_id"}`, a line each."""
+"""Read the answers of LLaVA's scripts, `{"question_id", "prompt", "text", "answer_id", "model_id"}`, one per line."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from eyechart.formats.rows import CountedTable, drop_rows, dropped
 
 
 def read_llava_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:  # noqa: ARG001 - part of the contract
-    """Read each question's text; later rounds, which ask a question again with its options shifted, are dropped."""
+    """Read the text for each question; later rounds, which repeat a question with its options shifted, are dropped."""
     sources = [file.source for file in files]
     records = stack([file.table for file in files], sources)
     table, origin = records.table, sources[0].name
@@ -24,5 +24,5 @@ def read_llava_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedT
         as_key(table["question_id"], origin).alias("id"), as_text(table["text"], origin).alias("answer"), round=rounds
     )
     shifted = pl.col("round").cast(pl.Int64, strict=False) > 0
-    first, later = drop_rows(answers, {"further round of a question, its options shifted": shifted})
-    return CountedTable(first.drop("round"), [dropped("entry that is no record", records.strays), *later])
+    first, later = drop_rows(answers, {"later round of a question, its options shifted": shifted})
+    return CountedTable(first.drop("round"), [dropped("entry that is not a record", records.strays), *later])

@@ -1,6 +1,6 @@
-"""Read the samples that lm-eval logs with `--log_samples`, and what lmms-eval's samples have in common with them.
+"""Read the samples that lm-eval logs with `--log_samples`, and the parts that lmms-eval's samples share with them.
 
-A task with several filters has a line for each of them for the same question; the answers of one filter are taken.
+A task with several filters has a line per filter for the same question; only one filter's answers are used.
 
 The answers are in `resps` and `filtered_resps`, which are nested differently from task to task. A generated answer is
 `"cat"`, `["cat"]` or `[["cat"]]`; several texts are several draws. An option's likelihood is a pair `[-1.5, true]`, in
@@ -24,14 +24,14 @@ from eyechart.formats.answers import (
 )
 from eyechart.formats.rows import CountedTable, RowCount, dropped, noted
 
-DOC_KEYS = ("question_id", "questionId", "id", "qid")  # by which datasets name their questions
-UNPARSED = "[invalid]"  # what lm-eval's filters write where they find no answer
+DOC_KEYS = ("question_id", "questionId", "id", "qid")  # fields that datasets use for the ids of questions
+UNPARSED = "[invalid]"  # written by lm-eval's filters if they find no answer
 
 _Find: TypeAlias = Callable[[Sample], str | None]
 
 
 def read_lm_eval_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:
-    """Read answers by the id of the doc, or by the number of the row where it has none."""
+    """Read answers by the id of the doc, or by the number of the row if it has none."""
     samples, counts = read_samples(files)
     kept, more = _filter(samples, options.scorer)
     table, notes = read_responses(kept, lambda sample: find_key([sample.get("doc")], DOC_KEYS))
@@ -41,7 +41,7 @@ def read_lm_eval_log(files: Sequence[AnswerFile], options: LogOptions) -> Counte
 def read_responses(samples: Sequence[Sample], find_id: _Find, find_condition: _Find = lambda _: None) -> CountedTable:
     """Read the answers of each sample under its id, and its condition where the log holds one.
 
-    Where no sample has an id, the number of the row is the id; where only some have, the two are never mixed.
+    If no sample has an id, the number of the row is the id; if only some have one, the two are never mixed.
     """
     ids = [find_id(sample) for sample in samples]
     counts: list[RowCount] = []
@@ -92,8 +92,8 @@ def _read_answers(sample: Sample, key: str | None) -> list[AnswerRow]:
     texts = [leaf for leaf in responses if isinstance(leaf, str)]
     if not texts:
         return [AnswerRow(key, None, None, "failed")]
-    raw = [leaf for leaf in _leaves(sample.get("resps")) if isinstance(leaf, str)] or texts  # not logged where equal
-    if len(raw) != len(texts):  # a filter made one of several: the first stands for all
+    raw = [leaf for leaf in _leaves(sample.get("resps")) if isinstance(leaf, str)] or texts  # not logged if equal
+    if len(raw) != len(texts):  # a filter merged several: use the first for all
         raw = raw[:1] * len(texts)
     pairs = enumerate(zip(texts, raw, strict=True))
     return [
@@ -110,7 +110,7 @@ def _read_options(arguments: object) -> list[str]:
 
 
 def _choose(key: str | None, likelihoods: list[float], options: list[str]) -> AnswerRow:
-    """Answer with the likeliest option; where the log does not name the options, there is no answer."""
+    """Answer with the likeliest option; there is no answer if the log does not name the options."""
     if len(options) != len(likelihoods):
         return AnswerRow(key, None, None, "unparsed")
     pairs = zip(options, likelihoods, strict=True)
@@ -138,7 +138,7 @@ def _read_likelihood(pair: list[object]) -> float | None:
     if len(pair) != 2 or str(pair[1]) not in {"True", "False"} or isinstance(pair[0], bool):
         return None
     try:
-        return float(pair[0])  # type: ignore[arg-type]  # what is no number raises
+        return float(pair[0])  # type: ignore[arg-type]  # a value that is not a number raises
     except (TypeError, ValueError):
         return None
 

@@ -5,7 +5,7 @@ or the `submission` takes precedence. Its `target` is not the reference and is n
 
 A task is a Parquet file, the YAML that describes it, and a file of functions. Each metric carries `question_id`, from
 which the log is read, and for the questions of a run also the condition. lmms-eval resolves the paths of tables from
-its working folder, so they are written in full.
+its working folder, so they are written as absolute paths.
 """
 
 import json
@@ -82,7 +82,7 @@ _GUIDE = Guide("lmms-eval", lambda tables: _RUN.format(tasks=",".join(_task_name
 
 
 class LmmsEvalTask(NamedTuple):
-    """A table with `id` and `picture` (a path, or null), the metric of the task and the column of its target."""
+    """A table with `id` and `picture` (a path, or null), the task's metric and the column of its target."""
 
     name: str
     table: pl.DataFrame
@@ -92,14 +92,14 @@ class LmmsEvalTask(NamedTuple):
 
 
 def read_lmms_eval_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:  # noqa: ARG001 - as all readers
-    """Read answers by question id, or by the number of the row where the log has no other id."""
+    """Read answers by question id, or by the number of the row if the log has no other id."""
     samples, counts = read_samples(files)
     table, more = read_responses(samples, _find_id, lambda sample: find_key(sample.values(), (OUR_FIELD,)))
     return CountedTable(table, [*counts, *more])
 
 
 def export_lmms_eval(store: Store, folder: Path) -> dict[str, int]:
-    """Write what a run asks, a task for each condition, for lmms-eval to ask."""
+    """Write the questions of a run as a task for each condition, for lmms-eval to ask."""
     written = export_prompts(store, folder, write_lmms_eval, _GUIDE)
     write_functions(_FUNCTIONS, folder)
     return written | {FUNCTIONS: 1}

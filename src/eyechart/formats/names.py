@@ -1,4 +1,4 @@
-"""Match other people's names of columns and splits to ours."""
+"""Match foreign names of columns and splits to ours."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from eyechart.base.registry import unknown_name
 from eyechart.data.tables import EXAMPLES
 from eyechart.formats.rows import CountedTable, noted
 
-# Our name: the names it goes by elsewhere. Two of them in one table are an error, never a guess.
+# Our name: its names elsewhere. Two of them in one table are an error, never a guess.
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("question_id", "questionId", "qid", "index"),
     "image": ("image_id", "imageId", "img_id"),
@@ -39,7 +39,7 @@ def rename(
     aliases: Mapping[str, tuple[str, ...]],
     chosen: Mapping[str, str] | None = None,
 ) -> CountedTable:
-    """Rename columns to ours: the chosen one, else the one that has our name already, else the only alias there is."""
+    """Rename columns to ours: the mapped one, else the one that already has our name, else the only alias."""
     chosen = chosen or {}
     _check_map(table, ours, chosen)
     free = [name for name in table.columns if name not in chosen.values()]
@@ -51,7 +51,7 @@ def rename(
         if name != origin and name in table.columns and name not in origins.values()
     ]
     counts += [
-        noted(f"column {alias!r} left under its own name: {name!r} is there", table.height)
+        noted(f"column {alias!r} left under its own name: {name!r} exists", table.height)
         for name in origins
         if origins[name] == name
         for alias in aliases.get(name, ())
@@ -76,7 +76,7 @@ def _find(name: str, aliases: tuple[str, ...], columns: list[str]) -> str | None
     matches = [alias for alias in aliases if alias in columns]
     if len(matches) > 1:
         advice = f"say which with map, such as {name}={matches[0]}"
-        raise SettingError(f"one column that can be {name!r}", f"{' and '.join(matches)}", advice)
+        raise SettingError(f"exactly one column for {name!r}", f"{' and '.join(matches)}", advice)
     return matches[0] if matches else None
 
 
@@ -89,7 +89,7 @@ def split_name(name: str) -> str | None:
 
 
 def split_of_file(name: str, own: object) -> str | None:
-    """Take the split from what a file calls itself (val2014 is val), else from its name."""
+    """Take the split from the file's own statement (val2014 is val), else from its name."""
     if not isinstance(own, str) or not own:
         return split_name(name)
     split = re.sub(r"20\d\d$", "", own.lower())

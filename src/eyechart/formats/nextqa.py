@@ -1,6 +1,6 @@
 """Read NExT-QA and data in its form: tables of questions about videos, with five options or open-ended.
 
-A qid counts within its video, so an id is `<video>-<qid>`. The answer is the index of an option, or its text, as
+A qid is unique only within its video, so ids are `<video>-<qid>`. The answer is the index of an option, or its text, as
 NExT-GQA writes it. Rows in = rows read + rows dropped.
 """
 
@@ -42,15 +42,15 @@ _OPTIONAL = ("choices", "question_type", *_SIZES, "split")
     signs=("video,", "frame_count", "qid", "type", "question"),
 )
 def read_nextqa(path: Path, *, split: str | None = None) -> Dataset:
-    """Read questions about videos; `split` overrides the splits that files are named after."""
+    """Read questions about videos; `split` overrides the splits in file names."""
     parts = [_read_part(source, split) for source in find_sources(path, {".csv", ".tsv", ".parquet"})]
     table = pl.concat((part.table for part in parts), how="diagonal_relaxed")
     sound, damaged = drop_damaged(table)
-    once, again = drop_repeated(sound)
-    rows = drop_empty_columns(once, _OPTIONAL)
+    unique, repeats = drop_repeated(sound)
+    rows = drop_empty_columns(unique, _OPTIONAL)
     counts = [count for part in parts for count in part.counts]
     gaps = noted("row without an answer", rows["answer"].null_count())
-    table_of_counts = count_table([read_rows(rows.height), *counts, *damaged, *again, gaps])
+    table_of_counts = count_table([read_rows(rows.height), *counts, *damaged, *repeats, gaps])
     return Dataset(stem(path), rows, Images.named(rows["image"]), ("video", "question"), "video", table_of_counts)
 
 
@@ -62,7 +62,7 @@ def _read_part(source: SourceFile, split: str | None) -> CountedTable:
             raise FileFormatError(f"a column {name!r} in {source.name}", found, "read it with the format 'table'")
     table = _name_columns(records.table, source.name)
     named = _name_options(table.with_columns(split=pl.lit(split or split_name(source.name), pl.String)))
-    strays = dropped("entry that is no record", records.strays)
+    strays = dropped("entry that is not a record", records.strays)
     return CountedTable(named.table.select(*_COLUMNS, *_OPTIONAL), [strays, *named.counts])
 
 
@@ -80,7 +80,7 @@ def _name_columns(table: pl.DataFrame, origin: str) -> pl.DataFrame:
         video,
         as_text(full["question"], origin),
         _clear_blank(as_text(full["answer"], origin)),
-        # A row none of whose options is filled in is open-ended.
+        # A row without any option is open-ended.
         listed.set(listed.list.drop_nulls().list.len() == 0, None),
         as_text(full["type"], origin).alias("question_type"),
         *(as_text(full[name], origin).cast(pl.Int64, strict=False) for name in _SIZES),
@@ -93,7 +93,7 @@ def _clear_blank(column: pl.Series) -> pl.Series:
 
 
 def _name_options(table: pl.DataFrame) -> CountedTable:
-    """Replace indices by the options' texts; one that may be both is an index where the file holds mostly such."""
+    """Replace indices by the options' texts; an ambiguous answer is an index if most of the file's answers are."""
     chosen = table.filter(pl.col("choices").is_not_null())["answer"].drop_nulls()
     indices = int(chosen.str.contains(r"^\s*\d\s*$").sum())
     kinds: tuple[AnswerKind, AnswerKind] = ("index", "text") if 2 * indices > len(chosen) else ("text", "index")

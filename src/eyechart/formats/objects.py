@@ -42,24 +42,22 @@ def as_evidence(column: pl.Series, origin: str) -> CountedColumn:
 
 
 def gather_objects(single: pl.DataFrame, listed: pl.Series, origin: str) -> CountedColumn:
-    """Gather rows of (row, label, box, score) into lists, one for each value of `listed`; false there gives null."""
+    """Gather rows of (row, label, box, score) into lists, one for each value of `listed`; a false value gives null."""
     try:
         typed = single.with_columns(pl.col("box").cast(pl.List(pl.Float64)), pl.col("score").cast(pl.Float64))
     except PolarsError as error:
         found = str(error).partition("\n")[0]
-        raise FileFormatError(
-            f"boxes and scores of numbers in {origin}", found, "write a box as four numbers"
-        ) from None
+        raise FileFormatError(f"numeric boxes and scores in {origin}", found, "write a box as four numbers") from None
     sound = typed.select(_is_sound(pl.col("box")).fill_null(value=True)).to_series()
     boxes = typed.select(pl.when(sound).then("box").cast(BOX)).to_series()
     records = typed.with_columns(boxes).select("row", pl.struct("label", "box", "score").alias("objects"))
     packed = records.group_by("row", maintain_order=True).agg("objects")
     rows = pl.DataFrame({"row": pl.int_range(len(listed), eager=True), "listed": listed})
     joined = rows.join(packed, on="row", how="left", validate="1:1", maintain_order="left")
-    # An empty list says that there are no objects, a null that nothing is known.
+    # An empty list means that there are no objects, a null that nothing is known.
     column = joined.select(pl.col("objects").fill_null(pl.when("listed").then(pl.lit([], pl.List(OBJECT)))))
     return CountedColumn(
-        column.to_series(), [noted("object whose box was no box, kept without it", int((~sound).sum()))]
+        column.to_series(), [noted("object whose box was not a box, kept without it", int((~sound).sum()))]
     )
 
 
@@ -78,13 +76,13 @@ def pool_objects(table: pl.DataFrame) -> CountedTable:
     )
     counts = [
         noted("objects of a question without an image, left out", unmatched),
-        noted("image whose rows name different objects, put together", distinct.filter(disputed)["image"].n_unique()),
+        noted("image whose rows name different objects, combined", distinct.filter(disputed)["image"].n_unique()),
     ]
     return CountedTable(pl.concat([distinct.filter(~disputed).select("image", "objects"), united]), counts)
 
 
 def _bare_boxes(column: pl.Series) -> pl.Series | None:
-    """Read a column as lists of bare boxes, where it holds such."""
+    """Read a column as lists of bare boxes, if it holds any."""
     if column.dtype == pl.String:
         return _decode_boxes(column)
     if isinstance(column.dtype, pl.Array):
@@ -101,7 +99,7 @@ def _bare_boxes(column: pl.Series) -> pl.Series | None:
 
 
 def _wrap(boxes: pl.Series) -> pl.Series:
-    """Put each single box into a list of its own."""
+    """Wrap each single box in a list."""
     list_of_one = pl.col("box").implode().over(pl.int_range(pl.len()))
     return boxes.to_frame("box").select(pl.when(pl.col("box").is_not_null()).then(list_of_one)).to_series()
 

@@ -1,6 +1,6 @@
 """Read POPE: JSON lines that ask whether an object is in an image, a file for each way of choosing absent objects.
 
-A file `coco_pope_adversarial.json` is of the category `adversarial`. Files number their questions alike, so where there
+A file `coco_pope_adversarial.json` has the category `adversarial`. All files use the same ids, so where there
 are several an id is `<category>-<question_id>`; where two are of one category, it begins with the file's name or path.
 """
 
@@ -45,16 +45,16 @@ def read_pope(
     parts = [_read_part(source, prefix) for source, prefix in zip(sources, prefixes, strict=True)]
     table = pl.concat(part.table for part in parts)
     if table["question"].is_null().all():
-        advice = "bring POPE's JSON lines, or read other data with the format 'table'"
+        advice = "give POPE's JSON lines, or read other data with the format 'table'"
         raise FileFormatError(f"records with question_id, image, text and label in {path}", "none", advice)
     sound, damaged = drop_damaged(table)
-    rows, again = drop_repeated(sound)
+    rows, repeats = drop_repeated(sound)
     if split is not None:
         rows = rows.with_columns(split=pl.lit(split))
     names = rows.select(pl.col("image").drop_nulls().unique().sort())
     all_images, gaps = gather_images(names, images, detections)
     counts = [read_rows(rows.height), *(count for part in parts for count in part.counts)]
-    counts += [*damaged, *again, *note_gaps(rows), *gaps]
+    counts += [*damaged, *repeats, *note_gaps(rows), *gaps]
     return Dataset(stem(path), rows, all_images, counts=count_table(counts))
 
 

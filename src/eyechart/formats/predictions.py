@@ -1,6 +1,6 @@
 """Read a model's answers from a file, whichever tool wrote it.
 
-The file is recognised by its content as the log of a tool in `LOG_FORMATS`, or else read as a table. Rows in = rows
+The file is recognised by its content as the log of a tool in `LOG_FORMATS`, else it is read as a table. Rows in = rows
 read + rows dropped; the ids of a dataset without an answer are for the caller to count.
 """
 
@@ -63,15 +63,15 @@ def read_predictions(
     answers = _fill_in(_concatenate([log.table for log in logs]))
     counts = [*skipped, *(count for log in logs for count in log.counts)]
     whole, damaged = drop_rows(answers, _faults(answers))
-    once, again = _keep_first(whole)
-    unanswered = noted("id with no answer", once["answer"].null_count())
-    return PredictionFile(once, count_table([read_rows(once.height), *damaged, *again, unanswered, *counts]))
+    unique, repeats = _keep_first(whole)
+    unanswered = noted("id with no answer", unique["answer"].null_count())
+    return PredictionFile(unique, count_table([read_rows(unique.height), *damaged, *repeats, unanswered, *counts]))
 
 
 def _group(files: Sequence[AnswerFile], name: str, options: LogOptions) -> dict[str, list[AnswerFile]]:
-    """Group the files by their formats; with a map they are tables."""
+    """Group the files by format; with a map all are tables."""
     if options.map is not None and name not in ("auto", "table"):
-        raise SettingError("a map for a table alone", f"one for the log format {name!r}", "leave the map out")
+        raise SettingError("a map only for a table", f"one for the log format {name!r}", "leave the map out")
     if name == "auto" and options.map is not None:
         name = "table"
     groups: dict[str, list[AnswerFile]] = {}
@@ -81,13 +81,13 @@ def _group(files: Sequence[AnswerFile], name: str, options: LogOptions) -> dict[
 
 
 def _skip_aggregates(files: list[AnswerFile]) -> tuple[list[AnswerFile], list[RowCount]]:
-    """Leave out the aggregates that tools put beside their samples; an error if there is nothing else."""
+    """Leave out the aggregates that tools write next to their samples; raise an error if there is nothing else."""
     checked = [(file, find_aggregate(file)) for file in files]
     usable = [file for file, error in checked if error is None]
     errors = [error for _, error in checked if error is not None]
     if errors and not usable:
         raise errors[0]
-    return usable, [noted("file of aggregates beside the answers, passed over", len(errors))]
+    return usable, [noted("file of aggregates next to the answers, skipped", len(errors))]
 
 
 def _concatenate(tables: list[pl.DataFrame]) -> pl.DataFrame:
@@ -97,7 +97,7 @@ def _concatenate(tables: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _fill_in(answers: pl.DataFrame) -> pl.DataFrame:
-    """Fill in the conditions and statuses that some rows lack."""
+    """Fill in missing conditions and statuses."""
     usual = pl.when(pl.col("answer").is_null()).then(pl.lit("failed")).otherwise(pl.lit("ok"))
     defaults = {"condition": pl.lit(PLAIN_CONDITION), "status": usual}
     return answers.with_columns(pl.col(name).fill_null(defaults[name]) for name in defaults if name in answers.columns)
@@ -106,15 +106,15 @@ def _fill_in(answers: pl.DataFrame) -> pl.DataFrame:
 def _faults(answers: pl.DataFrame) -> dict[str, pl.Expr]:
     faults = {"answer without an id": pl.col("id").is_null()}
     if "draw" in answers.columns:
-        faults["answer whose draw is no whole number"] = pl.col("draw").is_null()
+        faults["answer whose draw is not a whole number"] = pl.col("draw").is_null()
     return faults
 
 
 def _keep_first(table: pl.DataFrame) -> CountedTable:
     """Keep the first answer to each id under each condition in each draw, and count which others agree with it."""
     key = [name for name in ("id", "condition", "draw") if name in table.columns]
-    again = ~pl.struct(key).is_first_distinct()
+    repeats = ~pl.struct(key).is_first_distinct()
     same = pl.col("answer").eq_missing(pl.col("answer").first().over(key))
     return drop_rows(
-        table, {"id answered before, same answer": again & same, "id answered before, other answer": again}
+        table, {"id answered before, same answer": repeats & same, "id answered before, other answer": repeats}
     )

@@ -1,6 +1,6 @@
 """Read files of any table format (Parquet, JSON, JSON lines, CSV, TSV, Arrow, xlsx) into one Polars table.
 
-Where the values of a JSON column share no type, it becomes a column of text that holds each value as JSON.
+A JSON column whose values share no type becomes a text column that holds each value as JSON.
 """
 
 import io
@@ -23,7 +23,7 @@ _QUOTED = re.compile(rb'"[^"]*(?:"|\Z)')
 
 
 class Records(NamedTuple):
-    """The rows of a file, and how many of its entries were no records."""
+    """The rows of a file, and how many of its entries were not records."""
 
     table: pl.DataFrame
     strays: int = 0
@@ -42,7 +42,7 @@ def read_records(source: SourceFile) -> Records:
 
 @contextmanager
 def reading(source: SourceFile) -> Iterator[None]:
-    """Turn the errors of Polars at a damaged file into our own."""
+    """Turn Polars' errors on a damaged file into our own."""
     try:
         yield
     except (PolarsError, PanicException, OSError) as error:  # a flipped bit can make the Parquet reader panic
@@ -58,35 +58,35 @@ def no_rows(origin: str, found: str = "an empty file") -> FileFormatError:
 
 
 def require_rows(records: Records, origin: str) -> Records:
-    """Return records unchanged; an error if there are none."""
+    """Return records unchanged; raise an error if there are none."""
     if records.table.height:
         return records
     if records.strays:
         advice = 'write each as an object, such as {"question": "What is it?", "answer": "a bus"}'
-        raise FileFormatError(f"records in {origin}", f"only entries that are no records ({records.strays})", advice)
+        raise FileFormatError(f"records in {origin}", f"only entries that are not records ({records.strays})", advice)
     names = ", ".join(records.table.columns)
     raise no_rows(origin, f"none at all under the columns {names}" if names else "none at all")
 
 
 def stack(parts: list[Records], sources: list[SourceFile]) -> Records:
-    """Concatenate the records of several files; a column that some lack is null there."""
+    """Concatenate the records of several files; a column missing from one is null there."""
     tables = [part.table for part in parts]
     try:
         table = union(tables)
     except PolarsError as error:
-        found = f"columns that do not fit together ({_first_line(error)})"
-        advice = "name one of the files instead of all"
+        found = f"columns that do not match ({_first_line(error)})"
+        advice = "give one of the files instead of all"
         raise FileFormatError(f"one table in {sources[0].name} and {len(sources) - 1} more", found, advice) from None
     return Records(table, sum(part.strays for part in parts))
 
 
 def union(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate tables; a column gets the type that holds the values of all."""
+    """Concatenate tables; each column gets a type that holds all its values."""
     return pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
 
 
 def tabulate(entries: list[object]) -> Records:
-    """Build a table of decoded JSON records, leaving out entries that are none."""
+    """Build a table of decoded JSON records, leaving out entries that are not records."""
     records = [entry for entry in entries if isinstance(entry, dict) and entry]
     if not records:
         return Records(pl.DataFrame(), len(entries))
@@ -99,7 +99,7 @@ def tabulate(entries: list[object]) -> Records:
 
 
 def read_entries(source: SourceFile) -> list[object]:
-    """Decode a file of JSON or of JSON lines into its entries, whether they are records or not."""
+    """Decode a file of JSON or JSON lines into its entries, whether or not they are records."""
     data = source.read()
     if source.suffix == ".json" and not holds_lines(data):
         return entries_of(source, decode_json(source, data))
@@ -122,9 +122,9 @@ def entries_of(source: SourceFile, content: object) -> list[object]:
 
 
 def find_separators(head: bytes, suffix: str) -> tuple[str, str]:
-    """Return what separates the columns and what ends the lines of a CSV or TSV file, by its beginning.
+    """Find the column separator and the line ending of a CSV or TSV file from its beginning.
 
-    The columns have another separator than usual only where the usual one would give a single column.
+    Another separator than the usual one is chosen only if the usual one would give a single column.
     """
     bare = _QUOTED.sub(b"", head)  # a cell may hold any of these marks
     line_end = "\r" if b"\r" in bare and b"\n" not in bare else "\n"
@@ -182,7 +182,7 @@ def begins_list(data: bytes) -> bool:
 
 
 def _decode_list(data: bytes) -> list[object] | None:
-    """Decode a file that is one JSON list; lines that are lists each are none."""
+    """Decode a file that is one JSON list; a file of lines that are each a list is not."""
     try:
         content = orjson.loads(data) if begins_list(data) else None
     except orjson.JSONDecodeError:
@@ -211,13 +211,13 @@ def _read_lines(source: SourceFile, data: bytes, first: int = 1) -> Records:
         table = _parse_lines(data)
     except PolarsError:
         return tabulate(_decode_lines(source, data, first))
-    rows = table if table.width else table.clear()  # of empty records Polars makes rows without a column
+    rows = table if table.width else table.clear()  # Polars turns empty records into rows without a column
     return Records(rows, _count_lines(data, rows.height) - rows.height)
 
 
 def _count_lines(data: bytes, expected: int) -> int:
-    """Count the lines that hold something: Polars leaves out an empty record silently."""
-    if data.count(b"\n") + (not data.endswith(b"\n")) == expected:  # quick, and true of nearly every file
+    """Count the lines that are not blank: Polars silently leaves out empty records."""
+    if data.count(b"\n") + (not data.endswith(b"\n")) == expected:  # quick, and enough for nearly every file
         return expected
     return sum(bool(line.strip()) for line in data.split(b"\n"))
 

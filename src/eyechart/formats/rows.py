@@ -1,4 +1,4 @@
-"""Count what became of every row in a file, and drop the rows that cannot be examples.
+"""Count the fate of every row in a file, and drop the rows that cannot be examples.
 
 Counts have one of three statuses: `read` (rows that are now examples or answers), `dropped` (rows that are not, and
 why) and `noted` (something to know about rows that were read). Rows in the file = rows read + rows dropped.
@@ -15,7 +15,7 @@ REPEATED = "row with an id seen before"
 
 
 class RowCount(NamedTuple):
-    """How many rows had the same thing happen to them."""
+    """The number of rows with the same fate."""
 
     status: str
     reason: str | None
@@ -23,14 +23,14 @@ class RowCount(NamedTuple):
 
 
 class CountedTable(NamedTuple):
-    """A table, and what became of the rows and values that went into it."""
+    """A table, and the fate of the rows and values that it was built from."""
 
     table: pl.DataFrame
     counts: list[RowCount]
 
 
 class CountedColumn(NamedTuple):
-    """A column, and what became of the values that went into it."""
+    """A column, and the fate of the values that it was built from."""
 
     column: pl.Series
     counts: list[RowCount]
@@ -47,7 +47,7 @@ def dropped(reason: str, n: int) -> RowCount:
 
 
 def noted(reason: str, n: int) -> RowCount:
-    """Count the rows, images or files of which there is something to know."""
+    """Count the rows, images or files that share a remark."""
     return RowCount("noted", reason, n)
 
 
@@ -60,7 +60,7 @@ def count_table(counts: Iterable[RowCount]) -> pl.DataFrame:
 
 
 def drop_rows(table: pl.DataFrame, reasons: Mapping[str, pl.Expr]) -> CountedTable:
-    """Drop the rows for which a reason holds; a row with several is counted under the first."""
+    """Drop the rows for which a reason holds; a row with several reasons is counted under the first."""
     first_reason = pl.coalesce(pl.when(holds).then(pl.lit(reason)) for reason, holds in reasons.items())
     reason_of_row = table.select(first_reason.alias("reason"))["reason"]
     left_out = reason_of_row.drop_nulls().value_counts(sort=True)
@@ -80,17 +80,17 @@ def drop_repeated(table: pl.DataFrame) -> CountedTable:
 
 
 def drop_empty_columns(table: pl.DataFrame, optional: Iterable[str]) -> pl.DataFrame:
-    """Leave out those of the optional columns that are null in every row."""
+    """Leave out the optional columns that are null in every row."""
     return table.drop(name for name in optional if table[name].is_null().all())
 
 
 def blank(column: str) -> pl.Expr:
-    """Return whether each text is missing or holds nothing but space."""
+    """Return whether each text is missing or only white space."""
     return ~pl.col(column).str.contains(r"\S").fill_null(value=False)  # stripping would copy the whole column
 
 
 def clear_blank_answers(table: pl.DataFrame) -> pl.DataFrame:
-    """Make a blank answer null: no answer could be right, and it is not one to learn."""
+    """Make a blank answer null: no answer could match it, and there is nothing to learn from it."""
     return table.with_columns(answer=pl.when(~blank("answer")).then("answer"))
 
 

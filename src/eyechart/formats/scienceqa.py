@@ -1,6 +1,6 @@
 """Read ScienceQA: problems by id, with choices, perhaps a hint (context in words) and perhaps an image.
 
-Every problem's picture is called `image.png` and lies in a folder `split/id`, so the problem's id is the image's name.
+Every problem's picture is called `image.png` in a folder `split/id`, so the problem's id is the image's name.
 Entries in the files = rows read + rows dropped. Files without problems are skipped and counted.
 """
 
@@ -40,7 +40,7 @@ _FIELDS = {
 
 
 @described(
-    needs="problems.json, also zipped or in a folder; the pictures beside it in images/split/id/image.png",
+    needs="problems.json, also zipped or in a folder; the pictures next to it in images/split/id/image.png",
     sample='{"1": {"question": "Which of these states is farthest north?", "choices": ["West Virginia", ...],\n'
     '  "answer": 0, "hint": "", "image": "image.png", "subject": "social science", "split": "train", ...}}',
     signs=("question", "choices", "hint", "lecture", "solution"),
@@ -48,7 +48,7 @@ _FIELDS = {
 def read_scienceqa(path: Path, *, split: str | None = None, images: Path | None = None) -> Dataset:
     """Read problems; a hint is a modality. `split` overrides their own, `images` is the folder of the splits' pictures.
 
-    Without `images` the folder of that name beside the problems is taken, where there is one.
+    Without `images` the folder of that name next to the problems is used, if there is one.
     """
     problems, counts = _read_problems(path)
     folder = images or _find_pictures(path)
@@ -71,16 +71,16 @@ def _read_problems(path: Path) -> CountedTable:
         else:
             skipped += 1
     if not parts:
-        advice = "name ScienceQA's problems.json or its folder, or read other data with the format 'table'"
+        advice = "give ScienceQA's problems.json or its folder, or read other data with the format 'table'"
         raise FileFormatError(f"problems as {{id: {{question, choices, ...}}}} in {path}", "none", advice)
     filled = pl.concat(part.table for part in parts).with_columns(_fill_blank("file", "hint", *_KEPT))
     whole, damaged = drop_damaged(filled)
     named = name_by_index(whole)
-    once, again = drop_repeated(named.table)
-    notes = [noted("file without problems, passed over", skipped), note_repeated_options(once)]
+    unique, repeats = drop_repeated(named.table)
+    notes = [noted("file without problems, skipped", skipped), note_repeated_options(unique)]
     image = pl.when(pl.col("file").is_not_null()).then("id").alias("image")
-    counts = [*(one for part in parts for one in part.counts), *damaged, *named.counts, *again, *notes]
-    return CountedTable(once.select("id", image, pl.exclude("id")), counts)
+    counts = [*(one for part in parts for one in part.counts), *damaged, *named.counts, *repeats, *notes]
+    return CountedTable(unique.select("id", image, pl.exclude("id")), counts)
 
 
 def _is_problem(value: object) -> bool:
@@ -93,5 +93,5 @@ def _fill_blank(*names: str) -> pl.Expr:
 
 
 def _find_pictures(path: Path) -> Path | None:
-    beside = (path if path.is_dir() else path.parent) / "images"
-    return beside if beside.is_dir() else None
+    folder = (path if path.is_dir() else path.parent) / "images"
+    return folder if folder.is_dir() else None

@@ -1,7 +1,7 @@
 """Read Social-IQ 2.0: `qa_train.json` and the like, JSON lines with four answers to a question about a video clip.
 
 Two questions may share a qid (26 pairs in the published files): the second becomes `<qid>#2`, so that none is lost.
-In the binary form of the Perceptual Score paper every candidate is a row of its own, to be judged true or false; there
+In the binary form of the Perceptual Score paper every candidate is a separate row, to be judged true or false; there
 all counts are of candidates, so that four times the questions = rows read + rows dropped.
 """
 
@@ -46,12 +46,12 @@ def read_socialiq(path: Path, *, form: RowForm = "choice", split: str | None = N
     """Read questions about videos; `form` decides whether a row is a question or one of its candidates.
 
     How each option was made (`corr`, `matched`, `rewrite`) is `idx_types`, in the binary form `idx_type`. `split`
-    overrides the splits that files are named after.
+    overrides the splits in file names.
     """
     parts = [_read_part(source, split) for source in find_sources(path, {".json", ".jsonl"})]
     table = pl.concat(part.table for part in parts)
     if table["id"].is_null().all() or table["question"].is_null().all():
-        advice = "bring the files qa_*.json of Social-IQ 2.0, or read other data with the format 'table'"
+        advice = "give the files qa_*.json of Social-IQ 2.0, or read other data with the format 'table'"
         raise FileFormatError(f"questions with qid and q in {path}", "none", advice)
     questions = _settle(table)
     strays = [count for part in parts for count in part.counts]
@@ -71,10 +71,14 @@ def _read_part(source: SourceFile, split: str | None) -> CountedTable:
 def _settle(table: pl.DataFrame) -> CountedTable:
     """Drop what cannot be a question, number those that share a qid, and replace the index by the right option."""
     sound, damaged = drop_damaged(table)
-    once, copies = drop_rows(sound, {"row seen before, word for word": ~pl.struct(pl.all()).is_first_distinct()})
-    again = pl.int_range(pl.len()).over("id") + 1
-    numbered = once.with_columns(id=pl.when(again > 1).then(pl.format("{}#{}", "id", again)).otherwise("id"))
-    shared = noted("question whose id another has too, told apart by #2", int((numbered["id"] != once["id"]).sum()))
+    unique, copies = drop_rows(sound, {"row seen before, word for word": ~pl.struct(pl.all()).is_first_distinct()})
+    occurrence = pl.int_range(pl.len()).over("id") + 1
+    numbered = unique.with_columns(
+        id=pl.when(occurrence > 1).then(pl.format("{}#{}", "id", occurrence)).otherwise("id")
+    )
+    shared = noted(
+        "question that shares its id with another, marked by #2", int((numbered["id"] != unique["id"]).sum())
+    )
     distinct, repeated = drop_repeated(numbered)
     options = gather_options(distinct, "the questions", _OPTIONS)
     named = name_by_index(options.with_columns(right="answer", candidates="choices"))
@@ -92,7 +96,7 @@ def _shape_choice(questions: CountedTable) -> CountedTable:
 
 
 def _shape_binary(questions: CountedTable) -> CountedTable:
-    """Make a row of each candidate; the index decides which is true, even where another has the same text."""
+    """Make a row of each candidate; the index decides which is true, even if another has the same text."""
     each = questions.table.explode("candidates", empty_as_null=False, keep_nulls=True).with_columns(
         index=pl.int_range(pl.len()) % len(_OPTIONS), right=pl.col("right").str.strip_chars().cast(pl.Int64)
     )

@@ -20,7 +20,7 @@ from eyechart.base.files import missing
 from eyechart.formats.archives import BROKEN, archive_suffix, list_members, read_member, unreadable
 
 BLOCK = 64_000_000  # bytes of lines that are parsed at once
-HEAD = 65_536  # bytes from which the form of a file is recognised
+HEAD = 65_536  # bytes used to recognise the form of a file
 PICKLES = (".pkl", ".pickle")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -73,7 +73,7 @@ class SourceFile(NamedTuple):
             raise unreadable(self.name, error) from None
 
     def is_streamable(self) -> bool:
-        """Return whether the bytes on the disk are the content, so that other libraries can read them by the path."""
+        """Return whether other libraries can read the content directly from the path."""
         if self.path is None:
             return False
         try:
@@ -102,25 +102,27 @@ class SourceFile(NamedTuple):
 
 
 def find_sources(path: Path, suffixes: Collection[str]) -> list[SourceFile]:
-    """List the files with these suffixes at a path, sorted by name; an error if there are none."""
+    """List the files with these suffixes at a path, sorted by name; raise an error if there are none."""
     if not path.exists():
         raise missing(path)
     if path.suffix.lower() in PICKLES:
         advice = (
             "save it as JSON or Parquet with the program that wrote it; a pickle can run any code when it is opened"
         )
-        raise FileFormatError(f"{path} to hold data only", "a pickle, which eyechart never opens", advice)
+        raise FileFormatError(f"{path} to hold only data", "a pickle, which eyechart never opens", advice)
     sources = [source for source in _walk(path) if source.suffix in suffixes]
     if not sources:
         is_container = path.is_dir() or archive_suffix(path.name) is not None
         kind = "a folder or archive without one" if is_container else f"a file {path.name}"
         advice = "check the path, or convert the file; .gz, .zip, .tar and folders of these are opened too"
-        raise FileFormatError(f"{path} to be or to hold a file with suffix {', '.join(sorted(suffixes))}", kind, advice)
+        raise FileFormatError(
+            f"{path} to be or to contain a file with suffix {', '.join(sorted(suffixes))}", kind, advice
+        )
     return sorted(sources, key=lambda source: source.name)
 
 
 def decode_json(source: SourceFile, data: bytes) -> object:
-    """Decode JSON; the error names where it breaks off."""
+    """Decode JSON, with an error that says where it breaks."""
     if not data.strip():
         raise FileFormatError(f"JSON in {source.name}", "an empty file", "create or download it again")
     try:
@@ -131,13 +133,13 @@ def decode_json(source: SourceFile, data: bytes) -> object:
 
 
 def _explain(data: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
-    """Return what was found instead of JSON, and what to do about it."""
+    """Explain what was found instead of JSON, and what to do about it."""
     try:
         data.decode()
     except UnicodeDecodeError as other:
-        return f"text that is not in UTF-8 (byte {data[other.start]:#04x} at {other.start})", "save it as UTF-8"
+        return f"text that is not UTF-8 (byte {data[other.start]:#04x} at {other.start})", "save it as UTF-8"
     found = f"broken JSON ({error.msg} at line {error.lineno}, column {error.colno})"
-    hint = " (NaN and Infinity are no JSON: write null)" if re.search(rb"NaN|Infinity", data) else ""
+    hint = " (NaN and Infinity are not JSON: write null)" if re.search(rb"NaN|Infinity", data) else ""
     return found, f"create or download it again{hint}"
 
 

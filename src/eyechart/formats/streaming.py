@@ -1,4 +1,4 @@
-"""Read files that are larger than memory: batch after batch becomes a Parquet file of examples.
+"""Read files that are larger than memory, batch by batch, into a Parquet file of examples.
 
 Parquet, CSV and TSV are streamed from the files themselves. The columns of JSON lines are known only at the end, so
 they are first written block by block to Parquet files in a temporary folder. What needs all rows is done last, on the
@@ -30,17 +30,17 @@ from eyechart.formats.records import (
 from eyechart.formats.rows import REPEATED, CountedTable, RowCount, dropped, noted
 from eyechart.formats.sources import SourceFile
 
-LARGE = 512_000_000  # bytes of files from which on they are read in batches
+LARGE = 512_000_000  # bytes of files above which they are read in batches
 BATCH = 64_000_000  # bytes of a batch as a table
-SAMPLE = 1_000  # rows from which the size of a row is estimated
+SAMPLE = 1_000  # rows used to estimate the size of a row
 FEWEST, MOST = 1_000, 200_000  # rows of a batch
-MOVED = ("path", "objects")  # columns of the files that go to the images
+MOVED = ("path", "objects")  # columns of the files that move to the images
 
 Prepare: TypeAlias = Callable[[pl.DataFrame, int], CountedTable]  # a batch, and the number of its first row
 
 
 class SourceTable(NamedTuple):
-    """A table of a file, not in memory."""
+    """A table in a file, not in memory."""
 
     source: SourceFile
     frame: pl.LazyFrame
@@ -48,10 +48,10 @@ class SourceTable(NamedTuple):
 
 @dataclass(frozen=True)
 class Batches:
-    """A table in parts, its columns, the rows of a batch, and how many entries were no records."""
+    """A table in parts, its columns, the rows of a batch, and how many entries were not records."""
 
     parts: Sequence[SourceTable]
-    columns: pl.DataFrame  # without rows
+    columns: pl.DataFrame  # has no rows
     rows: int
     strays: int = 0
 
@@ -64,17 +64,17 @@ class Batches:
 
 
 class LoadedTable(NamedTuple):
-    """Examples in memory or on disk, what they say of images, and what became of the rows."""
+    """Examples in memory or on disk, what they say about images, and the fate of the rows."""
 
     examples: pl.DataFrame | StoredTable
-    of_images: pl.DataFrame  # image and, where there are such columns, path and objects; repeats may be left out
+    of_images: pl.DataFrame  # image and, if there are such columns, path and objects; repeats may be left out
     counts: list[RowCount]
     gaps: list[RowCount]
     strays: int
 
 
 def are_large(sources: Sequence[SourceFile]) -> bool:
-    """Return whether files are too large to be read at once, and of formats that can be read in batches."""
+    """Return whether files are too large to be read at once and have formats that can be read in batches."""
     if not all(source.path and source.suffix in (".parquet", *SEPARATORS, *LINES) for source in sources):
         return False
     large = sum(source.path.stat().st_size for source in sources if source.path) >= LARGE
@@ -97,7 +97,7 @@ def stream(sources: list[SourceFile], path: Path, prepare: Prepare) -> LoadedTab
 
 
 class _TemporaryFolder:
-    """A temporary folder that is deleted with the last object that refers to this one, or with the process."""
+    """A temporary folder, deleted with the last object that refers to this one or when the process ends."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="eyechart-"))
@@ -109,7 +109,7 @@ def _write(batches: Batches, folder: Path, prepare: Prepare) -> tuple[list[Path]
     counts: list[RowCount] = []
     first = 0
     for number, batch in enumerate(batches):
-        if batch.is_empty():  # of a file without rows
+        if batch.is_empty():  # from a file without rows
             continue
         examples, more = prepare(batch, first)
         first += batch.height
@@ -138,7 +138,7 @@ def _select_of_images(part: pl.LazyFrame) -> pl.DataFrame:
     names = [name for name in ("image", *MOVED) if name in part.collect_schema()]
     table = part.select(names).collect()
     known = table.filter(pl.col("image").is_not_null()).unique(maintain_order=True)
-    return pl.concat([known, table.filter(pl.col("image").is_null())])  # of those without an image each is counted
+    return pl.concat([known, table.filter(pl.col("image").is_null())])  # those without an image are each counted
 
 
 def _count_nulls(stored: StoredTable, name: str) -> int:
@@ -173,7 +173,7 @@ def _scan(source: SourceFile) -> pl.LazyFrame:
 
 
 def _convert_lines(source: SourceFile, folder: Path) -> tuple[list[SourceTable], int]:
-    """Write the blocks of JSON lines as Parquet files, and give them the types that all blocks of the file share."""
+    """Write the blocks of JSON lines as Parquet files, with types that fit all blocks of the file."""
     folder.mkdir()
     files, schemas, strays = [], [], 0
     with reading(source):

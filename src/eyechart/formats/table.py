@@ -1,6 +1,6 @@
-"""Read any table: Parquet, JSON, JSON lines, CSV, TSV, Arrow or xlsx, with one question a row.
+"""Read any table: Parquet, JSON, JSON lines, CSV, TSV, Arrow or xlsx, with one question per row.
 
-Columns are recognised by our names, the usual other names (`names.ALIASES`) or the names in a map. Text that holds a
+Columns are recognised by our names, their usual aliases (`names.ALIASES`) or the names in a map. Text that holds a
 list becomes that list; columns A, B, C, ... become the options. Without an id the number of a row, from 0, is its id.
 The usual splits are renamed to train, val and test; a blank answer becomes null. Paths and objects move to the table of
 images. Every other column stays as it is. Rows in = rows read + rows dropped. Large files are read in batches, with the
@@ -50,7 +50,7 @@ _OBJECT_TYPES: dict[str, Callable[[pl.Series, str], CountedColumn]] = {"objects"
 
 
 @described(
-    needs="a table with a question a row: Parquet, JSON lines, JSON, CSV, TSV, Arrow or xlsx; --map names its columns",
+    needs="a table with one question a row: Parquet, JSON lines, JSON, CSV, TSV, Arrow or xlsx; --map renames columns",
     sample='{"id": "7", "image": "42", "question": "What colour is the bus?", "answer": "red"}\n'
     '{"id": "8", "image": "42", "question": "Is it raining?", "answer": "no"}',
 )
@@ -87,13 +87,13 @@ def read_table(
     rows = stream(sources, path, prepare) if are_large(sources) else _load(sources, path, prepare)
     of_images, conflicts = _move_to_images(rows.of_images)
     all_images, gaps = gather_images(of_images, images, detections, path.parent)
-    counts = [read_rows(rows.examples.height), dropped("entry that is no record", rows.strays)]
+    counts = [read_rows(rows.examples.height), dropped("entry that is not a record", rows.strays)]
     counts += [*rows.counts, *conflicts, *gaps, *rows.gaps]
     return Dataset(stem(path), rows.examples, all_images, counts=count_table(counts))
 
 
 def type_columns(table: pl.DataFrame, origin: str) -> CountedTable:
-    """Convert the columns that we know to their types; a list that cannot be read becomes null and is noted."""
+    """Convert the columns we know to their types; an unreadable list becomes null and is noted."""
     counts: list[RowCount] = []
     for name in (name for name in _TYPES if name in table.columns):
         typed = _TYPES[name](table[name], origin)
@@ -115,7 +115,7 @@ def _type_evidence(table: pl.DataFrame, origin: str) -> pl.DataFrame:
         try:
             table = table.with_columns(pl.col("relevance").cast(pl.List(pl.Float64)))
         except PolarsError:
-            found = "something else in some row"
+            found = "other values in some rows"
             raise FileFormatError(
                 f"numbers in column 'relevance' of {origin}", found, "write lists of numbers"
             ) from None
@@ -138,7 +138,7 @@ def _run_steps(table: pl.DataFrame, steps: Iterable[_Step]) -> CountedTable:
 
 
 def _drop_pictures(table: pl.DataFrame) -> CountedTable:
-    """Leave out a column `image` that holds pictures, as Hugging Face datasets have it, not their names."""
+    """Leave out a column `image` that holds pictures, as in Hugging Face datasets, instead of names."""
     if "image" not in table.columns or not (table["image"].dtype.is_nested() or table["image"].dtype == pl.Binary):
         return CountedTable(table, [])
     return CountedTable(
@@ -149,7 +149,7 @@ def _drop_pictures(table: pl.DataFrame) -> CountedTable:
 def _add_missing_columns(table: pl.DataFrame, origin: str, first: int) -> CountedTable:
     if "question" not in table.columns:
         found = f"columns {', '.join(table.columns) or 'none at all'}"
-        advice = "say which it is with map, as `eyechart read table FILE -o DATA --map question=text`"
+        advice = "say which it is with map, as in `eyechart read table FILE -o DATA --map question=text`"
         raise SettingError(f"a column 'question' in {origin}", found, advice)
     counts = []
     if "id" not in table.columns:

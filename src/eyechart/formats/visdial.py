@@ -55,7 +55,7 @@ _DATA: _Schema = {
     "dialogs": pl.List(pl.Struct(_DIALOG)),
 }
 _FILE: _Schema = {"split": pl.String, "data": pl.Struct(_DATA)}
-_MOST = 2**31  # no list of texts is longer
+_MOST = 2**31  # no list of texts is longer than this
 
 
 @described(
@@ -72,14 +72,14 @@ def read_visdial(
     detections: Path | None = None,
     images: Path | None = None,
 ) -> Dataset:
-    """Read dialogs; `dense` is a file of dense annotations, which give each candidate of a round a `relevance`.
+    """Read dialogs; `dense` is a file of dense annotations, which give each candidate in a round a `relevance`.
 
     `split` overrides the files' own; `detections` is a file of objects, `images` a folder of picture files.
     """
     sources = find_sources(path, {".json"})
     parts = [part for part in map(_read_rounds, sources) if part is not None]
     if not parts:
-        advice = "bring visdial_1.0_*.json; dense annotations are named by the setting dense"
+        advice = "give visdial_1.0_*.json, and dense annotations in the setting dense"
         raise FileFormatError(f"data.questions, data.answers and data.dialogs in {path}", "none of them", advice)
     sound, damaged = _keep_sound(pl.concat(rounds for rounds, _ in parts), split)
     settled, notes = _settle_answers(sound)
@@ -87,7 +87,7 @@ def read_visdial(
     rows = drop_empty_columns(with_relevance.select(*_COLUMNS, *_OPTIONAL), _OPTIONAL)
     all_images, gaps = gather_images(rows.select(pl.col("image").unique().sort()), images, detections)
     notes += [
-        noted("file without dialogs, passed over (dense annotations: see dense)", len(sources) - len(parts)),
+        noted("file without dialogs, skipped (dense annotations: see dense)", len(sources) - len(parts)),
         noted("dialog without rounds", sum(n_empty for _, n_empty in parts)),
         noted("round without an answer", rows["answer"].null_count()),
     ]
@@ -97,18 +97,18 @@ def read_visdial(
 
 def _keep_sound(rounds: pl.DataFrame, split: str | None) -> CountedTable:
     reasons = {
-        "round that is no record": ~pl.col("whole"),
+        "round that is not a record": ~pl.col("whole"),
         "round without an image": pl.col("image").is_null(),
         "round without a question": blank("question"),
     }
     sound, damaged = drop_rows(rounds.with_columns(id=pl.format("{}-{}", "image", "round")), reasons)
-    once, again = drop_rows(sound, {"round with an id seen before": ~pl.col("id").is_first_distinct()})
-    named = once if split is None else once.with_columns(split=pl.lit(split))
-    return CountedTable(named, [*damaged, *again])
+    unique, repeats = drop_rows(sound, {"round with an id seen before": ~pl.col("id").is_first_distinct()})
+    named = unique if split is None else unique.with_columns(split=pl.lit(split))
+    return CountedTable(named, [*damaged, *repeats])
 
 
 def _settle_answers(rounds: pl.DataFrame) -> CountedTable:
-    """Leave out candidates that cannot all be read, and take the answer from them where only its index is given."""
+    """Leave out lists of candidates with unreadable ones; take the answer from the list if only its index is given."""
     readable = (pl.col("choices").list.len() > 0) & ~pl.col("choices").list.contains(None)
     lost = noted("candidates that cannot all be read, left out", int(rounds.select((~readable).sum()).item()))
     with_choices = rounds.with_columns(choices=pl.when(readable).then("choices"))
@@ -121,7 +121,7 @@ def _settle_answers(rounds: pl.DataFrame) -> CountedTable:
 
 
 def _add_relevance(rounds: pl.DataFrame, dense: Path | None) -> CountedTable:
-    """Join dense annotations to their rounds; those of no round here, or that do not fit, are noted."""
+    """Join dense annotations to their rounds; note those that match no round or do not fit it."""
     if dense is None:
         return CountedTable(rounds.with_columns(relevance=pl.lit(None, pl.List(pl.Float64))), [])
     entries = [entry for source in find_sources(dense, {".json"}) for entry in read_entries(source)]
@@ -138,12 +138,12 @@ def _add_relevance(rounds: pl.DataFrame, dense: Path | None) -> CountedTable:
     used = int(fitted["relevance"].is_not_null().sum())
     notes = [noted(f"dense annotation: {count.reason}", count.n) for count in counts]
     return CountedTable(
-        fitted, [*notes, noted("dense annotation of no round with as many candidates", table.height - used)]
+        fitted, [*notes, noted("dense annotation that matches no round with as many candidates", table.height - used)]
     )
 
 
 def _read_rounds(source: SourceFile) -> tuple[pl.DataFrame, int] | None:
-    """Read the rounds of a file, and count its dialogs without any; a file of another form gives None."""
+    """Read the rounds of a file, and count its dialogs without any; return None for a file of another form."""
     data = source.read()
     try:
         file = pl.read_json(data, schema=_FILE)
@@ -180,7 +180,7 @@ def _replace_numbers(rounds: pl.DataFrame, questions: pl.Series, answers: pl.Ser
 def _text_at(index: pl.Expr, texts: pl.Series) -> pl.Expr:
     if texts.is_empty():
         return pl.when(index.is_null()).then(pl.lit(None, pl.String))
-    # This needs far less memory in lists than `gather`.
+    # In lists this needs far less memory than `gather`.
     return index.replace_strict(pl.int_range(len(texts), eager=True), texts, default=None, return_dtype=pl.String)
 
 
@@ -195,7 +195,7 @@ def _add_history(rounds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clean(content: object) -> dict[str, object]:
-    """Keep the values of the right form in a decoded file, so that a bad one does not stop the others."""
+    """Keep the well-formed values in a decoded file, so that a bad one does not stop the others."""
     file = _record(content)
     data = _record(file.get("data"))
     dialogs = data.get("dialogs")

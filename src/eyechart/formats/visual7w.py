@@ -106,24 +106,26 @@ def read_visual7w(
     examples = chosen.with_columns(split=pl.lit(split)) if split else chosen
     examples = drop_empty_columns(examples.drop("file_name"), ("choices", "question_type", "split"))
     counts = [read_rows(examples.height), *questions.counts, *published.counts, *unmatched, *notes, *gaps]
-    counts.append(noted("file without questions or decoys, passed over", files.count(None)))
+    counts.append(noted("file without questions or decoys, skipped", files.count(None)))
     return Dataset(stem(path), examples, all_images, counts=count_table(counts))
 
 
 def _merge_questions(files: list[Visual7wFile], path: Path) -> CountedTable:
     if not files:
-        advice = "name dataset_v7w_telling.json or a folder with v7w_*_questions.json or VG_*_decoys.json"
+        advice = "give dataset_v7w_telling.json or a folder with v7w_*_questions.json or VG_*_decoys.json"
         raise FileFormatError(f"telling questions of Visual7W in {path}", "none", advice)
     whole, damaged = drop_damaged(pl.concat(file.table for file in files))
-    once, again = drop_repeated(whole)
-    return CountedTable(once, [*(one for file in files for one in file.counts), *damaged, *again, *note_gaps(once)])
+    unique, repeats = drop_repeated(whole)
+    return CountedTable(
+        unique, [*(one for file in files for one in file.counts), *damaged, *repeats, *note_gaps(unique)]
+    )
 
 
 def _merge_decoys(files: list[Visual7wFile]) -> CountedTable:
     table = pl.concat([pl.DataFrame(schema=_DECOYS), *(file.table for file in files)])
     whole, damaged = drop_rows(table, {"decoy entry without an id": pl.col("id").is_null()})
-    once, again = drop_rows(whole, {"decoy entry with an id seen before": ~pl.col("id").is_first_distinct()})
-    return CountedTable(once, [*(one for file in files for one in file.counts), *damaged, *again])
+    unique, repeats = drop_rows(whole, {"decoy entry with an id seen before": ~pl.col("id").is_first_distinct()})
+    return CountedTable(unique, [*(one for file in files for one in file.counts), *damaged, *repeats])
 
 
 def _join(questions: pl.DataFrame, decoys: pl.DataFrame) -> CountedTable:
@@ -141,7 +143,9 @@ def _choose(table: pl.DataFrame, decoys: DecoyKind, path: Path) -> CountedTable:
     if lacking.all() and table.height:
         kinds = [name for name in ("orig", "iou", "qou") if table[name].is_not_null().any()]
         expected = f"decoys {decoys!r} of the questions in {path}"
-        raise SettingError(expected, f"those of {', '.join(kinds) or 'no kind'}", "change decoys, or add their files")
+        raise SettingError(
+            expected, f"those of {', '.join(kinds) or 'no kind'}", "change the setting decoys, or add their files"
+        )
     offered = complete & pl.col("answer").is_not_null()
     options = table.with_columns(choices=pl.when(offered).then(pl.concat_list(*lists, "answer")))
     repeated = pl.col("choices").list.n_unique() < pl.col("choices").list.len()
@@ -188,7 +192,7 @@ def _read_file(source: SourceFile) -> Visual7wFile | None:
 
 
 def _is_telling(content: object) -> TypeGuard[dict[str, list[object]]]:
-    """Return whether these are the telling questions, not the pointing ones, whose file lists boxes as answers."""
+    """Return whether these are telling questions rather than pointing ones, whose file lists boxes as answers."""
     images = content.get("images") if isinstance(content, dict) and "boxes" not in content else None
     return isinstance(images, list) and any(isinstance(image, dict) and "qa_pairs" in image for image in images)
 
@@ -201,7 +205,7 @@ def _read_telling(images: list[object], source: SourceFile) -> Visual7wFile:
         for pair in image["qa_pairs"]
     ]
     table, counts = _read_questions(pairs, source)
-    counts.append(noted("image without a list of questions, passed over", len(images) - len(with_pairs)))
+    counts.append(noted("image without a list of questions, skipped", len(images) - len(with_pairs)))
     return Visual7wFile("questions", table, counts)
 
 

@@ -8,7 +8,7 @@ whose ids begin with the names of the files. Rows in = rows read + rows dropped.
 Prediction files are workbooks, .tsv or .json, as inferred or already scored: `answer` is the reference, `prediction`
 the model's response, `extracted` the answer that scoring found in it.
 
-Tables are written so that the tool reads them as they are meant. It opens them with pandas: an id that looks like a
+Tables are written so that the tool reads them as intended. It opens them with pandas: an id that looks like a
 number becomes one (007 is 7), so our ids have a prefix and a column of their own, which it passes on. An empty cell,
 and texts such as `None` and `NA`, become missing values: a question without a picture has an empty list of paths, and a
 space is appended to such options. And it evaluates a path in square brackets as a Python expression, so such a path is
@@ -48,16 +48,16 @@ from eyechart.formats.sources import SourceFile, find_sources, stem
 from eyechart.formats.table import type_columns
 from eyechart.formats.vlmeval_pictures import merge_images, name_images
 
-OUR_COLUMN = "eyechart"  # of our own exports: the id, which the tool's index would not keep as text
+OUR_COLUMN = "eyechart"  # in our exports: the id, which the tool's index would not keep as text
 OUR_MARK = "id:"
-OUR_CONDITION = "eyechart_condition"  # of our own exports
+OUR_CONDITION = "eyechart_condition"  # in our exports
 ROTATION = 1_000_000  # the indices of a question and its rotations in a circular test differ by multiples of it
 _NAMES = {"index": "id", "l2-category": "l2_category"}
 _LIST = r"^\s*\[\s*['\"]"  # of texts; a list of numbers is an answer like any other
 FAILED = "Failed to obtain answer via API."
 GUESSED = "Failed to predict, thus randomly generate one."  # the judge found no answer and drew an option
 UNKNOWN = "Unknown"  # neither yes nor no was found
-CELL = 32_767  # characters that a cell of a workbook can hold
+CELL = 32_767  # most characters in a cell of a workbook
 _LOG_TEXTS = {"prediction": "raw", "extracted": "extracted", "log": "log"}
 _MISSING = (
     *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
@@ -85,30 +85,30 @@ def read_vlmeval(
     """
     sources = find_sources(path, {".tsv", ".csv"})
     parts = [_read_part(source, pictures, prefixed=len(sources) > 1) for source in sources]
-    rows, again = drop_repeated(pl.concat((rows for rows, _, _ in parts), how="diagonal_relaxed"))
+    rows, repeats = drop_repeated(pl.concat((rows for rows, _, _ in parts), how="diagonal_relaxed"))
     if split is not None:
         rows = rows.with_columns(split=pl.lit(split))
     modalities = ("image", "question", "hint") if "hint" in rows.columns else ("image", "question")
     of_images = merge_images((images_of_part for _, images_of_part, _ in parts), rows)
     all_images, gaps = gather_images(of_images, pictures or images, None, path.parent)
     counts = [count for _, _, counts in parts for count in counts]
-    table_of_counts = count_table([read_rows(rows.height), *counts, *again, *note_gaps(rows), *gaps])
+    table_of_counts = count_table([read_rows(rows.height), *counts, *repeats, *note_gaps(rows), *gaps])
     return Dataset(stem(path), rows, all_images, modalities, counts=table_of_counts)
 
 
 def read_vlmeval_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:  # noqa: ARG001 - part of the contract
-    """Read predictions by their unchanged index, so that the rotations of a circular question stay apart."""
+    """Read predictions by their unchanged index, which keeps the rotations of a circular question apart."""
     sources = [file.source for file in files]
     records = stack([file.table for file in files], sources)
     origin = sources[0].name
     require_columns(records.table, ("index", "prediction"), origin)
     table = _name_log_columns(records.table, origin)
-    counts = [dropped("entry that is no record", records.strays), *_count_oddities(table)]
+    counts = [dropped("entry that is not a record", records.strays), *_count_oddities(table)]
     return CountedTable(_find_answers(table), counts)
 
 
 def export_vlmeval(store: Store, folder: Path) -> dict[str, int]:
-    """Write what a run asks, a table for each condition, for VLMEvalKit to ask.
+    """Write the questions of a run as a table for each condition, for VLMEvalKit to ask.
 
     `index` only counts; the id and the condition are in columns of our own, from which `read_vlmeval_log` takes them.
     """
@@ -140,7 +140,7 @@ def our_ids() -> pl.Expr:
 
 
 def picture_cell(path: pl.Expr) -> pl.Expr:
-    """Write the path of a picture, or an empty list where there is none."""
+    """Write the path of a picture, or an empty list if there is none."""
     listed = pl.concat_str(pl.lit("["), path.map_elements(repr, pl.String), pl.lit("]"))
     return pl.when(path.str.starts_with("[")).then(listed).otherwise(path).fill_null("[]").alias("image_path")
 
@@ -163,7 +163,7 @@ def _read_part(
     if prefixed:
         start = pl.lit(f"{PurePosixPath(source.name.removesuffix('.gz')).stem}-")
         rows = rows.with_columns((start + pl.col(name)).alias(name) for name in ("id", "group") if name in rows.columns)
-    strays = dropped("entry that is no record", records.strays)
+    strays = dropped("entry that is not a record", records.strays)
     return rows, images, [strays, *notes, *more, *lost, *damaged, *unfit]
 
 
@@ -179,7 +179,7 @@ def _name_columns(table: pl.DataFrame, origin: str) -> CountedTable:
 
 
 def _settle_columns(table: pl.DataFrame, origin: str) -> pl.DataFrame:
-    """Gather options, answers and hints, and name the group of circular rows."""
+    """Gather options, answers and hints, and set the group of circular rows."""
     letters = [name for name in table.columns if name in set(ascii_uppercase)]
     filled = table.with_columns(pl.when(~pl.col(letters).is_in(["nan", "NaN"])).then(pl.col(letters)).name.keep())
     full = gather_options(filled, origin)

@@ -1,6 +1,6 @@
-"""Name the images of VLMEvalKit's tables, and write the pictures that are base64 text in the column `image` to files.
+"""Name the images of VLMEvalKit's tables, and write pictures given as base64 text in the column `image` to files.
 
-A cell of at most 64 characters is the index of another row, whose picture is meant. A cell, or one of `image_path`, may
+A cell of at most 64 characters is the index of another row, whose picture is used. A cell, or one of `image_path`, may
 be a list of several. A picture is named by a hash of its text, so the name is the same whether it is written or not.
 """
 
@@ -19,10 +19,10 @@ from eyechart.base.files import replacing
 from eyechart.formats.columns import as_texts
 from eyechart.formats.rows import RowCount, noted
 
-_REFERENCE = 64  # characters at most; no picture is so short
+_REFERENCE = 64  # characters at most; no picture is this short
 _HEAD = 32  # characters of base64 that hold the magic bytes of every kind
 _ALPHABET = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_KINDS = {  # by the bytes a file begins with
+_KINDS = {  # by the first bytes of a file
     ".jpg": rb"\xff\xd8\xff",
     ".png": rb"\x89PNG\r\n\x1a\n",
     ".gif": rb"GIF8[79]a",
@@ -39,7 +39,7 @@ class _Picture(NamedTuple):
     suffix: str | None
 
     def write(self, folder: Path) -> bool:
-        """Write the picture to a file, unless its kind is unknown or its text is broken off."""
+        """Write the picture to a file, unless its kind is unknown or its text is truncated."""
         data = None if self.suffix is None else _decode(self.text)
         if data is None:
             return False
@@ -49,7 +49,7 @@ class _Picture(NamedTuple):
 
 
 def name_images(table: pl.DataFrame, folder: Path | None) -> tuple[pl.DataFrame, pl.DataFrame, list[RowCount]]:
-    """Name the image of each row, the first where there are several (then the column `images` names them all).
+    """Name the image of each row, the first if there are several (then the column `images` names them all).
 
     The second table lists the images with their paths. Pictures inside the file are written to the folder, if any.
     """
@@ -69,7 +69,7 @@ def name_images(table: pl.DataFrame, folder: Path | None) -> tuple[pl.DataFrame,
 
 
 def merge_images(images: Iterable[pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
-    """List every image of the rows once, with a path column only where some are files."""
+    """List every image of the rows once, with a path column only if some are files."""
     names = [rows["image"].drop_nulls()]
     if "images" in rows.columns:
         names.append(rows["images"].explode().drop_nulls().alias("image"))
@@ -86,7 +86,7 @@ def _read_pictures(cells: pl.Series, keys: pl.Series, folder: Path | None) -> tu
     pictures_of_rows = _follow_references(cells, refers, keys)
     lost = int((refers & pictures_of_rows.is_null()).sum())
     distinct = pictures_of_rows.drop_nulls().unique(maintain_order=True).alias("cell")
-    # One by one, because no expression hashes megabytes; each distinct picture once.
+    # One by one, because no expression hashes megabytes; each distinct picture only once.
     pictures = [[_read_picture(text) for text in texts] for texts in _split_lists(distinct)]
     names = [[one.name for one in several if one is not None] or None for several in pictures]
     by_cell = pl.DataFrame({"cell": distinct, "names": pl.Series(names, dtype=pl.List(pl.String))})
@@ -97,8 +97,8 @@ def _read_pictures(cells: pl.Series, keys: pl.Series, folder: Path | None) -> tu
     )
     sound = {one.name: one for several in pictures for one in several if one is not None}
     counts = [
-        noted("image that is the index of no row with a picture", lost),
-        noted("picture that is no base64, left out", sum(one is None for several in pictures for one in several)),
+        noted("image index that refers to no row with a picture", lost),
+        noted("picture that is not base64, left out", sum(one is None for several in pictures for one in several)),
         *_write_files(list(sound.values()), folder),
     ]
     return listed["names"], counts
@@ -161,5 +161,5 @@ def _write_files(pictures: list[_Picture], folder: Path | None) -> list[RowCount
         raise SettingError(f"a folder to write pictures to at {folder}", str(error), "name another place") from None
     return [
         noted("picture written", sum(written)),
-        noted("picture of no known kind or broken off, not written", len(written) - sum(written)),
+        noted("picture of unknown kind or truncated, not written", len(written) - sum(written)),
     ]

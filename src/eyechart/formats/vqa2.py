@@ -63,7 +63,7 @@ class _Answer(msgspec.Struct, gc=False):
 
 
 class _Entry(msgspec.Struct, gc=False):
-    """The fields of a question or an annotation that are read; the others are never built."""
+    """The fields that are read from a question or an annotation; others are never built."""
 
     question_id: int | str | None = None
     image_id: int | str | None = None
@@ -82,7 +82,7 @@ class _Vqa2File(msgspec.Struct):
 
 
 class Vqa2Records(NamedTuple):
-    """A list of records under our names, the split that its file states, and how many entries were no records."""
+    """A list of records under our names, the split that its file states, and how many entries were not records."""
 
     table: pl.DataFrame
     split: str | None
@@ -136,7 +136,7 @@ def read_vqa2(
 
 def _merge_questions(parts: list[Vqa2Records], split: str | None, path: Path) -> CountedTable:
     if not parts:
-        advice = "name the file, folder or archive of the questions, or read other data with the format 'table'"
+        advice = "give the file, folder or archive of the questions, or read other data with the format 'table'"
         raise FileFormatError(f"questions with question_id and question in {path}", "none", advice)
     tables = [
         part.table.with_columns(split=pl.lit(split or part.split, pl.String), repeats=pl.lit(part.repeats()))
@@ -156,13 +156,13 @@ def _merge_annotations(parts: list[Vqa2Records]) -> CountedTable:
 
 def _keep_first(table: pl.DataFrame, kind: str, reasons: Mapping[str, pl.Expr], strays: int) -> CountedTable:
     whole, damaged = drop_rows(table, reasons)
-    seen = ~pl.col("id").is_first_distinct()
-    again = {
-        f"{kind} of an OOD test set, read before": seen & pl.col("repeats"),
-        f"{kind} with an id seen before": seen,
+    repeated = ~pl.col("id").is_first_distinct()
+    repeat_reasons = {
+        f"{kind} of an OOD test set, read before": repeated & pl.col("repeats"),
+        f"{kind} with an id seen before": repeated,
     }
-    once, twice = drop_rows(whole, again)
-    return CountedTable(once.drop("repeats"), [dropped(f"{kind} that is no record", strays), *damaged, *twice])
+    unique, counts = drop_rows(whole, repeat_reasons)
+    return CountedTable(unique.drop("repeats"), [dropped(f"{kind} that is not a record", strays), *damaged, *counts])
 
 
 def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> CountedTable:
@@ -171,7 +171,7 @@ def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> Cou
     bare = joined["annotated"].null_count()
     if annotations.height and bare == joined.height:
         found = f"{questions.height} questions and {annotations.height} annotations that share no question_id"
-        raise FileFormatError(f"annotations of the questions in {path}", found, "bring the two files of one split")
+        raise FileFormatError(f"annotations of the questions in {path}", found, "give both files of one split")
     examples, notes = drop_stray_choices(fill_majority(clear_blank_answers(joined.drop("annotated"))))
     counts = [
         dropped("annotation without a question", annotations.height - (joined.height - bare)),
@@ -185,7 +185,7 @@ def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> Cou
 
 
 def _read_lists(source: SourceFile) -> list[Vqa2Records]:
-    """Read the lists of records in a file, of which there may be none."""
+    """Read the lists of records in a file; there may be none."""
     data = source.read()
     try:
         if re.match(rb"\s*\[", data):
@@ -203,7 +203,7 @@ def _read_lists(source: SourceFile) -> list[Vqa2Records]:
 
 
 def _tabulate(entries: list[_Entry]) -> pl.DataFrame:
-    """Build columns of records of the right form, with a third of the memory that a general parser takes."""
+    """Build columns from well-formed records in a third of the memory of a general parser."""
     texts = ("question", "question_type", "answer_type", "multiple_choice_answer")
     columns = {name: pl.Series([getattr(entry, name) for entry in entries], dtype=pl.String) for name in texts}
     for name in ("question_id", "image_id"):
@@ -221,7 +221,7 @@ def _size(values: Sized | None) -> int | None:
 
 
 def _read_loosely(source: SourceFile, data: bytes) -> list[Vqa2Records]:
-    """Read a file in which some record has another form: slower, but a bad record does not stop the others."""
+    """Read a file with malformed records: slower, but a bad record does not stop the others."""
     content = decode_json(source, data)
     if isinstance(content, list):
         return [_name_columns(tabulate(content), source, None)]

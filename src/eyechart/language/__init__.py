@@ -1,1 +1,1 @@
-"""The language of questions and answers: words, types, vectors, likeness."""
+"""Analyse the language of questions and answers: words, types, vectors, similarity."""

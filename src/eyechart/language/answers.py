@@ -1,6 +1,6 @@
-"""Reference answers: those of people, their numbers in a list, and the most frequent ones of each question type.
+"""Handle reference answers: those of humans, their numbers in a list, and the most frequent ones of each question type.
 
-The most frequent answers, alone or among the options of a question, show what can be had without looking.
+The most frequent answers, alone or among the options of a question, show what is possible without looking.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ EVERY_TYPE = "(every type)"
 
 
 def human_answers(examples: pl.DataFrame) -> pl.Series:
-    """List the answers of the people, else the reference alone."""
+    """List the human answers, or only the reference if there are none."""
     reference = pl.concat_list("answer").list.drop_nulls()
     if "answers" not in examples.columns:
         return examples.select(reference.alias("answers")).to_series()
@@ -19,14 +19,14 @@ def human_answers(examples: pl.DataFrame) -> pl.Series:
 
 
 def number(texts: pl.Series, known: pl.Series) -> pl.Series:
-    """Give each text its place in a list of distinct texts; null where it is not there."""
+    """Return each text's index in a list of distinct texts, null if it is not in the list."""
     table = pl.DataFrame({"text": known.cast(pl.String), "number": np.arange(len(known), dtype=np.int32)})
     rows = texts.cast(pl.String).to_frame("text")
     return rows.join(table, on="text", how="left", validate="m:1", maintain_order="left")["number"]
 
 
 def learn_majority(examples: pl.DataFrame) -> pl.DataFrame:
-    """Count each question type's most frequent answer, and that of all together; ties go to the first in the alphabet.
+    """Find the most frequent answer of each question type and overall; ties go to the alphabetically first.
 
     Columns: question_type, answer, hits, n, share.
     """
@@ -45,7 +45,7 @@ def learn_majority(examples: pl.DataFrame) -> pl.DataFrame:
 
 
 def majority_answers(examples: pl.DataFrame, majority: pl.DataFrame) -> pl.Series:
-    """Answer each example with its type's most frequent answer; a new type gets the one of all together."""
+    """Answer each example with its type's most frequent answer, or with the overall one if the type is new."""
     typical = majority.select("question_type", pl.col("answer").alias("majority"))
     overall = typical.filter(pl.col("question_type") == EVERY_TYPE)["majority"]
     joined = _types(examples).join(typical, on="question_type", how="left", validate="m:1", maintain_order="left")
@@ -53,22 +53,22 @@ def majority_answers(examples: pl.DataFrame, majority: pl.DataFrame) -> pl.Serie
 
 
 def rank_options(examples: pl.DataFrame, train: pl.DataFrame) -> pl.Series:
-    """Order the options of each example as `rank_texts` does; null where it has none."""
+    """Order the options of each example as `rank_texts` does; null if it has none."""
     rows = _types(examples, "choices").rename({"choices": "text"}).with_row_index("row")
     ranking = rank_texts(rows.explode("text", empty_as_null=False, keep_nulls=False), train, "row")
     return rows.join(ranking, on="row", how="left", validate="1:1", maintain_order="left")["ranking"]
 
 
 def rank_texts(offered: pl.DataFrame, train: pl.DataFrame, key: str) -> pl.DataFrame:
-    """List the texts of each key by falling count among train answers of their type, then of all, then by the alphabet.
+    """List the texts of each key by descending count among train answers of the type, then overall, then by text.
 
-    A type that is null is none, as in `majority_answers`. Columns of the result: the key, and `ranking`.
+    A null type counts as no type, as in `majority_answers`. Columns of the result: the key, and `ranking`.
     """
     named = _types(train).rename({"answer": "text"})
-    here = named.group_by("question_type", "text").agg(pl.len().alias("n"))
-    anywhere = named.group_by("text").agg(pl.len().alias("whole"))
-    counted = offered.join(here, on=["question_type", "text"], how="left", validate="m:1")
-    counted = counted.join(anywhere, on="text", how="left", validate="m:1").with_columns(
+    by_type = named.group_by("question_type", "text").agg(pl.len().alias("n"))
+    overall = named.group_by("text").agg(pl.len().alias("whole"))
+    counted = offered.join(by_type, on=["question_type", "text"], how="left", validate="m:1")
+    counted = counted.join(overall, on="text", how="left", validate="m:1").with_columns(
         pl.col("n", "whole").fill_null(0)
     )
     best_first = counted.sort(key, "n", "whole", "text", descending=[False, True, True, False])

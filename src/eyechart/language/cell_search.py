@@ -1,10 +1,10 @@
-"""Vectors sorted into cells, and the search of the nearest cells for very many vectors at once.
+"""Sort vectors into cells, and search the nearest cells for very many vectors at once.
 
-A library's index takes the vectors one by one. Here a block of them meets each cell as one product of matrices, the
-members of the cell against all vectors of the block that search it, which is several times as fast. The nearest cells
-come first: once they are through, hardly anything in the others is near enough to be kept.
+A library's index takes vectors one by one. Here a block of them is compared with each cell by one matrix product, the
+members of the cell by all vectors of the block that search it, which is several times as fast. The nearest cells
+come first: after them, hardly any member of the others is near enough to be kept.
 
-Blocks hold numbers of vectors, so that any engine can search them; what is nearest comes back under these numbers.
+Blocks contain numbers of vectors, so that any engine can search them; results are keyed by these numbers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,8 +23,8 @@ from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
 from eyechart.language.word_vectors import Vectors
 
-AT_ONCE = 20_000  # vectors of a block
-FIRST = 8  # cells that are searched before the others
+AT_ONCE = 20_000  # vectors in a block
+FIRST = 8  # cells searched before the others
 ROW, PLACES = "row", "places"
 
 Ints = NDArray[np.int32]
@@ -33,13 +33,13 @@ Places = NDArray[np.int32]
 
 
 def number_blocks(n: int) -> Iterator[pl.DataFrame]:
-    """Give n vectors their numbers, a block at a time."""
+    """List the numbers of n vectors, in blocks."""
     for start in range(0, n, AT_ONCE):
         yield pl.DataFrame({ROW: np.arange(start, min(start + AT_ONCE, n), dtype=np.int32)})
 
 
 def sort_neighbours(distances: NDArray[Any], places: NDArray[Any]) -> Places:
-    """Sort neighbours by distance, equally near ones by number; what was not found (-1) stays at the end."""
+    """Sort neighbours by distance, equally near ones by number; missing ones (-1) stay at the end."""
     order = np.lexsort((places, distances, places < 0), axis=1)
     return np.take_along_axis(places, order, axis=1).astype(np.int32)
 
@@ -50,15 +50,15 @@ def with_neighbours(block: pl.DataFrame, distances: NDArray[Any], places: NDArra
 
 
 def join_blocks(blocks: Iterable[pl.DataFrame], n: int, k: int) -> Places:
-    """Collect the neighbours of n vectors from blocks, in whatever order these come."""
-    places = np.empty((n, k), np.int32)
+    """Collect the neighbours of n vectors from blocks in any order."""
+    numbers = np.empty((n, k), np.int32)
     for block in blocks:
-        places[block[ROW].to_numpy()] = block[PLACES].to_numpy()
-    return places
+        numbers[block[ROW].to_numpy()] = block[PLACES].to_numpy()
+    return numbers
 
 
 class Cells(NamedTuple):
-    """The vectors by cell: cell c has the members from starts[c] to starts[c + 1]."""
+    """The vectors by cell: cell c has the members from `starts[c]` to `starts[c + 1]`."""
 
     vectors: Vectors
     members: Ints
@@ -73,24 +73,24 @@ class Cells(NamedTuple):
     def search(self, vectors: Vectors, k: int, n_cells: int) -> tuple[Floats, Ints]:
         """Find the k nearest in the nearest cells of each vector, on one thread.
 
-        Return their similarities and their numbers, in no order; a number of -1 is none.
+        Return their similarities and their numbers, unordered; a number of -1 means none.
         """
         similarities = np.full((len(vectors), k), -np.inf, np.float32)
-        places = np.full((len(vectors), k), -1, np.int32)
-        with threadpool_limits(1, "blas"):  # sharing a product among threads would be slower for small cells
+        numbers = np.full((len(vectors), k), -1, np.int32)
+        with threadpool_limits(1, "blas"):  # splitting a product among threads would be slower for small cells
             nearest = self.centres.search(vectors, n_cells)[1].astype(np.int32)
             for part in (nearest[:, :FIRST], nearest[:, FIRST:]):
                 for cell, rows in by_cell(part):
-                    # A copy, since what other processes share is read-only, which is another type to Numba.
+                    # A copy, because memory shared between processes is read-only, which is another type to Numba.
                     members = self.members[self.starts[cell] : self.starts[cell + 1]].copy()
                     products = vectors[rows] @ self.vectors[members].T
-                    keep_nearest(similarities, places, rows, members, products)
-        return similarities, places
+                    keep_nearest(similarities, numbers, rows, members, products)
+        return similarities, numbers
 
 
 @dataclass(frozen=True)
 class CellSearch:
-    """Find the nearest of the cells' own vectors; an index cannot be sent, so each process makes it of the centres."""
+    """Find the nearest of the cells' own vectors; an index cannot be sent, so each process builds its own."""
 
     cells: Cells  # without the index
     centres: Vectors
@@ -107,8 +107,8 @@ class CellSearch:
 
     def __call__(self, block: pl.DataFrame) -> pl.DataFrame:
         """Search for the vectors of a block."""
-        similarities, places = self._cells.search(self.cells.vectors[block[ROW].to_numpy()], self.k, self.n_cells)
-        return with_neighbours(block, -similarities, places)
+        similarities, numbers = self._cells.search(self.cells.vectors[block[ROW].to_numpy()], self.k, self.n_cells)
+        return with_neighbours(block, -similarities, numbers)
 
 
 def search_all(cells: Cells, k: int, n_cells: int, engine: Engine) -> Places:
@@ -117,7 +117,7 @@ def search_all(cells: Cells, k: int, n_cells: int, engine: Engine) -> Places:
     step = CellSearch(cells._replace(centres=None), cells.centres.reconstruct_n(0, cells.n), k, n_cells)
     if not isinstance(engine, Local):
         return join_blocks(engine.map(step, number_blocks(n)), n, k)
-    # The limit holds for the whole process: the block that is done first must not lift it for the others.
+    # The limit applies to the whole process: the first finished block must not lift it for the others.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         return join_blocks(pool.map(step, number_blocks(n)), n, k)
 
@@ -133,13 +133,13 @@ def make_cells(faiss: Any, vectors: Vectors) -> Cells:  # noqa: ANN401 - faiss h
 
 
 def by_cell(nearest: Ints) -> Iterator[tuple[int, Ints]]:
-    """Turn the cells of each row into the rows of each cell."""
+    """Convert the cells of each row to the rows of each cell."""
     flat = nearest.ravel()
     order = np.argsort(flat, kind="stable")
     cells, starts = np.unique(flat[order], return_index=True)
     rows = (order // max(nearest.shape[1], 1)).astype(np.int32)
     for cell, some in zip(cells.tolist(), np.split(rows, starts[1:]), strict=False):
-        if cell >= 0:  # what faiss did not find
+        if cell >= 0:  # not found by faiss
             yield cell, some
 
 
@@ -153,12 +153,12 @@ def keep_nearest(similarities: Floats, places: Ints, rows: Ints, members: Ints, 
             new = products[i, j]
             if new <= heap[0]:
                 continue
-            at, child = 0, 1
+            parent, child = 0, 1
             while child < k:
                 if child + 1 < k and heap[child + 1] < heap[child]:
                     child += 1
                 if heap[child] >= new:
                     break
-                heap[at], named[at] = heap[child], named[child]
-                at, child = child, 2 * child + 1
-            heap[at], named[at] = new, members[j]
+                heap[parent], named[parent] = heap[child], named[child]
+                parent, child = child, 2 * child + 1
+            heap[parent], named[parent] = new, members[j]

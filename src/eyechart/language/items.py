@@ -1,7 +1,7 @@
-"""Examples as sets of numbered items: the words of the question, the objects of the image, and the answer as a class.
+"""Represent examples as sets of numbered items: words of the question, objects of the image, and the answer as a class.
 
-Vocabularies are sorted, so that a number means the same on every machine: words by text, then objects by label, and
-answers by falling train count, then text. Only what train has is numbered, as no rule can have anything else.
+Vocabularies are sorted, so that numbers are the same on every machine: words by text, then objects by label, and
+answers by descending train count, then text. Only texts in train are numbered, as no rule can have others.
 """
 
 from typing import NamedTuple
@@ -15,28 +15,28 @@ from eyechart.language.answers import human_answers, number
 from eyechart.language.questions import blocks, question_words
 from eyechart.mining import Accepted, Transactions
 
-VISUAL = "V_"  # before a label; a word is in lower case, so the two never meet
-SURE = 0.5  # the least score at which an object counts as seen; one without a score counts
+VISUAL = "V_"  # before a label; words are lower case, so the two never clash
+SURE = 0.5  # the lowest score at which an object counts as seen; one without a score counts
 
 
 class ItemVocabulary(NamedTuple):
-    """The texts that the numbers of items and answers stand for; the first `n_words` items are words."""
+    """The texts of the numbered items and answers; the first `n_words` items are words."""
 
     items: pl.Series
     n_words: int
     answers: pl.Series
 
     def number_items(self, texts: pl.Series) -> pl.Series:
-        """Give each text its number as an item; null is one outside the vocabulary."""
+        """Return the item number of each text, null outside the vocabulary."""
         return number(texts, self.items)
 
     def number_answers(self, texts: pl.Series) -> pl.Series:
-        """Give each text its number as an answer; -1 is one outside the vocabulary."""
+        """Return the answer number of each text, -1 outside the vocabulary."""
         return number(texts, self.answers).fill_null(-1)
 
 
 def learn_vocabulary(learn: Dataset, n_answers: int) -> ItemVocabulary:
-    """List the words and objects of train, and its most frequent answers; at the boundary the text decides."""
+    """List the words and objects in train, and its most frequent answers; at the cutoff, ties are broken by text."""
     words = _distinct(_words(learn.examples))
     objects = _distinct(_objects(learn))
     counts = learn.examples["answer"].drop_nulls().value_counts(name="n")
@@ -45,12 +45,12 @@ def learn_vocabulary(learn: Dataset, n_answers: int) -> ItemVocabulary:
 
 
 def numbered_answers(examples: pl.DataFrame, vocabulary: ItemVocabulary) -> pl.Series:
-    """Give each reference answer its number; -1 is one outside the vocabulary."""
+    """Return the number of each reference answer, -1 outside the vocabulary."""
     return vocabulary.number_answers(examples["answer"]).alias("number")
 
 
 def make_transactions(data: Dataset, vocabulary: ItemVocabulary) -> Transactions:
-    """Lay out the items and the answer of each example, in the order of the examples; repeats are kept."""
+    """List the items and the answer of each example, in the order of the examples, keeping repeats."""
     long = pl.concat([_words(data.examples), _objects(data)])
     items = (
         long.with_columns(vocabulary.number_items(long["text"]).alias("item")).drop_nulls("item").sort("row", "item")
@@ -63,7 +63,7 @@ def make_transactions(data: Dataset, vocabulary: ItemVocabulary) -> Transactions
 
 
 def make_accepted(examples: pl.DataFrame, vocabulary: ItemVocabulary, *, normalized: bool) -> Accepted:
-    """List the answers that any person gave (or the reference, where there are none), as they are or normalised."""
+    """List the answers that any human gave (or the reference, if there are none), unchanged or normalised."""
     people = human_answers(examples)
     long = pl.DataFrame({"row": np.arange(examples.height), "text": people}).explode(
         "text", empty_as_null=False, keep_nulls=False
@@ -85,7 +85,7 @@ def _words(examples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _objects(data: Dataset) -> pl.DataFrame:
-    """List the labels seen in the image of each example, as often as they are."""
+    """List the labels seen in the image of each example, keeping repeats."""
     rows = data.examples.select(pl.int_range(pl.len()).alias("row"), "image")
     if "objects" not in data.images.kept.columns:
         return rows.clear().select("row", pl.lit("").alias("text"))

@@ -1,8 +1,8 @@
-"""The nearest vectors of each vector by cosine: exact where that is affordable, else approximate and measured.
+"""Find the nearest vectors of each vector by cosine: exactly if affordable, else approximately with measured recall.
 
-Exact search (scikit-learn) takes time with the square of the number of vectors: half a minute for 50,000, hours for a
-million. Above 50,000 faiss sorts the vectors into cells and searches the nearest cells only; how many is found by
-trying on a sample, whose recall against exact search is the one reported. With torch and a GPU it is exact there too.
+The time of exact search (scikit-learn) is quadratic in the number of vectors: half a minute for 50,000, hours for a
+million. Above 50,000 faiss sorts the vectors into cells and searches only the nearest cells; their number is chosen by
+trials on a sample, whose recall against exact search is reported. With torch and a GPU the search is always exact.
 """
 
 import math
@@ -31,16 +31,16 @@ from eyechart.language.cell_search import (
 from eyechart.language.word_vectors import Vectors
 
 EXACT_BELOW = 50_000
-PATIENCE = 200_000  # without faiss, exact search goes so far and no further
-ENOUGH = 0.91  # of the true neighbours of the sample, whose mean strays by less than 0.005
-FEWEST_CELLS, MORE_CELLS = 4, 1.25  # how many are searched at first, and by what factor that grows
+PATIENCE = 200_000  # without faiss, the most texts for exact search
+ENOUGH = 0.91  # share of the sample's true neighbours to find; the mean has an error below 0.005
+FEWEST_CELLS, MORE_CELLS = 4, 1.25  # cells searched at first, and the factor by which their number grows
 SAMPLE = 1_000
-ROWS_A_THREAD = 1_024  # of which scikit-learn wants more
+ROWS_A_THREAD = 1_024  # scikit-learn needs more to split by rows
 SIMILARITIES_AT_ONCE = 2**28  # on a GPU: 1 GB of them
 
 
 class Neighbours(NamedTuple):
-    """The nearest others of each row, the nearest first; -1 fills a row up."""
+    """The nearest other rows of each row, nearest first, padded with -1."""
 
     places: Places
     recall: float
@@ -48,23 +48,23 @@ class Neighbours(NamedTuple):
 
 
 def find_nearest(vectors: Vectors, k: int, exact_below: int = EXACT_BELOW, engine: Engine | None = None) -> Neighbours:
-    """Find the k nearest other rows of each row, by blocks of rows; rows of zeros are nobody's neighbours."""
+    """Find the k nearest other rows of each row, by blocks of rows; rows of zeros are never neighbours."""
     known = np.flatnonzero(np.any(vectors != 0, axis=1))
     if len(known) < 2:
         return Neighbours(np.full((len(vectors), 0), -1, np.int32), 1.0, "no two texts can be compared")
     k = min(k, len(known) - 1) + 1
     nearest = _search(np.ascontiguousarray(vectors[known]), k, exact_below, engine or Local())
-    places = np.full((len(vectors), nearest.places.shape[1] - 1), -1, np.int32)
-    places[known] = _without_self(np.where(nearest.places < 0, -1, known[nearest.places]), known)
-    return nearest._replace(places=places)
+    numbers = np.full((len(vectors), nearest.places.shape[1] - 1), -1, np.int32)
+    numbers[known] = _without_self(np.where(nearest.places < 0, -1, known[nearest.places]), known)
+    return nearest._replace(places=numbers)
 
 
 def _search(vectors: Vectors, k: int, exact_below: int, engine: Engine) -> Neighbours:
     if len(vectors) <= exact_below:
         return Neighbours(ExactSearch(vectors, k).run(engine), 1.0, "exact search")
     if (torch := torch_with_gpu()) is not None:
-        similarities, places = search_gpu(torch, vectors, k)
-        return Neighbours(sort_neighbours(-similarities, places), 1.0, "exact search on a GPU")
+        similarities, numbers = search_gpu(torch, vectors, k)
+        return Neighbours(sort_neighbours(-similarities, numbers), 1.0, "exact search on a GPU")
     try:
         import faiss
     except ImportError:
@@ -82,7 +82,7 @@ def _search_without_faiss(vectors: Vectors, k: int, engine: Engine) -> Neighbour
 
 
 def _search_cells(faiss: Any, vectors: Vectors, k: int, engine: Engine) -> Neighbours:  # noqa: ANN401 - no types
-    """Search the nearest cells of each vector, as many as reach the recall on a sample."""
+    """Search as many of the nearest cells of each vector as reach the recall on a sample."""
     cells = make_cells(faiss, vectors)
     chosen = np.random.default_rng(0).choice(len(vectors), min(SAMPLE, len(vectors)), replace=False)
     sample = vectors[np.sort(chosen)]
@@ -93,7 +93,7 @@ def _search_cells(faiss: Any, vectors: Vectors, k: int, engine: Engine) -> Neigh
     n_cells, recall = FEWEST_CELLS, 0.0
     while recall < ENOUGH and n_cells < cells.n:
         n_cells = min(math.ceil(n_cells * MORE_CELLS), cells.n)
-        # Equal texts in other words have equal similarities: any of them will do.
+        # Texts with the same words have equal similarities: any of them will do.
         similarities, _ = cells.search(sample, k, n_cells)
         recall = float((similarities >= least - 1e-6).mean())
     note = f"approximate search: {n_cells} of {cells.n} cells, recall {recall:.3f} on {len(sample):,} texts"
@@ -101,7 +101,7 @@ def _search_cells(faiss: Any, vectors: Vectors, k: int, engine: Engine) -> Neigh
 
 
 def _without_self(places: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Drop each row's own number, or the last one where it was not found among its equals."""
+    """Drop each row's own number, or the last neighbour if it was not found among its equals."""
     same = places == own[:, None]
     same[~same.any(axis=1), -1] = True
     kept: NDArray[np.int64] = places[~same]
@@ -112,7 +112,7 @@ def _without_self(places: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[
 class ExactSearch:
     """Find the k nearest of some of the vectors among all of them, by comparing all pairs with scikit-learn.
 
-    For unit vectors the nearest by angle are the nearest by distance.
+    For unit vectors the nearest by angle are also the nearest by distance.
     """
 
     vectors: Vectors
@@ -126,16 +126,16 @@ class ExactSearch:
 
     def __call__(self, block: pl.DataFrame) -> pl.DataFrame:
         """Search for the vectors of a block, with the same result on any number of threads."""
-        # With fewer vectors for a thread, scikit-learn lets each thread search a part of all vectors instead, and the
-        # number of threads decides which of equally near ones are found.
+        # With fewer vectors per thread, scikit-learn lets each thread search a part of all vectors instead, and the
+        # number of threads decides which of equally near vectors are found.
         threads = min(pl.thread_pool_size(), (block.height - 1) // ROWS_A_THREAD)
-        index = self._index  # made before the limit: it loads the library to be limited
+        index = self._index  # created before the limit: it loads the library to limit
         with threadpool_limits(max(threads, 1), "openmp"):
-            return with_neighbours(block, *index.kneighbors(self._asked(block)))
+            return with_neighbours(block, *index.kneighbors(self._queries(block)))
 
-    def _asked(self, block: pl.DataFrame) -> Vectors:
-        asked: Vectors = self.vectors[block[ROW].to_numpy()]
-        return asked
+    def _queries(self, block: pl.DataFrame) -> Vectors:
+        queries: Vectors = self.vectors[block[ROW].to_numpy()]
+        return queries
 
     def run(self, engine: Engine) -> Places:
         """Search for all vectors."""
@@ -144,7 +144,7 @@ class ExactSearch:
 
 
 def torch_with_gpu() -> Any:  # noqa: ANN401 - torch is not a dependency
-    """Import torch where it is installed and sees a GPU."""
+    """Import torch if it is installed and finds a GPU."""
     try:
         import torch
     except ImportError:
@@ -153,10 +153,10 @@ def torch_with_gpu() -> Any:  # noqa: ANN401 - torch is not a dependency
 
 
 def search_gpu(torch: Any, vectors: Vectors, k: int) -> tuple[Vectors, NDArray[np.int64]]:  # noqa: ANN401 - as above
-    """Find the k highest similarities of each vector, its own among them, and whose they are, by products of blocks."""
+    """Find the k highest similarities of each vector, including its own, and their vectors, by products of blocks."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     all_of_them = torch.from_numpy(vectors).to(device)
     blocks = all_of_them.split(max(1, SIMILARITIES_AT_ONCE // len(vectors)))
     highest = [torch.topk(block @ all_of_them.T, k) for block in blocks]
-    similarities, places = (torch.cat(parts).cpu().numpy() for parts in zip(*highest, strict=True))
-    return similarities, places
+    similarities, numbers = (torch.cat(parts).cpu().numpy() for parts in zip(*highest, strict=True))
+    return similarities, numbers

@@ -1,4 +1,4 @@
-"""Prompts: named and versioned templates, and the texts and pictures that they make of probes.
+"""Write prompts: named and versioned templates, and the texts and pictures that they make from probes.
 
 A line of a template that names a field the probe lacks, such as `{caption}`, is left out for that probe. `{options}`
 lists the options one per line, labelled A, B, C, ... or, if there are more than 26 of them, 1, 2, 3, ...
@@ -23,7 +23,7 @@ Expected = Literal["any", "text", "yes/no", "number"]
 Labels = Literal["letters", "numbers"]
 
 _LETTERS = [chr(ord("A") + place) for place in range(26)]
-_FIELDS = ("question", "caption", "history", "hint")  # a template may name these even if no probe has them
+_FIELDS = ("question", "caption", "history", "hint")  # a template may use these even if no probe has them
 _CONTEXT = "{caption}\n{history}\n{hint}\n{question}\n"
 
 
@@ -35,8 +35,8 @@ class Template:
     version: int = 1
     open: str = _CONTEXT + "Answer the question using a single word or phrase."
     choice: str | None = None  # for probes with options; None: options are not shown
-    guess: str = "There is no image. Guess the most likely answer without it."  # in front, where `removal` asks for it
-    expects: Expected = "any"  # any: the question decides
+    guess: str = "There is no image. Guess the most likely answer without it."  # put first, if `removal` asks for it
+    expects: Expected = "any"  # any: it depends on the question
     labels: Labels = "letters"
     words: int = 20  # a longer text does not count as a short answer
 
@@ -47,7 +47,7 @@ class Template:
 
     @property
     def digest(self) -> str:
-        """Hash every field, so that a changed wording cannot pass for the old one."""
+        """Hash every field, so that a changed wording is not mistaken for the old one."""
         return sha256(repr(self).encode()).hexdigest()[:16]
 
 
@@ -72,13 +72,13 @@ TEMPLATES = {
 
 
 class PromptBatch(NamedTuple):
-    """A batch as a model sees it: lists of the same length."""
+    """A batch as a model sees it: lists of equal length."""
 
     prompts: list[str]
     pictures: list[Picture | None]
     choices: list[list[str] | None]  # the possible answers to each prompt: labels if options are labelled, else texts
     further: list[tuple[Picture, ...]] | None = None  # pictures after the first, if any probe has several
-    draw: int = 0  # number of times the same batch was asked before
+    draw: int = 0  # how often the same batch was asked before
 
     def all_pictures(self) -> list[tuple[Picture, ...]]:
         """List the pictures of each prompt, the first one included."""
@@ -109,15 +109,15 @@ def build_blind_prompts(probes: pl.DataFrame, template: Template) -> PromptBatch
 
 
 def choose_template(name_or_path: str | None) -> Template:
-    """Find a template by name (`short`, `short@1`) or read it from a file; None takes the one that fits each probe."""
+    """Find a template by name (`short`, `short@1`) or read it from a file; None fits a template to each probe."""
     wanted = name_or_path or AUTO
     name, _, version = wanted.partition("@")
     if name in TEMPLATES:
-        found = TEMPLATES[name]
-        if version and wanted != found.identity:
-            advice = "use that one, or keep the older wording in a file of your own"
-            raise SettingError(f"the template {found.identity}", repr(wanted), advice)
-        return found
+        template = TEMPLATES[name]
+        if version and wanted != template.identity:
+            advice = "use that one, or save the older wording as a template file"
+            raise SettingError(f"the template {template.identity}", repr(wanted), advice)
+        return template
     if Path(wanted).is_file():
         return _read_template(Path(wanted))
     raise unknown_name("template", wanted, tuple(TEMPLATES))
@@ -144,7 +144,7 @@ def list_labels(probes: pl.DataFrame, template: Template) -> pl.Series:
 
 
 def _read_template(path: Path) -> Template:
-    """Read the fields of a template from YAML or JSON; any other file is the wording itself."""
+    """Read the fields of a template from YAML or JSON; any other file is itself the wording."""
     import yaml
 
     text = path.read_text(encoding="utf-8")
@@ -167,7 +167,7 @@ def _damaged(path: Path, found: str) -> FileFormatError:
 
 
 def _collect_fields(probes: pl.DataFrame, template: Template) -> pl.DataFrame:
-    """Turn everything a template may name into text columns; an empty text counts as missing."""
+    """Convert everything a template may use to text columns; an empty text counts as missing."""
     lists = [name for name, dtype in probes.schema.items() if dtype == pl.List(pl.String) and name != "choices"]
     options = _number_options(probes, template)
     lines = _regroup(options, pl.concat_str("label", pl.lit(". "), "option"), probes.height).list.join("\n")
@@ -182,15 +182,15 @@ def _number_options(probes: pl.DataFrame, template: Template) -> pl.DataFrame:
         return pl.DataFrame(schema={"row": pl.UInt32, "label": pl.String, "option": pl.String})
     flat = probes.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), pl.col("choices").alias("option"))
     flat = flat.filter(pl.col("option").list.len() > 0).explode("option")
-    place = pl.int_range(pl.len()).over("row")
-    number = (place + 1).cast(pl.String)
-    letter = place.replace_strict(dict(enumerate(_LETTERS)), default=None, return_dtype=pl.String)
+    position = pl.int_range(pl.len()).over("row")
+    number = (position + 1).cast(pl.String)
+    letter = position.replace_strict(dict(enumerate(_LETTERS)), default=None, return_dtype=pl.String)
     lettered = (pl.len().over("row") <= len(_LETTERS)) & (template.labels == "letters")
     return flat.select("row", pl.when(lettered).then(letter).otherwise(number).alias("label"), "option")
 
 
 def _regroup(options: pl.DataFrame, line: pl.Expr, height: int) -> pl.Series:
-    """Collect the options of each probe into one list; null if it has none."""
+    """Collect the options of each probe into a list, null if it has none."""
     lists = options.group_by("row", maintain_order=True).agg(line.alias("lines"))
     rows = pl.DataFrame({"row": pl.int_range(height, dtype=pl.UInt32, eager=True)})
     return rows.join(lists, on="row", how="left", validate="1:1", maintain_order="left")["lines"]
@@ -217,7 +217,7 @@ def _parts(line: str) -> list[pl.Expr]:
 
 
 def _check_fields(template: Template, columns: list[str]) -> None:
-    """Reject a field that probes never have: its line would silently be left out of every prompt."""
+    """Raise an error for a field that probes never have: its line would silently be left out of every prompt."""
     for name in _names(template):
         if name not in columns:
             raise unknown_name(f"field of template {template.identity}", name, tuple(columns))
@@ -233,7 +233,7 @@ def _names(template: Template) -> list[str]:
 
 
 def _open_further(probes: pl.DataFrame, images: Images) -> list[tuple[Picture, ...]] | None:
-    """Open the pictures after the first one of probes that have several and whose picture is not removed."""
+    """Open the further pictures of probes that have several and whose picture is not removed."""
     if IMAGE_LIST not in probes.columns or "image" not in probes.columns:
         return None
     later = pl.when(pl.col("image") == pl.col(IMAGE_LIST).list.first()).then(pl.col(IMAGE_LIST).list.slice(1))

@@ -1,11 +1,11 @@
-"""The words of questions and other texts, and types of questions for data that bring none.
+"""Split questions and other texts into words, and find types of questions for data without any.
 
-Words are found by the `basic_english` rules of torchtext, which the authors of VQA-CE used. Lower case; `'` and `.`
+Words are split by the `basic_english` rules of torchtext, which the authors of VQA-CE used. Lower case; `'` and `.`
 become words; `"` goes; `<br />`, `;` and `:` become spaces; `,` `(` `)` `!` `?` become words. So "Man's hat?" is
 man ' s hat ?, and hyphens and slashes stay inside words.
 
-The type of a question is the longest listed prefix that it begins with. A list is given, or learned: every beginning of
-one to four words that enough of the questions share.
+The type of a question is the longest listed prefix that it begins with. The list is given, or learned: every prefix of
+one to four words that enough questions share.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _REPLACED = {
 }
 
 
-BLOCK = 65_536  # questions whose words are listed at once: lists of all would take many times the memory of the texts
+BLOCK = 65_536  # questions whose words are listed at once: lists for all would take many times the memory of the texts
 
 
 def blocks(n: int) -> Iterator[slice]:
@@ -44,12 +44,12 @@ def question_words(question: pl.Expr) -> pl.Expr:
 
 
 OTHER = "none of the above"  # what VQA calls a question that begins with no listed prefix
-LONGEST = 4  # words of a learned prefix
-SHARE = 0.005  # of the questions that must begin with a learned prefix
+LONGEST = 4  # most words in a learned prefix
+SHARE = 0.005  # smallest share of questions that begin with a learned prefix
 
 
 def learn_prefixes(questions: pl.Series, share: float = SHARE) -> pl.Series:
-    """List the beginnings that at least this share of the questions, and two of them, have."""
+    """List the prefixes of at least this share of the questions, and at least two of them."""
     words = _words(questions)
     starts = pl.concat([_start(words, n) for n in range(1, LONGEST + 1)]).drop_nulls()
     counts = starts.value_counts(name="n")
@@ -75,7 +75,7 @@ def _join(words: pl.Series) -> pl.Series:
 
 
 def _start(words: pl.Series, n: int) -> pl.Series:
-    """Join the first n words; null where a question has fewer."""
+    """Join the first n words; null if a question has fewer."""
     joined = _join(words.list.head(n)).alias("prefix")
     return joined.set(words.list.len() < n, None)
 

@@ -1,19 +1,19 @@
-"""The sentiment of a text, by VADER (Hutto & Gilbert 2014), the classifier of NLTK that the Perceptual Score used."""
+"""Find the sentiment of a text with VADER (Hutto & Gilbert 2014), the NLTK classifier that Perceptual Score used."""
 
 import polars as pl
 
 from eyechart.base.errors import MissingExtraError
 
-NEUTRAL = 0.05  # the authors' threshold of the compound score, to either side
+NEUTRAL = 0.05  # the authors' threshold of the compound score, on either side of 0
 
 
 def sentiment(texts: pl.Series) -> pl.Series:
-    """Compute the compound score of each text, from -1 to 1; each distinct text is read once, null stays null."""
+    """Compute the compound score of each text, from -1 to 1; each distinct text is scored once, null stays null."""
     try:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
     except ImportError:
         found, advice = "no such package", "pip install 'eyechart[text]'"
-        raise MissingExtraError("vaderSentiment for the sentiment of texts", found, advice) from None
+        raise MissingExtraError("the package vaderSentiment, for the sentiment of texts", found, advice) from None
     reader = SentimentIntensityAnalyzer()
     distinct = texts.drop_nulls().unique().sort()
     scores = [reader.polarity_scores(text)["compound"] for text in distinct]

@@ -1,4 +1,4 @@
-"""Word vectors from files of word2vec (text or binary) and GloVe (text without a first line), plain or gzipped."""
+"""Read word vectors from files of word2vec (text or binary) and GloVe (text without a header), plain or gzipped."""
 
 import gzip
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ class WordVectors(NamedTuple):
 
 
 def read_word_vectors(path: Path, wanted: pl.Series) -> WordVectors:
-    """Read the vectors of the wanted words and no others, since a whole file may be larger than memory.
+    """Read the vectors of the wanted words only, since a whole file may be larger than memory.
 
-    The words are those that the file has, sorted; where it has a word twice, the last vector counts.
+    The result has the words found in the file, sorted; if a word occurs twice, the last vector counts.
     """
     if not path.is_file():
         advice = "give the path of a word2vec or GloVe file, or 'corpus'"
@@ -32,7 +32,7 @@ def read_word_vectors(path: Path, wanted: pl.Series) -> WordVectors:
     try:
         vectors = dict(_read_entries(path, {word.encode() for word in wanted.drop_nulls()}))
     except (ValueError, EOFError, OSError) as error:
-        advice = "check that it is complete, and text or binary as word2vec and GloVe write it"
+        advice = "check that it is complete, and in the text or binary format of word2vec or GloVe"
         raise FileFormatError(f"word vectors in {path}", str(error), advice) from None
     words = sorted(vectors)
     matrix = np.stack([vectors[word] for word in words]) if words else np.zeros((0, 1), np.float32)
@@ -63,7 +63,7 @@ def _read_header(line: bytes) -> tuple[int, int] | None:
 
 
 def _is_binary(path: Path, start: int) -> bool:
-    """Tell floats as bytes from floats as text: text has digits, signs and blanks only after the first word."""
+    """Return whether floats are stored as bytes: text has only digits, signs and blanks after the first word."""
     with _open(path) as file:
         file.seek(start)
         _, _, numbers = file.read(400).partition(b" ")
@@ -91,7 +91,7 @@ def _read_binary(file: IO[bytes], n_words: int, size: int, wanted: set[bytes]) -
 
 
 def _read_word(file: IO[bytes]) -> bytes:
-    """Read up to a blank; a line end before the word is the end of the last vector."""
+    """Read up to a blank; a line end before the word belongs to the previous vector."""
     letters = bytearray()
     while (letter := file.read(1)) not in {b" ", b""}:
         letters += letter

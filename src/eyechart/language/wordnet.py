@@ -1,17 +1,17 @@
-"""The nouns and adjectives of WordNet 3.0, and the likeness of words by them.
+"""Look up nouns and adjectives in WordNet 3.0, and compute the similarity of words from them.
 
-Which senses a word has is found after NLTK's morphology, and what a sense is a kind of by WordNet's hypernyms. The data
-are shipped with the package under WordNet's own licence (LICENSE.wordnet), as tools/build_taxonomy.py builds them.
+The senses of a word are found with NLTK's morphology, and the ancestors of a sense by WordNet's hypernyms. The data
+are shipped with the package under WordNet's own licence (LICENSE.wordnet); tools/build_taxonomy.py builds them.
 
-The likeness is the Wu-Palmer similarity (Wu and Palmer 1994), to the letter of NLTK's `wup_similarity`:
+The similarity is that of Wu and Palmer (1994), exactly as in NLTK's `wup_similarity`:
 
     wup(a, b) = 2 depth(s) / (depth(s) + d(a, s) + depth(s) + d(b, s))
 
-s is the common ancestor whose shortest way to the root is the longest; among several a itself, else the first by name.
-depth(s) counts the nodes of the longest way from s to the root, and d(a, s) is the length of the shortest way between
-a and s, which may lead over another common ancestor. Adjectives have no ancestors: with one of them a root is put above
-everything, so that two different adjectives always have 0.5. A noun whose shortest way to the root bypasses some of its
-ancestors is less than 1 similar to itself, for one of them is taken for s.
+s is the common ancestor whose shortest path to the root is the longest; of several, a itself, else the first by name.
+depth(s) counts the nodes of the longest path from s to the root, and d(a, s) is the length of the shortest path between
+a and s, which may pass through another common ancestor. Adjectives have no ancestors: with one, a root is put above
+everything, so two different adjectives always have 0.5. A noun whose shortest path to the root bypasses some of its
+ancestors has a similarity below 1 to itself, because one of them is chosen as s.
 """
 
 from functools import cache
@@ -46,26 +46,26 @@ ADJECTIVE_SUFFIXES = (("er", ""), ("est", ""), ("er", "e"), ("est", "e"))
 
 
 class Hypernyms(NamedTuple):
-    """The ancestors of each noun, itself among them, in the order of their numbers, and the shortest way to each."""
+    """The ancestors of each noun, including itself, in the order of their numbers, and the shortest path to each."""
 
     starts: Int64s
     ancestors: Int32s
     distances: Bytes
-    min_depths: Bytes  # steps from the noun to the root, along the shortest way
-    max_depths: Bytes  # and along the longest
-    climbs: Bytes  # steps to a root put above all: one more than to the farthest ancestor
+    min_depths: Bytes  # steps from the noun to the root along the shortest path
+    max_depths: Bytes  # and along the longest path
+    climbs: Bytes  # steps to a root above all: one more than to the farthest ancestor
 
     @classmethod
     def climb(cls, starts: Int64s, hypernyms: Int32s, min_depths: Bytes, max_depths: Bytes) -> Self:
-        """Walk up from all nouns at once, a step at a time; the first arrival at an ancestor is the shortest."""
+        """Walk up from all nouns at once, step by step; the first path to reach an ancestor is the shortest."""
         n = len(starts) - 1
         noun, ancestor = np.arange(n, dtype=np.int64), np.arange(n, dtype=np.int64)
         steps = [noun * n + ancestor]
         while len(noun):
             widths = starts[ancestor + 1] - starts[ancestor]
             ends = np.cumsum(widths)
-            places = np.arange(widths.sum()) - np.repeat(ends - widths, widths) + np.repeat(starts[ancestor], widths)
-            noun, ancestor = np.repeat(noun, widths), hypernyms[places].astype(np.int64)
+            indices = np.arange(widths.sum()) - np.repeat(ends - widths, widths) + np.repeat(starts[ancestor], widths)
+            noun, ancestor = np.repeat(noun, widths), hypernyms[indices].astype(np.int64)
             steps.append(noun * n + ancestor)
         distances = np.repeat(np.arange(len(steps)), [len(step) for step in steps])
         keys, first = np.unique(np.concatenate(steps), return_index=True)
@@ -76,10 +76,10 @@ class Hypernyms(NamedTuple):
 
 
 def base_forms(words: pl.Series, suffixes: Suffixes, exceptions: pl.DataFrame) -> pl.DataFrame:
-    """List what each distinct lower-case word may be a form of, as NLTK does; columns word, base.
+    """List the possible base forms of each distinct lower-case word, as NLTK does; columns word, base.
 
-    That is the word itself, and its base form from the list of irregular ones (`exceptions`: word, base), else by
-    suffixes, whether or not there is such a word.
+    They are the word itself, and its base form from the list of irregular ones (`exceptions`: word, base), else by
+    suffixes, whether or not such a word exists.
     """
     table = words.to_frame("word")
     irregular = table.join(exceptions, on="word", how="inner")
@@ -94,14 +94,14 @@ def _replace_suffix(table: pl.DataFrame, old: str, new: str) -> pl.DataFrame:
 
 
 class Senses(NamedTuple):
-    """The senses of a list of words, one word after the other; from the number of nouns on they are adjectives."""
+    """The senses of a list of words, word by word; senses from the number of nouns upwards are adjectives."""
 
     starts: Int64s
     senses: Int32s
 
 
 class PartOfSpeech(NamedTuple):
-    """How words of one part of speech are looked up."""
+    """The tables for looking up words of one part of speech."""
 
     lemmas: pl.DataFrame  # base, sense
     suffixes: Suffixes
@@ -118,7 +118,7 @@ class Taxonomy(NamedTuple):
     @classmethod
     @cache
     def load(cls) -> Self:
-        """Read the shipped file, once a process: about half a second."""
+        """Read the shipped file, once per process: about half a second."""
         with np.load(_FILE, allow_pickle=False) as arrays:
             stored = dict(arrays)
         words = pl.Series("base", _lines(stored["words"]), pl.String)
@@ -134,12 +134,12 @@ class Taxonomy(NamedTuple):
         )
 
     def senses(self, words: pl.Series) -> Senses:
-        """Look up the noun and adjective senses of words, after NLTK's morphology; an unknown word has none."""
+        """Look up the noun and adjective senses of words with NLTK's morphology; an unknown word has none."""
         lowered = words.cast(pl.String).fill_null("").str.to_lowercase()
         distinct = lowered.unique().alias("word")
         known = pl.concat([_look_up(distinct, part) for part in (self.nouns, self.adjectives)]).unique()
-        places = lowered.to_frame("word").with_row_index("row")
-        long = places.join(known, on="word", how="inner").sort("row", "sense")
+        rows = lowered.to_frame("word").with_row_index("row")
+        long = rows.join(known, on="word", how="inner").sort("row", "sense")
         sizes = np.bincount(long["row"].to_numpy(), minlength=len(words))
         return Senses(_starts(sizes), long["sense"].to_numpy().astype(np.int32))
 
@@ -170,7 +170,7 @@ def _starts(lengths: NDArray[np.integer]) -> Int64s:
 
 @kernel
 def word_similarity(hypernyms: Hypernyms, senses: Senses, first: int, second: int) -> float:
-    """Take the greatest similarity over all pairs of senses."""
+    """Compute the highest similarity over all pairs of senses."""
     best = 0.0
     for i in range(senses.starts[first], senses.starts[first + 1]):
         for j in range(senses.starts[second], senses.starts[second + 1]):
@@ -198,15 +198,15 @@ def sense_similarity(hypernyms: Hypernyms, first: int, second: int) -> float:
 
 @kernel
 def _subsumer(hypernyms: Hypernyms, first: int, second: int) -> int:
-    """Find the lowest common ancestor by the shortest way to the root; ties as NLTK settles them."""
+    """Find the lowest common ancestor by the shortest path to the root, breaking ties as NLTK does."""
     i, j = hypernyms.starts[first], hypernyms.starts[second]
     best, depth = -1, -1
     while i < hypernyms.starts[first + 1] and j < hypernyms.starts[second + 1]:
         left, right = hypernyms.ancestors[i], hypernyms.ancestors[j]
         if left == right:
-            here = hypernyms.min_depths[left]
-            if here > depth or (here == depth and left == first):
-                best, depth = left, here
+            min_depths = hypernyms.min_depths[left]
+            if min_depths > depth or (min_depths == depth and left == first):
+                best, depth = left, min_depths
         i += left <= right
         j += right <= left
     return best
@@ -214,7 +214,7 @@ def _subsumer(hypernyms: Hypernyms, first: int, second: int) -> int:
 
 @kernel
 def _distance(hypernyms: Hypernyms, first: int, second: int) -> int:
-    """Find the shortest way between two nouns over a common ancestor."""
+    """Find the length of the shortest path between two nouns through a common ancestor."""
     i, j = hypernyms.starts[first], hypernyms.starts[second]
     best = 255
     while i < hypernyms.starts[first + 1] and j < hypernyms.starts[second + 1]:

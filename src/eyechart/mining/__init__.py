@@ -1,4 +1,4 @@
-"""Mine rules that tell the answer from items, and match them with examples: arrays in, arrays out."""
+"""Mine rules that predict the answer from items, and match them with examples: arrays in, arrays out."""
 
 from eyechart.mining.match import Matches, match
 from eyechart.mining.mine import bytes_per_rule, mine, prior

@@ -1,6 +1,6 @@
-"""Batches of roots (the first or rarest items of antecedents), and the threads that work on them.
+"""Split roots (the first or rarest items of antecedents) into batches, and run threads on them.
 
-Batches depend on the data only, whatever runs them. The kernels run without the interpreter's lock.
+Batches depend only on the data, whatever runs them. The kernels run without the interpreter lock.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ ROOT = "root"
 
 
 def run_in_threads(task: Callable[[Batch], Answer], batches: Iterable[Batch], threads: int) -> Iterator[Answer]:
-    """Yield the answers in the order in which they come; stop at the first error, or when the caller stops."""
+    """Yield results in the order of completion; stop at the first error, or when the caller stops."""
     with ThreadPoolExecutor(threads) as pool:
         waiting = [pool.submit(_quietly, task, batch) for batch in batches]
         try:
@@ -31,13 +31,13 @@ def run_in_threads(task: Callable[[Batch], Answer], batches: Iterable[Batch], th
 
 
 def _quietly(task: Callable[[Batch], Answer], batch: Batch) -> Answer:
-    """Run a task; hashes overflow, which NumPy would warn of where the kernels are not compiled."""
+    """Run a task without overflow warnings, which hashing would cause if the kernels are not compiled."""
     with np.errstate(over="ignore"):
         return task(batch)
 
 
 def batches_of(roots: Int32s) -> list[Int32s]:
-    """Cut a list of roots, the heaviest first, into batches of 4, 8, ... 256, so that all threads end together."""
+    """Cut a list of roots, the heaviest first, into batches of 4, 8, ... 256, so that all threads finish together."""
     sizes = [4, 8, 16, 32, 64, 128]
     sizes += [256] * (len(roots) // 256 + 1)
     return [batch for batch in np.split(roots, np.cumsum(sizes)) if len(batch)]

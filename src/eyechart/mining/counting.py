@@ -1,10 +1,10 @@
-"""Count the held-out images that meet antecedents, each image once, or list all examples that do.
+"""Count the held-out images that match antecedents, each image once, or list all examples that do.
 
-An antecedent may also name one item that must be lacking: the examples of a shorter antecedent that are not the
-longer one's. Of several examples of one image only the first counts, so examples must lie image by image.
+An antecedent may also exclude one item: this selects the examples of a shorter antecedent that are not the
+longer one's. Of several examples of one image only the first counts, so examples must be sorted by image.
 
-Antecedents are walked in the order of their items, rare items first: what one has in common with the one before has
-been found already.
+Antecedents are walked in the order of their items, rare items first: the prefix shared with the previous one has
+already been matched.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ from eyechart.engines.arrays import unlocked
 from eyechart.engines.local import Local
 from eyechart.mining.transactions import Int32s, Int64s, Transactions, Words
 
-BLOCK = 50_000  # antecedents that a thread or process counts at a time
+BLOCK = 50_000  # antecedents counted by a thread or process at a time
 NONE = -1
-NOWHERE = 0  # the row of items that no example has
-FILLER = np.int32(2**31 - 1)  # in the place of an item, behind all others
+NOWHERE = 0  # the row for items that no example has
+FILLER = np.int32(2**31 - 1)  # padding that sorts after all items
 
 
 class Queries(NamedTuple):
-    """Antecedents to count: their items, filled up with -1, an item to be lacking (or -1), and an answer."""
+    """Antecedents to count: their items, padded with -1, an excluded item (or -1), and an answer."""
 
     items: Int32s
     lacking: Int32s
@@ -37,43 +37,43 @@ class Queries(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Queries by rows instead of items, rising and filled up with FILLER, in the order in which they are walked."""
+    """Queries by rows instead of items, ascending and padded with FILLER, in the order of the walk."""
 
     items: Int32s
     lacking: Int32s
     answers: Int32s
-    places: Int64s  # of the queries, before they were ordered
+    places: Int64s  # positions of the queries before sorting
 
 
 class Index(NamedTuple):
-    """Where each item occurs: its row has a list of examples, and a bit for each example; rare items come first."""
+    """The occurrences of each item: its row is a list of examples, and a bit for each example; rare items first."""
 
-    rows: Int32s  # of each item; the last row is in all examples
-    bounds: Int64s  # where the list of each row begins, and where it ends
+    rows: Int32s  # row of each item; the last row is in all examples
+    bounds: Int64s  # start and end of each row's list
     examples: Int32s
     bits: Words
     images: Int32s
     answers: Int32s
 
     def order(self, queries: Queries) -> Walk:
-        """Name items by their rows and sort the queries; an empty antecedent is met by every example."""
-        rows = np.append(self.rows, FILLER)  # the last entry is met by -1
+        """Replace items by their rows and sort the queries; every example matches an empty antecedent."""
+        rows = np.append(self.rows, FILLER)  # -1 selects the last entry
         items = np.sort(rows[queries.items], axis=1)
         items[items[:, 0] == FILLER, 0] = len(self.bits) - 1
-        places = np.lexsort(items.T[::-1])
+        order = np.lexsort(items.T[::-1])
         lacking = np.append(self.rows, NOWHERE)[queries.lacking]
-        return Walk(np.ascontiguousarray(items[places]), lacking[places], queries.answers[places], places)
+        return Walk(np.ascontiguousarray(items[order]), lacking[order], queries.answers[order], order)
 
 
 class Counts(NamedTuple):
-    """Of each query: the images it meets, and those on which its answer is the reference."""
+    """For each query: the images that match it, and those whose reference is its answer."""
 
     images: Int64s
     hits: Int64s
 
 
 class QueryMatches(NamedTuple):
-    """Every pair of a query and an example that meets it, by query and example."""
+    """Every pair of a query and a matching example, by query and example."""
 
     queries: Int32s
     examples: Int32s
@@ -83,7 +83,7 @@ Counter = Callable[[Queries], Counts]
 
 
 def make_index(transactions: Transactions, images: Int32s, used: Int32s) -> Index:
-    """Sort the occurrences of the items in use; `images` numbers the image of each example."""
+    """Index the occurrences of the items in use; `images` is the image number of each example."""
     items = np.unique(used[used >= 0])
     often = np.bincount(transactions.items, minlength=transactions.n_items)[items]
     rows = np.full(transactions.n_items, NOWHERE, np.int32)
@@ -102,8 +102,8 @@ def lay_out(starts: Int64s, items: Int32s, index: Index) -> None:
     everywhere = len(index.bits) - 1
     for example in range(len(starts) - 1):
         word, mask = example >> 6, np.uint64(1) << np.uint64(example & 63)
-        for at in range(starts[example], starts[example + 1] + 1):
-            row = index.rows[items[at]] if at < starts[example + 1] else everywhere
+        for occurrence in range(starts[example], starts[example + 1] + 1):
+            row = index.rows[items[occurrence]] if occurrence < starts[example + 1] else everywhere
             if row != NOWHERE and index.bits[row, word] & mask == 0:
                 index.bits[row, word] |= mask
                 index.examples[index.bounds[1, row]] = example
@@ -125,7 +125,7 @@ def count(queries: Queries, index: Index, threads: int = 1) -> Counts:
 
 
 def list_pairs(queries: Queries, index: Index) -> QueryMatches:
-    """List every example that each query meets."""
+    """List every example that matches each query."""
     walk = index.order(queries)
     sizes = np.zeros(len(queries.answers) + 1, np.int64)
     write_pairs(walk, index, sizes, np.empty(0, np.int32))
@@ -137,70 +137,70 @@ def list_pairs(queries: Queries, index: Index) -> QueryMatches:
 
 @kernel
 def holds(bits: Words, row: int, example: int) -> bool:
-    """Look up whether an example has the item of a row."""
+    """Return whether an example has the item of a row."""
     return bool((bits[row, example >> 6] >> np.uint64(example & 63)) & np.uint64(1))
 
 
 @kernel
-def follow(walk: Walk, at: int, first: int, index: Index, held: Int32s) -> int:
+def follow(walk: Walk, query: int, first: int, index: Index, prefixes: Int32s) -> int:
     """List the examples that have the first d + 1 items of a query, for each d, and return the last d.
 
-    Row d of `held` receives their number and then them; it has them already where the query before began alike.
+    Row d of `prefixes` receives their number, followed by them; it is kept if the previous query has the same prefix.
     """
-    depth, same = 0, at > first
-    while depth < walk.items.shape[1] and walk.items[at, depth] != FILLER:
-        row = walk.items[at, depth]
-        same = same and walk.items[at - 1, depth] == row
+    depth, same = 0, query > first
+    while depth < walk.items.shape[1] and walk.items[query, depth] != FILLER:
+        row = walk.items[query, depth]
+        same = same and walk.items[query - 1, depth] == row
         if not same:
-            narrow(row, depth, index, held)
+            narrow(row, depth, index, prefixes)
         depth += 1
     return depth - 1
 
 
 @kernel
-def narrow(row: int, depth: int, index: Index, held: Int32s) -> None:
-    """Keep the examples of the depth before that have the item of a row; at depth 0 take all that have it."""
+def narrow(row: int, depth: int, index: Index, prefixes: Int32s) -> None:
+    """Keep the examples of the previous depth that have the item of a row; at depth 0 take all that have it."""
     size = 0
     if depth == 0:
-        for at in range(index.bounds[0, row], index.bounds[1, row]):
+        for occurrence in range(index.bounds[0, row], index.bounds[1, row]):
             size += 1
-            held[0, size] = index.examples[at]
+            prefixes[0, size] = index.examples[occurrence]
     else:
-        for at in range(1, held[depth - 1, 0] + 1):
-            example = held[depth - 1, at]
+        for i in range(1, prefixes[depth - 1, 0] + 1):
+            example = prefixes[depth - 1, i]
             if holds(index.bits, row, example):
                 size += 1
-                held[depth, size] = example
-    held[depth, 0] = size
+                prefixes[depth, size] = example
+    prefixes[depth, 0] = size
 
 
 @kernel
 def count_block(walk: Walk, index: Index, counts: Counts, first: int, last: int) -> None:
-    """Count the queries from first to last; the first example of an image stands for it."""
-    held = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
-    for at in range(first, last):
-        depth = follow(walk, at, first, index, held)
+    """Count the queries from first to last; the first example of an image represents it."""
+    prefixes = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
+    for query in range(first, last):
+        depth = follow(walk, query, first, index, prefixes)
         image, images, hits = NONE, 0, 0
-        for place in range(1, held[depth, 0] + 1):
-            example = held[depth, place]
-            if index.images[example] != image and not holds(index.bits, walk.lacking[at], example):
+        for i in range(1, prefixes[depth, 0] + 1):
+            example = prefixes[depth, i]
+            if index.images[example] != image and not holds(index.bits, walk.lacking[query], example):
                 image = index.images[example]
                 images += 1
-                hits += index.answers[example] == walk.answers[at]
-        counts.images[walk.places[at]] = images
-        counts.hits[walk.places[at]] = hits
+                hits += index.answers[example] == walk.answers[query]
+        counts.images[walk.places[query]] = images
+        counts.hits[walk.places[query]] = hits
 
 
 @kernel
 def write_pairs(walk: Walk, index: Index, ends: Int64s, examples: Int32s) -> None:
-    """Write the examples of each query from its end on; without room for them, count them one place further."""
-    held = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
-    for at in range(len(walk.answers)):
-        depth, query = follow(walk, at, 0, index, held), walk.places[at]
+    """Write the examples of each query from its end on; without space for them, only count them."""
+    prefixes = np.empty((walk.items.shape[1], len(index.answers) + 1), np.int32)
+    for position in range(len(walk.answers)):
+        depth, query = follow(walk, position, 0, index, prefixes), walk.places[position]
         end = ends[query]
-        for place in range(1, held[depth, 0] + 1):
-            example = held[depth, place]
-            if holds(index.bits, walk.lacking[at], example):
+        for i in range(1, prefixes[depth, 0] + 1):
+            example = prefixes[depth, i]
+            if holds(index.bits, walk.lacking[position], example):
                 continue
             if len(examples):
                 examples[end] = example
@@ -220,7 +220,7 @@ class QueryCount:
         return unlocked(self.index)
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Count the antecedents of a batch, which lie in the order in which they are walked."""
+        """Count the antecedents of a batch, which are in the order of the walk."""
         n = batch.height
         items = np.array(batch.drop("place", "lacking", "answer").to_numpy(), np.int32, order="C")
         lacking, answers = (batch[name].to_numpy(writable=True) for name in ("lacking", "answer"))
@@ -230,7 +230,7 @@ class QueryCount:
 
 
 def make_counter(index: Index, threads: int, engine: Engine | None) -> Counter:
-    """Count on one index, by threads of this process or by an engine, which is sent the index once."""
+    """Count on one index, with threads of this process or with an engine, which is sent the index once."""
     if engine is None or isinstance(engine, Local):
         return lambda queries: count(queries, index, threads)
     step, running = QueryCount(index), engine
@@ -238,12 +238,12 @@ def make_counter(index: Index, threads: int, engine: Engine | None) -> Counter:
 
 
 def count_by_engine(walk: Walk, step: QueryCount, engine: Engine) -> Counts:
-    """Count by blocks of antecedents; `step` may serve for several walks, and is sent to a process once."""
+    """Count by blocks of antecedents; `step` can be used for several walks, and is sent to each process once."""
     n = len(walk.places)
     counts = Counts(np.zeros(n, np.int64), np.zeros(n, np.int64))
     for table in engine.map(step, _blocks(walk)):
-        places = table["place"].to_numpy()
-        counts.images[places], counts.hits[places] = table["images"].to_numpy(), table["hits"].to_numpy()
+        positions = table["place"].to_numpy()
+        counts.images[positions], counts.hits[positions] = table["images"].to_numpy(), table["hits"].to_numpy()
     return counts
 
 

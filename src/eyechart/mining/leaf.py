@@ -1,8 +1,8 @@
-"""The last two items of the longest antecedents at once, by sets of bits.
+"""Add the last two items of the longest antecedents at once, by sets of bits.
 
-The examples of an antecedent become the bits of one row per item beside it. An answer that can still reach the support
-begins at a word of its own; the examples of all other answers follow together. Then the bits set in a row, answer by
-answer, count the antecedent with one item more, and the bits set in two rows at once count it with two.
+The examples of an antecedent become the bits of one row per further item. An answer that can still reach the support
+starts a new word; the examples of all other answers follow together. Then the bits set in a row, answer by
+answer, count the antecedent with one more item, and the bits set in two rows at once count it with two more.
 """
 
 from typing import NamedTuple, Self
@@ -16,30 +16,30 @@ from eyechart.mining.transactions import Int32s, Int64s, Words
 
 
 class LeafBits(NamedTuple):
-    """Arrays of bits, which are enlarged as leaves need it."""
+    """Arrays of bits, enlarged as leaves need them."""
 
-    columns: Words  # of each word of a row: that word of all rows
-    rows: Words  # of each row that can be paired: all of its words
-    active: Words  # of a row: the answers that reach the support, as bits
-    picked: Words  # of the rows picked for an answer: the words of that answer
-    pairs: Int64s  # of two rows: the best count and its answer
+    columns: Words  # by word: that word of all rows
+    rows: Words  # by row that can be paired: all of its words
+    active: Words  # by row: the answers that reach the support, as bits
+    picked: Words  # by row picked for an answer: the words of that answer
+    pairs: Int64s  # by pair of rows: the best count and its answer
 
 
 class LeafArrays(NamedTuple):
-    """The leaf at hand: the antecedent, its examples as bits, and a row for each item beside it."""
+    """The current leaf: the antecedent, its examples as bits, and a row for each further item."""
 
-    bits: Int32s  # of each example: its bit
-    first_words: Int32s  # of each answer that can reach the support; then where the words of the last one end
-    answers: Int32s  # of each such answer: its number
-    sizes: Int64s  # such answers, words of a row of answers, words of a row of examples, items of the antecedent
+    bits: Int32s  # bit of each example
+    first_words: Int32s  # first word of each answer that can reach the support; then the end of the last one
+    answers: Int32s  # number of each such answer
+    sizes: Int64s  # such answers, words per row of answers, words per row of examples, items in the antecedent
     thresholds: Thresholds
     prefix: Int16s  # the antecedent
-    names: Int16s  # of each row that can be paired: its item
+    names: Int16s  # item of each row that can be paired
     supports: Int32s
     joints: Int32s
     bests: Int32s  # the best answer, counted among those above
     picked: Int32s  # the rows picked for an answer
-    counts: Int32s  # of each row: what it counts with the answer at hand
+    counts: Int32s  # count of each row with the current answer
 
     @classmethod
     def empty(cls, n_items: int, n_examples: int, thresholds: Thresholds, prefix: Int16s) -> Self:
@@ -69,7 +69,7 @@ def make_bits() -> LeafBits:
 
 @kernel
 def more_rows(bits: LeafBits, n_rows: int, leaf: LeafArrays) -> LeafBits:
-    """Enlarge the arrays where the rows of a leaf would not fit; their contents are lost."""
+    """Enlarge the arrays if the rows of a leaf would not fit; their contents are lost."""
     n = n_rows * leaf.sizes[2]
     columns, rows, active = more_words(bits.columns, n), more_words(bits.rows, n), bits.active
     return LeafBits(columns, rows, more_words(active, n_rows * leaf.sizes[1]), more_words(bits.picked, n), bits.pairs)
@@ -77,7 +77,7 @@ def more_rows(bits: LeafBits, n_rows: int, leaf: LeafArrays) -> LeafBits:
 
 @kernel
 def more_pairs(bits: LeafBits, n_rows: int) -> LeafBits:
-    """Enlarge the counts of pairs where this many rows would not fit."""
+    """Enlarge the counts of pairs if this many rows would not fit."""
     if len(bits.pairs) >= n_rows * n_rows:
         return bits
     return LeafBits(bits.columns, bits.rows, bits.active, bits.picked, np.empty(2 * n_rows * n_rows, np.int64))
@@ -85,13 +85,13 @@ def more_pairs(bits: LeafBits, n_rows: int) -> LeafBits:
 
 @kernel
 def more_words(words: Words, needed: int) -> Words:
-    """Return an array of at least this many words; its contents are lost where it is a new one."""
+    """Return an array of at least this many words; the contents are lost if it is a new one."""
     return words if len(words) >= needed else np.empty(2 * needed, np.uint64)
 
 
 @kernel
 def lay_out_bits(level: Level, item: int, leaf: LeafArrays) -> None:
-    """Give every example that holds the item its bit."""
+    """Assign a bit to every example that has the item."""
     begin, last = level.starts[item], level.starts[item + 1]
     first, n_answers, word = begin, 0, 0
     while first < last:
@@ -113,38 +113,38 @@ def lay_out_bits(level: Level, item: int, leaf: LeafArrays) -> None:
 
 @inner_kernel
 def number_bits(bits: Int32s, first: int, end: int, bit: int) -> None:
-    """Give these examples the bits from the given one on, or all of them -1."""
+    """Assign bits from the given one on to these examples, or -1 to all of them."""
     step = 0 if bit < 0 else 1
-    for at in range(first, end):
-        bits[at] = bit
+    for i in range(first, end):
+        bits[i] = bit
         bit += step
 
 
 @inner_kernel
 def number_rest(bits: Int32s, n: int, bit: int) -> int:
-    """Give the examples at -1 the bits from the given one on, and return how many words they fill."""
+    """Assign bits from the given one on to the examples at -1, and return the number of words they fill."""
     first = bit
-    for at in range(n):
-        if bits[at] < 0:
-            bits[at] = bit
+    for i in range(n):
+        if bits[i] < 0:
+            bits[i] = bit
             bit += 1
     return (bit - first + 63) // 64
 
 
 @kernel
 def fill_columns(level: Level, item: int, leaf: LeafArrays, columns: Words) -> None:
-    """Set the bits of every later item, whose row is its distance; an example writes to one column only."""
+    """Set the bits of every later item, whose row is its distance; an example writes to only one column."""
     n_rows = level.n_items[0] - item - 1
     for word in range(n_rows * leaf.sizes[2]):
         columns[word] = 0
     begin = level.starts[item]
-    for at in range(begin, level.starts[item + 1]):
-        bit = leaf.bits[at - begin]
+    for occurrence in range(begin, level.starts[item + 1]):
+        bit = leaf.bits[occurrence - begin]
         mask = np.uint64(1) << np.uint64(bit & 63)
         column = (bit >> 6) * n_rows - item - 1
-        first = level.places[at] + 1
-        for place in range(first, first + level.tails[at]):
-            columns[column + level.items[place]] |= mask
+        first = level.places[occurrence] + 1
+        for position in range(first, first + level.tails[occurrence]):
+            columns[column + level.items[position]] |= mask
 
 
 @inner_kernel
@@ -156,7 +156,7 @@ def add_bits(columns: Words, begin: int, n_rows: int, counts: Int32s) -> None:
 
 @inner_kernel
 def count_common(words: Words, left: int, right: int, n: int) -> int:
-    """Count the bits set in both of two stretches of words."""
+    """Count the bits set in both of two runs of words."""
     count = 0
     for word in range(n):
         count += popcount(words[left + word] & words[right + word])
@@ -165,7 +165,7 @@ def count_common(words: Words, left: int, right: int, n: int) -> int:
 
 @kernel
 def weigh_columns(n_rows: int, leaf: LeafArrays, bits: LeafBits) -> None:
-    """Count each row in all and with its best answer, and mark the answers that reach the support."""
+    """Count each row in total and with its best answer, and mark the answers that reach the support."""
     n_active = leaf.sizes[1]
     for row in range(n_rows):
         leaf.supports[row], leaf.joints[row], leaf.bests[row] = 0, 0, 0
@@ -184,7 +184,7 @@ def weigh_columns(n_rows: int, leaf: LeafArrays, bits: LeafBits) -> None:
 
 @inner_kernel
 def enter_count(row: int, answer: int, leaf: LeafArrays, active: Words) -> None:
-    """Enter what a row counts with one answer."""
+    """Enter the count of a row with one answer."""
     count = leaf.counts[row]
     leaf.supports[row] += count
     if count > leaf.joints[row]:
@@ -197,7 +197,7 @@ def enter_count(row: int, answer: int, leaf: LeafArrays, active: Words) -> None:
 def choose_rows(
     level: Level, item: int, leaf: LeafArrays, bits: LeafBits, buffer: RuleBuffer
 ) -> tuple[RuleBuffer, int]:
-    """Write the rules one item longer; bring the rows that can be paired to the front, and return their number."""
+    """Write the rules one item longer; move the rows that can be paired to the front, and return their number."""
     thresholds, prefix, depth = leaf.thresholds, leaf.prefix, leaf.sizes[3]
     everywhere = exact_support(level, item) if thresholds.prune else -1
     n_rows, n_kept = level.n_items[0] - item - 1, 0
@@ -219,7 +219,7 @@ def choose_rows(
 
 @inner_kernel
 def keep_row(row: int, n_rows: int, slot: int, leaf: LeafArrays, bits: LeafBits) -> None:
-    """Bring a row to an earlier slot, its words beside one another."""
+    """Move a row to an earlier slot, making its words contiguous."""
     n_active, width = leaf.sizes[1], leaf.sizes[2]
     leaf.supports[slot], leaf.joints[slot], leaf.bests[slot] = leaf.supports[row], leaf.joints[row], leaf.bests[row]
     for word in range(n_active):
@@ -230,14 +230,14 @@ def keep_row(row: int, n_rows: int, slot: int, leaf: LeafArrays, bits: LeafBits)
 
 @inner_kernel
 def dominates(row: int, joint: Integer, support: int, best: Integer, leaf: LeafArrays) -> bool:
-    """Say whether the rule with only this row gives the same answer as surely."""
+    """Return whether the rule with only this row gives the same answer with at least the same confidence."""
     sure = np.int64(leaf.joints[row]) * support >= np.int64(joint) * leaf.supports[row]
     return bool(leaf.bests[row] == best and sure)
 
 
 @inner_kernel
 def pick_active(answer: int, n_rows: int, leaf: LeafArrays, bits: LeafBits) -> int:
-    """List the rows that an answer is active in with their words for it, and return how many they are."""
+    """List the rows that an answer is active in with their words for it, and return their number."""
     n_active, width, first = leaf.sizes[1], leaf.sizes[2], leaf.first_words[answer]
     n_words, n = leaf.first_words[answer + 1] - first, 0
     mask = np.uint64(1) << np.uint64(answer & 63)
@@ -252,7 +252,7 @@ def pick_active(answer: int, n_rows: int, leaf: LeafArrays, bits: LeafBits) -> i
 
 @kernel
 def count_pairs(n_rows: int, leaf: LeafArrays, bits: LeafBits) -> None:
-    """Count every two rows together, answer by answer, and keep the best: its count above, its answer below 2**32."""
+    """Count every pair of rows by answer, keeping the best: its count in the upper 32 bits, its answer in the lower."""
     for pair in range(n_rows * n_rows):
         bits.pairs[pair] = 0
     for answer in range(leaf.sizes[0]):
@@ -269,7 +269,7 @@ def count_pairs(n_rows: int, leaf: LeafArrays, bits: LeafBits) -> None:
 
 @kernel
 def pair_rows(n_rows: int, leaf: LeafArrays, bits: LeafBits, buffer: RuleBuffer) -> RuleBuffer:
-    """Write the rules two items longer, without those that the rule of one of their rows is known to drop."""
+    """Write the rules two items longer, except those known to be dropped by the rule of one of their rows."""
     thresholds, prefix, depth = leaf.thresholds, leaf.prefix, leaf.sizes[3]
     width = leaf.sizes[2]
     for left in range(n_rows):

@@ -1,6 +1,6 @@
-"""The examples that hold one antecedent, laid out both ways: items by example and examples by item.
+"""Lay out the examples with one antecedent in both ways: items by example and examples by item.
 
-Items are numbered by rising frequency and examples stand in the order of their answers, the preferred answer of a tie
+Items are numbered by ascending frequency and examples are sorted by their answers, the preferred answer of a tie
 first. So the examples of any antecedent are runs of equal answers, one pass over them gives all counts, and the first
 of the longest runs is the best answer.
 """
@@ -21,11 +21,11 @@ NO_ITEM = 2**16 - 1
 
 
 class Level(NamedTuple):
-    """The examples that hold an antecedent, and for each item that can extend it what the longer antecedent counts.
+    """The examples with an antecedent, and for each item that can extend it the counts of the longer antecedent.
 
-    Example e has the items `items[...:row_ends[e]]`, rising. The occurrences of item k are numbered from `starts[k]` to
-    `starts[k + 1]`: each stands at its place in `items`, followed by its tail of other items of the same example. A tag
-    is the answer of the example, or when rules are matched its number.
+    Example e has the items `items[...:row_ends[e]]`, ascending. Item k has the occurrences numbered from `starts[k]` to
+    `starts[k + 1]`: each is an index into `items`, followed by its tail of other items of the same example. A tag
+    is the answer of the example or, when rules are matched, its number.
     """
 
     items: Int16s
@@ -35,15 +35,15 @@ class Level(NamedTuple):
     places: Int32s
     tails: Int16s
     tags: Int32s
-    names: Int16s  # of item k: its number at the first level
+    names: Int16s  # of item k: its number in the first level
     supports: Int32s  # examples with the antecedent and k
-    joints: Int32s  # those of them with the best answer
+    joints: Int32s  # those with the best answer
     bests: Int32s  # the best answer
     n_items: Int64s  # one number
 
     @classmethod
     def empty(cls, n_items: int, n_examples: int, n_places: int) -> Self:
-        """Allocate a level for this many items, examples and occurrences; memory is only taken when written."""
+        """Allocate a level for this many items, examples and occurrences; memory is only used once written."""
         return cls(
             items=np.empty(n_places, np.uint16),
             row_ends=np.empty(n_examples, np.int32),
@@ -63,7 +63,7 @@ class Level(NamedTuple):
 def encode(transactions: Transactions, settings: MiningSettings) -> tuple[Level, Int32s, Int32s]:
     """Build the first level of the items that reach the support with some answer, rare ones first.
 
-    Also return the caller's numbers of its items and answers.
+    Also return the caller's numbers for its items and answers.
     """
     preferred = _preferred_answers(transactions, settings)
     rank = np.empty(transactions.n_answers, np.int32)
@@ -81,7 +81,7 @@ def encode(transactions: Transactions, settings: MiningSettings) -> tuple[Level,
 
 
 def lay_out_level(transactions: Transactions, kept: Int64s, supports: Int32s, order: Int32s, tags: Int32s) -> Level:
-    """Lay out the examples in the given order with the items that are kept, numbered in their order."""
+    """Lay out the examples in the given order with the kept items, numbered in their order."""
     number = np.full(transactions.n_items, NO_ITEM, np.uint16)
     number[kept] = np.arange(len(kept), dtype=np.uint16)
     level = Level.empty(len(kept), transactions.n, int(supports.sum()))
@@ -94,7 +94,7 @@ def lay_out_level(transactions: Transactions, kept: Int64s, supports: Int32s, or
 
 
 def layout(transactions: Transactions) -> tuple[Int64s, Int32s]:
-    """Give the arrays in the one form the kernels are compiled for."""
+    """Convert the arrays to the one form the kernels are compiled for."""
     starts = np.require(transactions.starts, np.int64, ["C", "W"])
     return starts, np.require(transactions.items, np.int32, ["C", "W"])
 
@@ -125,8 +125,8 @@ def count_items(
     last = np.full(n_items, -1, np.int32)
     for row in range(len(order)):
         answer = answers[row]
-        for place in range(starts[order[row]], starts[order[row] + 1]):
-            item = items[place]
+        for position in range(starts[order[row]], starts[order[row] + 1]):
+            item = items[position]
             repeats[item] += 1
             if last[item] == row:
                 continue
@@ -144,12 +144,12 @@ def count_items(
 
 @kernel
 def lay_out(starts: Int64s, items: Int32s, order: Int32s, number: Int16s, level: Level) -> None:
-    """Write the kept items of every example under their new numbers, rising and without repeats."""
+    """Write the kept items of every example under their new numbers, ascending and without repeats."""
     end = 0
     for row in range(len(order)):
         begin = end
-        for place in range(starts[order[row]], starts[order[row] + 1]):
-            item = number[items[place]]
+        for position in range(starts[order[row]], starts[order[row] + 1]):
+            item = number[items[position]]
             if item != NO_ITEM:
                 end = insert(level.items, begin, end, item)
         level.row_ends[row] = end
@@ -157,44 +157,44 @@ def lay_out(starts: Int64s, items: Int32s, order: Int32s, number: Int16s, level:
 
 @inner_kernel
 def insert(items: Int16s, begin: int, end: int, item: int) -> int:
-    """Put an item at its place among the rising items from begin to end unless it is there, and return the new end."""
-    at = end
-    while at > begin and items[at - 1] > item:
-        at -= 1
-    if at > begin and items[at - 1] == item:
+    """Insert an item among the ascending items from begin to end unless it is there, and return the new end."""
+    slot = end
+    while slot > begin and items[slot - 1] > item:
+        slot -= 1
+    if slot > begin and items[slot - 1] == item:
         return end
-    for place in range(end, at, -1):
-        items[place] = items[place - 1]
-    items[at] = item
+    for position in range(end, slot, -1):
+        items[position] = items[position - 1]
+    items[slot] = item
     return end + 1
 
 
 @kernel
 def index(level: Level) -> None:
-    """List the occurrences of every item, of which `supports` must already say the number."""
+    """List the occurrences of every item, whose numbers must already be in `supports`."""
     n_items = level.n_items[0]
     cursor = np.empty(n_items, np.int32)
     level.starts[0] = 0
     for item in range(n_items):
         cursor[item] = level.starts[item]
         level.starts[item + 1] = level.starts[item] + level.supports[item]
-    place, row = 0, 0
-    while place < level.starts[n_items]:
+    position, row = 0, 0
+    while position < level.starts[n_items]:
         end = level.row_ends[row]
-        while place < end:
-            item = level.items[place]
-            at = cursor[item]
-            cursor[item] = at + 1
-            level.places[at] = place
-            level.tails[at] = end - place - 1
-            level.tags[at] = level.row_tags[row]
-            place += 1
+        while position < end:
+            item = level.items[position]
+            slot = cursor[item]
+            cursor[item] = slot + 1
+            level.places[slot] = position
+            level.tails[slot] = end - position - 1
+            level.tags[slot] = level.row_tags[row]
+            position += 1
         row += 1
 
 
 @inner_kernel
 def answer_run_end(level: Level, first: int, last: int) -> int:
-    """Find where the run of equal answers ends that begins with the first of these occurrences."""
+    """Find the end of the run of equal answers that begins with the first of these occurrences."""
     answer = level.tags[first]
     end = first + 1
     while end < last and level.tags[end] == answer:
@@ -204,10 +204,10 @@ def answer_run_end(level: Level, first: int, last: int) -> int:
 
 @inner_kernel
 def exact_support(level: Level, item: int) -> int:
-    """Count the examples that hold the item, or return -1 where repeats inflate its support (release).
+    """Count the examples with the item, or return -1 if repeats inflate its support (release).
 
-    An item found in every example of an antecedent changes no count, so the superset filter drops every rule that holds
-    both; but only where the support of the antecedent is the count of its examples.
+    An item found in every example of an antecedent changes no count, so the superset filter drops every rule with
+    both; but only if the support of the antecedent is the count of its examples.
     """
     count = level.starts[item + 1] - level.starts[item]
     return count if level.supports[item] == count else -1

@@ -1,4 +1,4 @@
-"""Match rules with examples: rules are sorted by their rarest item, and examples listed by item."""
+"""Match rules with examples, with rules sorted by their rarest item and examples listed by item."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,7 @@ from eyechart.mining.transactions import Accepted, Int32s, Int64s, Transactions
 
 
 def make_plan(rules: Rules, transactions: Transactions) -> MatchPlan:
-    """Give the items of the rules numbers by their frequency in these examples, and sort the rules by them."""
+    """Give numbers to the items of the rules by frequency in these examples, and sort the rules by them."""
     n_items = max(transactions.n_items, int(rules.items.max(initial=-1)) + 1)
     used = np.zeros(n_items, np.bool_)
     used[rules.items[rules.items >= 0]] = True
@@ -42,7 +42,7 @@ def make_plan(rules: Rules, transactions: Transactions) -> MatchPlan:
 
 @kernel
 def number_rules(items: Int32s, lengths: Bytes, numbers: Int16s, numbered: Int16s) -> None:
-    """Write the new numbers of every rule's items, rising; leave the row empty where an item has none."""
+    """Write the new numbers of every rule's items, ascending; leave the row empty if an item has none."""
     for row in range(len(items)):
         length = lengths[row]
         known = True
@@ -52,15 +52,15 @@ def number_rules(items: Int32s, lengths: Bytes, numbers: Int16s, numbered: Int16
             continue
         for column in range(length):
             number = numbers[items[row, column]]
-            at = column
-            while at > 0 and numbered[row, at - 1] > number:
-                numbered[row, at] = numbered[row, at - 1]
-                at -= 1
-            numbered[row, at] = number
+            slot = column
+            while slot > 0 and numbered[row, slot - 1] > number:
+                numbered[row, slot] = numbered[row, slot - 1]
+                slot -= 1
+            numbered[row, slot] = number
 
 
 def level_of(transactions: Transactions, plan: MatchPlan) -> Level:
-    """Lay out the examples with the items that rules use."""
+    """Lay out the examples with the items used in rules."""
     examples = np.arange(transactions.n, dtype=np.int32)
     supports = count_examples(*layout(transactions), transactions.n_items)[plan.kept]
     return lay_out_level(transactions, plan.kept, supports, examples, examples)
@@ -68,21 +68,21 @@ def level_of(transactions: Transactions, plan: MatchPlan) -> Level:
 
 @kernel
 def count_examples(starts: Int64s, items: Int32s, n_items: int) -> Int32s:
-    """Count the examples that hold each item."""
+    """Count the examples with each item."""
     counts, last = np.zeros(n_items, np.int32), np.full(n_items, -1, np.int64)
     for example in range(len(starts) - 1):
-        for place in range(starts[example], starts[example + 1]):
-            counts[items[place]] += last[items[place]] != example
-            last[items[place]] = example
+        for position in range(starts[example], starts[example + 1]):
+            counts[items[position]] += last[items[position]] != example
+            last[items[position]] = example
     return counts
 
 
 class Matches(NamedTuple):
-    """Per rule, the examples that hold its items, and those that accept its answer; per example, what it meets.
+    """Per rule, the examples with its items, and those that accept its answer; per example, the rules it matches.
 
-    `best` is the first rule, in the order of the rules, that the example meets, `best_correct` the first whose answer
-    it accepts; -1 stands for none. So an example has no rule where `best` is -1, and is a counterexample to all of its
-    rules where only `best_correct` is.
+    `best` is the first rule, in the order of the rules, that the example matches, `best_correct` the first whose answer
+    it accepts; -1 means none. So an example matches no rule if `best` is -1, and is a counterexample to all of its
+    rules if only `best_correct` is.
     """
 
     supports: Int32s
@@ -101,9 +101,9 @@ def match(
     *,
     engine: Engine | None = None,
 ) -> Matches:
-    """Match every rule with every example; without accepted answers an example accepts its own.
+    """Match every rule with every example; without accepted answers, an example accepts only its own.
 
-    engine: does the work; without one, or with the local one, threads of this process do.
+    engine: does the matching; without one, or with the local one, threads of this process do.
     """
     accepted = _accepted(accepted, transactions)
     with announced(announce):
@@ -122,7 +122,7 @@ def _accepted(accepted: Accepted | None, transactions: Transactions) -> Accepted
     if len(accepted.starts) != transactions.n + 1:
         found = f"{len(accepted.starts) - 1} lists for {transactions.n} examples"
         raise DataError(
-            "one list of accepted answers for each example", found, "give an empty list where none is right"
+            "one list of accepted answers for each example", found, "give an empty list if no answer is right"
         )
     return accepted
 
@@ -130,7 +130,7 @@ def _accepted(accepted: Accepted | None, transactions: Transactions) -> Accepted
 def _match_in_threads(plan: MatchPlan, examples: ExampleIndex, rules: Rules, threads: int) -> Matches:
     supports, correct = np.zeros(rules.n, np.int32), np.zeros(rules.n, np.int32)
     ledgers = [examples.open_ledger(rules)._replace(supports=supports, correct=correct) for _ in range(threads)]
-    free: SimpleQueue[Ledger] = SimpleQueue()  # those that no thread uses
+    free: SimpleQueue[Ledger] = SimpleQueue()  # ledgers not in use by a thread
     for ledger in ledgers:
         free.put(ledger)
 
@@ -183,11 +183,11 @@ class RootMatch:
 
 def add_matches(table: pl.DataFrame, ledger: Ledger) -> None:
     """Add the matches of a batch to the ledger of all."""
-    rules, met = unpack(table, "rules"), unpack(table, "examples")
+    rules, matched = unpack(table, "rules"), unpack(table, "examples")
     ledger.supports[rules], ledger.correct[rules] = unpack(table, "supports"), unpack(table, "correct")
-    ledger.counts[met] += unpack(table, "counts")
-    ledger.best[met] = np.minimum(ledger.best[met], unpack(table, "best"))
-    ledger.best_correct[met] = np.minimum(ledger.best_correct[met], unpack(table, "best_correct"))
+    ledger.counts[matched] += unpack(table, "counts")
+    ledger.best[matched] = np.minimum(ledger.best[matched], unpack(table, "best"))
+    ledger.best_correct[matched] = np.minimum(ledger.best_correct[matched], unpack(table, "best_correct"))
 
 
 def _match_by_engine(plan: MatchPlan, examples: ExampleIndex, rules: Rules, engine: Engine) -> Matches:
@@ -199,6 +199,6 @@ def _match_by_engine(plan: MatchPlan, examples: ExampleIndex, rules: Rules, engi
 
 
 def _earliest(columns: list[Int32s]) -> Int32s:
-    """Take the first rule of each example over all threads."""
+    """Find the first rule of each example over all threads."""
     first = np.minimum.reduce(columns)
     return np.where(first == NO_RULE, np.int32(-1), first)

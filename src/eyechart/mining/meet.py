@@ -1,4 +1,4 @@
-"""The kernels that match all rules of one rarest item (root), by sets of bits over the examples that have it."""
+"""Match all rules with the same rarest item (root) in kernels, by sets of bits over the examples that have it."""
 
 from typing import NamedTuple
 
@@ -14,9 +14,9 @@ NO_RULE = 2**31 - 1
 
 
 class MatchPlan(NamedTuple):
-    """The rules sorted by their items, rare ones first, and the rarest item's share of them.
+    """The rules sorted by their items, rare ones first, and the range of rules of each rarest item.
 
-    Rule `rules[r]` has the items `items[r]`, rising by frequency; those whose rarest item is i are from `starts[i]`
+    Rule `rules[r]` has the items `items[r]`, ascending by frequency; those whose rarest item is i are from `starts[i]`
     to `starts[i + 1]`. Rules with an item that no example has are left out.
     """
 
@@ -24,39 +24,39 @@ class MatchPlan(NamedTuple):
     rules: Int32s
     answers: Int32s
     starts: Int64s
-    kept: Int64s  # the caller's numbers of the items
+    kept: Int64s  # the caller's numbers for the items
 
     def heaviest_roots(self, level: Level) -> Int32s:
-        """List the rarest items of rules that some example has, those with most words to read first."""
+        """List the rarest items of rules that occur in examples, those with the most words to read first."""
         work = np.diff(self.starts) * ((level.supports + 63) // 64)
         order = np.argsort(-work, kind="stable").astype(np.int32)
         return order[: np.count_nonzero(work)]
 
 
 class Ledger(NamedTuple):
-    """What one thread writes to; only the rules' entries are shared, and no two threads have the same rule."""
+    """The arrays one thread writes to; only the rules' entries are shared, and no two threads have the same rule."""
 
     item_slots: Int32s  # of an item: its row of bits + 1, or 0
     answer_slots: Int32s  # of an answer: likewise
-    root_counts: Int32s  # of an example that holds the root: the rules it meets
+    root_counts: Int32s  # of an example with the root: the number of rules it matches
     root_best: Int32s  # the first of them
     root_best_correct: Int32s  # the first of those whose answer it accepts
     supports: Int32s  # of a rule
     correct: Int32s
-    counts: Int32s  # of an example: as above, for all roots
+    counts: Int32s  # of an example: as above, over all roots
     best: Int32s
     best_correct: Int32s
 
 
 class ExampleIndex(NamedTuple):
-    """The examples by item, with their numbers for tags, and the answers that each accepts."""
+    """The examples by item, with their numbers as tags, and the answers that each accepts."""
 
     level: Level
     accepted_starts: Int64s
     accepted: Int32s
 
     def open_ledger(self, rules: Rules) -> Ledger:
-        """Allocate a ledger for these rules and examples, without any match."""
+        """Allocate a ledger without matches for these rules and examples."""
         n, most = len(self.accepted_starts) - 1, int(self.level.supports.max(initial=0))
         return Ledger(
             item_slots=np.zeros(self.level.n_items[0], np.int32),
@@ -73,12 +73,12 @@ class ExampleIndex(NamedTuple):
 
 
 class RootBits(NamedTuple):
-    """Rows of bits over the examples that hold the root."""
+    """Rows of bits over the examples with the root."""
 
-    width: int  # words of a row
-    rows: Words  # of each item of its rules; then what the first so many items of the rule at hand leave
-    shared: int  # where the latter begin
-    answers: Words  # of each answer of its rules
+    width: int  # words per row
+    rows: Words  # one per item of its rules; then one per prefix of the current rule's items, with the examples left
+    shared: int  # start of the latter
+    answers: Words  # one per answer of its rules
 
 
 @kernel
@@ -110,7 +110,7 @@ def cleared(words: Words, needed: int) -> Words:
 
 @kernel
 def claim_rows(plan: MatchPlan, root: int, ledger: Ledger) -> int:
-    """Give a row to every item of the root's rules but the root."""
+    """Assign a row to every item of the root's rules except the root."""
     n = 0
     for rule in range(plan.starts[root], plan.starts[root + 1]):
         for column in range(1, plan.items.shape[1]):
@@ -123,7 +123,7 @@ def claim_rows(plan: MatchPlan, root: int, ledger: Ledger) -> int:
 
 @kernel
 def claim_answers(plan: MatchPlan, root: int, ledger: Ledger) -> int:
-    """Give a row to every answer of the root's rules."""
+    """Assign a row to every answer of the root's rules."""
     n = 0
     for rule in range(plan.starts[root], plan.starts[root + 1]):
         answer = plan.answers[rule]
@@ -148,12 +148,12 @@ def release_rows(plan: MatchPlan, root: int, ledger: Ledger) -> None:
 def fill_rows(level: Level, root: int, bits: RootBits, ledger: Ledger) -> None:
     """Set the bit of every example in the rows of its items."""
     begin = level.starts[root]
-    for at in range(begin, level.starts[root + 1]):
-        bit = at - begin
+    for occurrence in range(begin, level.starts[root + 1]):
+        bit = occurrence - begin
         word, mask = bit >> 6, np.uint64(1) << np.uint64(bit & 63)
-        first = level.places[at] + 1
-        for place in range(first, first + level.tails[at]):
-            slot = ledger.item_slots[level.items[place]]
+        first = level.places[occurrence] + 1
+        for position in range(first, first + level.tails[occurrence]):
+            slot = ledger.item_slots[level.items[position]]
             if slot:
                 bits.rows[(slot - 1) * bits.width + word] |= mask
         ledger.root_counts[bit] = 0
@@ -166,19 +166,19 @@ def fill_answers(examples: ExampleIndex, root: int, bits: RootBits, ledger: Ledg
     """Set the bit of every example in the rows of the answers it accepts."""
     level = examples.level
     begin = level.starts[root]
-    for at in range(begin, level.starts[root + 1]):
-        bit = at - begin
+    for occurrence in range(begin, level.starts[root + 1]):
+        bit = occurrence - begin
         word, mask = bit >> 6, np.uint64(1) << np.uint64(bit & 63)
-        example = level.tags[at]
-        for place in range(examples.accepted_starts[example], examples.accepted_starts[example + 1]):
-            answer = examples.accepted[place]
+        example = level.tags[occurrence]
+        for position in range(examples.accepted_starts[example], examples.accepted_starts[example + 1]):
+            answer = examples.accepted[position]
             if 0 <= answer < len(ledger.answer_slots) and ledger.answer_slots[answer] > 0:
                 bits.answers[(ledger.answer_slots[answer] - 1) * bits.width + word] |= mask
 
 
 @kernel
 def match_rules(root: int, plan: MatchPlan, level: Level, bits: RootBits, ledger: Ledger) -> None:
-    """Meet each rule of the root with the examples in all of its rows; what rules share at their front is kept."""
+    """Match each rule of the root with the examples in all of its rows, reusing shared prefixes of rules."""
     fill_first(bits, level.supports[root])
     for rule in range(plan.starts[root], plan.starts[root + 1]):
         same = 1 if rule == plan.starts[root] else shared_length(plan, rule)
@@ -189,7 +189,7 @@ def match_rules(root: int, plan: MatchPlan, level: Level, bits: RootBits, ledger
 
 @kernel
 def fill_first(bits: RootBits, n: int) -> None:
-    """Let the root alone leave all of its n examples."""
+    """Set the bits of all n examples of the root."""
     for word in range(bits.width):
         bits.rows[bits.shared + word] = ~np.uint64(0)
     if n & 63:
@@ -198,7 +198,7 @@ def fill_first(bits: RootBits, n: int) -> None:
 
 @inner_kernel
 def shared_length(plan: MatchPlan, rule: int) -> int:
-    """Count the items that a rule has in common with the one before it, from the front."""
+    """Count the leading items that a rule shares with the previous one."""
     same = 1
     while same < plan.items.shape[1] and plan.items[rule, same] == plan.items[rule - 1, same]:
         same += 1
@@ -207,7 +207,7 @@ def shared_length(plan: MatchPlan, rule: int) -> int:
 
 @inner_kernel
 def narrow(plan: MatchPlan, rule: int, same: int, bits: RootBits, ledger: Ledger) -> int:
-    """Leave the examples that hold more and more items of a rule, and return where the last row begins."""
+    """Keep the examples with more and more items of a rule, and return the start of the last row."""
     row, length = bits.shared, 1
     while length < plan.items.shape[1] and plan.items[rule, length] != NO_ITEM:
         if length >= same:
@@ -227,16 +227,16 @@ def lowest_bit(word: np.uint64) -> int:
 
 @inner_kernel
 def meet(rule: int, row: int, answer_row: int, bits: RootBits, ledger: Ledger) -> None:
-    """Enter the examples in a row of bits that meet a rule, and those of them that accept its answer."""
+    """Enter the examples in a row of bits that match a rule, and those of them that accept its answer."""
     support, correct = 0, 0
     for word in range(bits.width):
-        met = bits.rows[row + word]
-        right = met & bits.answers[answer_row + word]
-        support += popcount(met)
+        matched = bits.rows[row + word]
+        right = matched & bits.answers[answer_row + word]
+        support += popcount(matched)
         correct += popcount(right)
-        while met != 0:
-            bit = word * 64 + lowest_bit(met)
-            met &= met - np.uint64(1)
+        while matched != 0:
+            bit = word * 64 + lowest_bit(matched)
+            matched &= matched - np.uint64(1)
             ledger.root_counts[bit] += 1
             ledger.root_best[bit] = min(ledger.root_best[bit], rule)
         while right != 0:
@@ -249,10 +249,10 @@ def meet(rule: int, row: int, answer_row: int, bits: RootBits, ledger: Ledger) -
 
 @kernel
 def merge(level: Level, root: int, ledger: Ledger) -> None:
-    """Add what the root's examples met to the tables of all."""
+    """Add the matches of the root's examples to the tables of all examples."""
     begin = level.starts[root]
-    for at in range(begin, level.starts[root + 1]):
-        example, bit = level.tags[at], at - begin
+    for occurrence in range(begin, level.starts[root + 1]):
+        example, bit = level.tags[occurrence], occurrence - begin
         ledger.counts[example] += ledger.root_counts[bit]
         ledger.best[example] = min(ledger.best[example], ledger.root_best[bit])
         ledger.best_correct[example] = min(ledger.best_correct[example], ledger.root_best_correct[bit])

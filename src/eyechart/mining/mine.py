@@ -1,13 +1,13 @@
-"""Mine the rules that tell an answer from items (Dancette et al. 2021).
+"""Mine rules that predict an answer from items (Dancette et al. 2021).
 
-A rule says: examples with these items have this answer. Its support is the number of examples with the items, its joint
-count that of those with the answer too, its confidence joint / support. Kept are, for each set of at most `max_items`
-items, the most confident answer with a joint count of at least `min_support`, if its confidence is at least
-`min_confidence` and the superset filter leaves it. The result depends on nothing but the set of examples.
+A rule says that examples with these items have this answer. Its support is the number of examples with them, its joint
+count that of examples with the answer, too, its confidence joint / support. For each set of at most `max_items`
+items, the most confident answer with a joint count of at least `min_support` is kept, if its confidence is at least
+`min_confidence` and it passes the superset filter. The result depends only on the set of examples.
 
-Differences from the authors' code, which `compat="release"` does not bring back: fractions are compared exactly instead
-of by quotients rounded to six digits, and ties that the code left to chance go to the smaller answer number. The empty
-antecedent is no rule here (the code gave it a confidence left over from another); see `prior`.
+Differences from the authors' code, even with `compat="release"`: fractions are compared exactly instead
+of by quotients rounded to six digits, and ties that the code broke arbitrarily go to the smaller answer. The empty
+antecedent is not a rule here (the code gave it a confidence left over from another); see `prior`.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,9 +42,9 @@ from eyechart.mining.transactions import Int32s, Int64s, Transactions
 
 Progress = Callable[[float], None]
 
-SAMPLE = 32  # one root in so many is searched first, to estimate the number of rules
-ENOUGH = 16  # roots of a sample that is large enough for an estimate
-ABSURD = 4  # times max_rules: a search that is expected to find so many is not begun
+SAMPLE = 32  # one in this many roots is searched first, to estimate the number of rules
+ENOUGH = 16  # roots in a sample that is large enough for an estimate
+ABSURD = 4  # times max_rules: a search expected to find this many is not started
 DEFAULTS = MiningSettings()
 
 
@@ -61,10 +61,10 @@ def mine(
     *,
     engine: Engine | None = None,
 ) -> Rules:
-    """List the rules of the examples in their order.
+    """Mine the rules of the examples, sorted.
 
-    progress: called with the share of the work that is done, from 0 to 1.
-    announce: called with a sentence when kernels are compiled, and how many rules and how much memory to expect.
+    progress: called with the share of the work done, from 0 to 1.
+    announce: called with a sentence when kernels are compiled, and with the expected number of rules and memory.
     engine: runs the search; without one, or with the local one, threads of this process do.
     """
     with announced(announce), np.errstate(over="ignore"):
@@ -80,7 +80,7 @@ def _ignore(_: object) -> None:
 def _search(
     level: Level, settings: MiningSettings, progress: Progress, announce: Announce, engine: Engine | None
 ) -> RuleBuffer:
-    """Search for all rules, before the superset filter; a sample of the roots comes first, to estimate their number."""
+    """Search for all rules before the superset filter, first in a sample of the roots to estimate their number."""
     thresholds = Thresholds.from_settings(settings)
     singles = _single_rules(level, thresholds)
     if settings.max_items == 1:
@@ -107,15 +107,15 @@ def _single_rules(level: Level, thresholds: Thresholds) -> RuleBuffer:
 
 
 def _announce_size(rules: int, settings: MiningSettings, announce: Announce) -> None:
-    """Announce the expected number of rules, and refuse an absurd one."""
+    """Announce the expected number of rules, and raise an error if it is far too high."""
     if rules > ABSURD * settings.max_rules:
-        raise _too_many(settings, f"about {rules:,}, by one first item in {SAMPLE}")
+        raise _too_many(settings, f"about {rules:,}, estimated from one first item in {SAMPLE}")
     gigabytes = rules * bytes_per_rule(settings) / 1e9
     announce(f"expecting about {rules:,} rules before the superset filter, which take {gigabytes:.1f} GB")
 
 
 def bytes_per_rule(settings: MiningSettings) -> int:
-    """Compute an upper bound of the memory a rule takes: as found, with its keys while sorted, and as returned."""
+    """Compute an upper bound on the memory per rule: as found, with its sort keys, and as returned."""
     buffered, sorting, returned = 2 * settings.max_items + 12, 28, 4 * settings.max_items + 13
     return buffered + max(sorting, 4 + returned)
 
@@ -125,13 +125,13 @@ def _too_many(settings: MiningSettings, found: str) -> SettingError:
     return SettingError(
         f"at most {settings.max_rules:,} rules before the superset filter (max_rules, {gigabytes:.1f} GB)",
         found,
-        "raise min_support or min_confidence, lower max_items, or raise max_rules if the memory is there",
+        "raise min_support or min_confidence, lower max_items, or raise max_rules if there is enough memory",
     )
 
 
 @dataclass
 class RootSearch:
-    """Search the roots of a batch, in any process; stop soon after `limit` rules."""
+    """Search the roots of a batch, in any process; stop shortly after `limit` rules."""
 
     level: Level
     thresholds: Thresholds
@@ -153,13 +153,13 @@ class RootSearch:
 
 
 class Roots:
-    """All roots (first items of antecedents), and the rules that have been found of them so far."""
+    """All roots (first items of antecedents), and the rules found for them so far."""
 
     def __init__(
         self, level: Level, thresholds: Thresholds, settings: MiningSettings, engine: Engine | None = None
     ) -> None:
-        self._work, places = root_sizes(level)
-        most_places = int(places.max(initial=0))
+        self._work, n_places = root_sizes(level)
+        most_places = int(n_places.max(initial=0))
         self._search: _ThreadSearch | _EngineSearch
         if engine is None or isinstance(engine, Local):
             memories = [SearchMemory.empty(level, thresholds, most_places) for _ in range(settings.threads)]
@@ -171,7 +171,7 @@ class Roots:
         self._done = 0.0
 
     def search(self, roots: Int32s) -> Iterator[float]:
-        """Search for the rules of these roots; yield again and again the share of all work that is done."""
+        """Search for the rules of these roots, repeatedly yielding the share of all work that is done."""
         for searched, n_rules in self._search.run(roots, self):
             self.n_rules += n_rules
             self._done += float(self._work[searched].sum())
@@ -183,18 +183,18 @@ class Roots:
 
 
 class _ThreadSearch:
-    """Search in threads of this process, each of which has memory and a buffer of its own."""
+    """Search in threads of this process, each with its own memory and buffer."""
 
     def __init__(self, memories: list[SearchMemory], settings: MiningSettings) -> None:
         self._settings = settings
         self._memories = memories
         self._buffers = [make_buffer(1024, settings.max_items) for _ in memories]
-        self._free: SimpleQueue[int] = SimpleQueue()  # numbers of the memories that no thread uses
+        self._free: SimpleQueue[int] = SimpleQueue()  # numbers of the memories not in use by a thread
         for number in range(len(memories)):
             self._free.put(number)
 
     def run(self, roots: Int32s, whole: Roots) -> Iterator[tuple[Int32s, int]]:
-        """Search batches of roots, and yield each with its number of rules; all rules so far count for the limit."""
+        """Search batches of roots, and yield each with its number of rules; all rules count towards the limit."""
 
         def search_batch(batch: Int32s) -> tuple[Int32s, int]:
             number = self._free.get()
@@ -234,12 +234,12 @@ class _EngineSearch:
 
 @kernel
 def root_sizes(level: Level) -> tuple[NDArray[np.float64], Int64s]:
-    """Estimate the work of each root by the cubed numbers of items beside it; also return the sums of these numbers."""
+    """Estimate the work of each root by the cubed numbers of items after it; also return the sums of these numbers."""
     n_items = level.n_items[0]
     work, places = np.zeros(n_items), np.zeros(n_items, np.int64)
     for item in range(n_items):
-        for at in range(level.starts[item], level.starts[item + 1]):
-            tail = np.int64(level.tails[at])
+        for occurrence in range(level.starts[item], level.starts[item + 1]):
+            tail = np.int64(level.tails[occurrence])
             places[item] += tail
             work[item] += tail * tail * tail
     return work, places

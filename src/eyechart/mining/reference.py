@@ -1,4 +1,4 @@
-"""The definition of the rules in plain Python, for tests: slow, and as close to the words as can be."""
+"""Define the rules in plain Python, for tests: slow, and as close to the description as possible."""
 
 from collections import Counter
 from fractions import Fraction
@@ -10,7 +10,7 @@ from eyechart.mining.transactions import Transactions
 
 
 class Rule(NamedTuple):
-    """Items that tell an answer."""
+    """Items that predict an answer."""
 
     items: tuple[int, ...]
     answer: int
@@ -24,7 +24,7 @@ class Rule(NamedTuple):
 
 
 def mine_slowly(transactions: Transactions, settings: MiningSettings) -> list[Rule]:
-    """List the rules in their order."""
+    """Mine the rules, sorted."""
     best = _best_rules(transactions, settings)
     confident = [rule for rule in best if rule.confidence >= settings.min_confidence]
     kept = [rule for rule in confident if not any(_drops(other, rule, settings) for other in confident)]
@@ -56,7 +56,7 @@ def _rows(transactions: Transactions) -> list[list[int]]:
 
 
 def _drops(other: Rule, rule: Rule, settings: MiningSettings) -> bool:
-    """Say whether the other rule of a nested pair drops this one."""
+    """Return whether the other rule of a nested pair drops this one."""
     shorter = set(other.items) < set(rule.items)
     longer = set(other.items) > set(rule.items)
     if settings.superset == "none" or other.answer != rule.answer or not (shorter or longer):

@@ -1,4 +1,4 @@
-"""Rules as arrays: those that a search has found so far, and all of them in their order, most confident first."""
+"""Store rules as arrays: those found so far by a search, and all of them sorted, most confident first."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -13,19 +13,19 @@ from eyechart.mining.settings import MiningSettings
 from eyechart.mining.transactions import Int32s, Int64s, Words
 
 Bytes = NDArray[np.int8]
-Key = Callable[[Int32s], Words]  # made for the rows in their present order, so that only one is in memory
+Key = Callable[[Int32s], Words]  # called for the current order of the rows, so that only one key is in memory
 
 RADIX, DIGIT = 2048, np.uint64(2047)
 
 
 class RuleBuffer(NamedTuple):
-    """The rules found so far, in arrays that grow: one row a rule, its items rising and filled up with NO_ITEM."""
+    """The rules found so far, in arrays that grow: one row per rule, its items ascending and padded with NO_ITEM."""
 
     items: Int16s
     answers: Int32s
     joints: Int32s
     supports: Int32s
-    size: Int64s  # one number: the rows in use
+    size: Int64s  # a single number: the rows in use
 
 
 class Thresholds(NamedTuple):
@@ -39,13 +39,13 @@ class Thresholds(NamedTuple):
 
     @classmethod
     def from_settings(cls, settings: MiningSettings) -> Self:
-        """Write the settings in whole numbers."""
+        """Convert the settings to whole numbers."""
         return cls(
             max_items=settings.max_items,
             min_support=settings.min_support,
             numerator=settings.min_confidence.numerator,
             denominator=settings.min_confidence.denominator,
-            # A dropped rule still drops shorter ones in the paper's filter, so that all must be seen.
+            # In the paper's filter a dropped rule still drops shorter ones, so all rules must be seen.
             prune=settings.superset in {"immediate", "any-subset"},
         )
 
@@ -60,7 +60,7 @@ def make_buffer(rows: int, width: int) -> RuleBuffer:
 
 @inner_kernel
 def reserve(buffer: RuleBuffer, more: int) -> RuleBuffer:
-    """Enlarge the buffer where this many more rules would not fit."""
+    """Enlarge the buffer if this many more rules would not fit."""
     return buffer if buffer.size[0] + more <= len(buffer.answers) else enlarge(buffer, more)
 
 
@@ -87,7 +87,7 @@ def confident(joint: Integer, support: Integer, thresholds: Thresholds) -> bool:
 
 @inner_kernel
 def add_rule(buffer: RuleBuffer, prefix: Int16s, length: int, answer: Integer, counts: tuple[Integer, Integer]) -> None:
-    """Write a rule, for which there must be room, with its joint count and its support."""
+    """Write a rule, for which there must be space, with its joint count and its support."""
     row = buffer.size[0]
     for column in range(length):
         buffer.items[row, column] = prefix[column]
@@ -99,7 +99,7 @@ def add_rule(buffer: RuleBuffer, prefix: Int16s, length: int, answer: Integer, c
 
 
 def rows_in_use(buffer: RuleBuffer) -> RuleBuffer:
-    """Return a view of the rows that hold rules."""
+    """Return a view of the rows in use."""
     n = int(buffer.size[0])
     return RuleBuffer(buffer.items[:n], buffer.answers[:n], buffer.joints[:n], buffer.supports[:n], buffer.size)
 
@@ -114,12 +114,12 @@ def join_buffers(parts: list[RuleBuffer]) -> RuleBuffer:
 
 
 class Rules(NamedTuple):
-    """One entry a rule, by falling confidence, falling support, rising length, items as a list, answer.
+    """One entry per rule, by descending confidence, descending support, ascending length, items as a list, answer.
 
     The order is total: no two rules of one mining have the same antecedent.
     """
 
-    items: Int32s  # one row a rule, rising, filled up with -1
+    items: Int32s  # one row per rule, ascending, padded with -1
     lengths: Bytes
     answers: Int32s
     joints: Int32s  # examples with the antecedent and the answer
@@ -127,7 +127,7 @@ class Rules(NamedTuple):
 
     @property
     def confidences(self) -> NDArray[np.float64]:
-        """Divide joint by support; two are equal only where the fractions are."""
+        """Divide joint by support; two quotients are equal only if the fractions are."""
         return self.joints / self.supports
 
     @property
@@ -137,7 +137,7 @@ class Rules(NamedTuple):
 
 
 def order_by(keys: Iterable[Key], rows: Int32s) -> Int32s:
-    """Sort rows, which are overwritten, by several keys, the last one given counting most."""
+    """Sort rows, which are overwritten, by several keys, the last one being the most significant."""
     for key in keys:
         rows = sort_rows(key(rows), rows)
     return rows
@@ -145,7 +145,7 @@ def order_by(keys: Iterable[Key], rows: Int32s) -> Int32s:
 
 @kernel
 def sort_rows(keys: Words, rows: Int32s) -> Int32s:
-    """Sort rows by their keys, equal ones as they were: by radix, 11 bits at a time, so linear."""
+    """Sort rows by their keys, keeping the order of equal ones: a radix sort, 11 bits at a time, so linear."""
     other_keys, other_rows = np.empty_like(keys), np.empty_like(rows)
     for shift in np.arange(0, 64, 11).astype(np.uint64):
         ends = np.zeros(RADIX + 1, np.int64)
@@ -155,10 +155,10 @@ def sort_rows(keys: Words, rows: Int32s) -> Int32s:
             continue
         for digit in range(RADIX):
             ends[digit + 1] += ends[digit]
-        for at in range(len(keys)):
-            value = np.int64((keys[at] >> shift) & DIGIT)
-            other_keys[ends[value]] = keys[at]
-            other_rows[ends[value]] = rows[at]
+        for i in range(len(keys)):
+            value = np.int64((keys[i] >> shift) & DIGIT)
+            other_keys[ends[value]] = keys[i]
+            other_rows[ends[value]] = rows[i]
             ends[value] += 1
         keys, other_keys = other_keys, keys
         rows, other_rows = other_rows, rows
@@ -166,7 +166,7 @@ def sort_rows(keys: Words, rows: Int32s) -> Int32s:
 
 
 def item_keys(items: Int16s) -> list[Key]:
-    """Join the items of each row, four to a key, the keys that count least first."""
+    """Pack the items of each row, four to a key, the least significant keys first."""
     return [partial(_pack, items[:, first : first + 4]) for first in reversed(range(0, items.shape[1], 4))]
 
 
@@ -179,7 +179,7 @@ def _pack(items: Int16s, rows: Int32s) -> Words:
 
 
 def sort_rules(buffer: RuleBuffer, kept: Int32s, items: Int32s, answers: Int32s) -> Rules:
-    """Sort the kept rules, and give them the caller's numbers of items and answers."""
+    """Sort the kept rules, and restore the caller's numbers for items and answers."""
     sorted_items = np.sort(items)
     rename(buffer.items, np.searchsorted(sorted_items, items).astype(np.uint16))
     lengths = (buffer.items != NO_ITEM).sum(axis=1, dtype=np.int8)
@@ -205,20 +205,20 @@ def _falling_support(buffer: RuleBuffer, lengths: Bytes, rows: Int32s) -> Words:
 
 
 def _falling_confidence(buffer: RuleBuffer, rows: Int32s) -> Words:
-    """Invert the bits of the confidences: IEEE 754 orders positive floats like their bits."""
+    """Invert the bits of the confidences: positive IEEE 754 floats are ordered like their bits."""
     return ~(buffer.joints[rows] / buffer.supports[rows]).view(np.uint64)
 
 
 @kernel
 def rename(items: Int16s, names: Int16s) -> None:
-    """Give the items of every rule other numbers, and sort them again."""
+    """Renumber the items of every rule, and sort them again."""
     for row in range(len(items)):
         for column in range(items.shape[1]):
             if items[row, column] == NO_ITEM:
                 break
             name = names[items[row, column]]
-            at = column
-            while at > 0 and items[row, at - 1] > name:
-                items[row, at] = items[row, at - 1]
-                at -= 1
-            items[row, at] = name
+            slot = column
+            while slot > 0 and items[row, slot - 1] > name:
+                items[row, slot] = items[row, slot - 1]
+                slot -= 1
+            items[row, slot] = name

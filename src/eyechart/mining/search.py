@@ -1,6 +1,6 @@
 """Search all antecedents depth first, one first item (root) at a time, rare items first.
 
-From an antecedent to those one item longer: count the items beside it, and lay out its examples anew. The last two
+To extend an antecedent by one item, count the items that occur with it, and lay out its examples again. The last two
 items of the longest antecedents are added at once (see `leaf`).
 """
 
@@ -29,18 +29,18 @@ from eyechart.mining.transactions import Int32s, Int64s
 
 
 class Tally(NamedTuple):
-    """Counts of the items beside an antecedent, one entry for each item of a level."""
+    """Counts of the items that occur with an antecedent, one entry for each item of a level."""
 
     run: Int32s  # within the current answer
     touched: Int16s  # the items met within the current answer
     supports: Int32s
     joints: Int32s
     bests: Int32s
-    numbers: Int16s  # their numbers one level down
+    numbers: Int16s  # item numbers one level down
 
     @classmethod
     def empty(cls, n_items: int) -> Self:
-        """Begin with no counts."""
+        """Allocate zero counts."""
         run, supports = np.zeros(n_items, np.int32), np.zeros(n_items, np.int32)
         joints, bests = np.zeros(n_items, np.int32), np.zeros(n_items, np.int32)
         touched, numbers = np.empty(n_items, np.uint16), np.empty(n_items, np.uint16)
@@ -49,7 +49,7 @@ class Tally(NamedTuple):
 
 @kernel
 def count_tails(level: Level, item: int, min_support: int, tally: Tally) -> None:
-    """Count every later item in the examples that hold this one, in all and with its best answer."""
+    """Count every later item in the examples with this one, in total and with its best answer."""
     n_items = level.n_items[0]
     for other in range(item + 1, n_items):
         tally.supports[other] = 0
@@ -66,28 +66,28 @@ def count_tails(level: Level, item: int, min_support: int, tally: Tally) -> None
 
 @inner_kernel
 def count_short_run(level: Level, first: int, end: int, supports: Int32s) -> None:
-    """Count the items that follow in the examples of an answer too rare to be given by a rule."""
-    for at in range(first, end):
-        first_place = level.places[at] + 1
-        for place in range(first_place, first_place + level.tails[at]):
-            supports[level.items[place]] += 1
+    """Count the items that follow in the examples of an answer too rare for a rule."""
+    for occurrence in range(first, end):
+        first_place = level.places[occurrence] + 1
+        for position in range(first_place, first_place + level.tails[occurrence]):
+            supports[level.items[position]] += 1
 
 
 @inner_kernel
 def count_long_run(level: Level, first: int, end: int, tally: Tally) -> None:
-    """Count the items that follow in the examples of one answer, and keep it where it is the best so far."""
+    """Count the items that follow in the examples of one answer, and keep it if it is the best so far."""
     n = 0
-    for at in range(first, end):
-        first_place = level.places[at] + 1
-        for place in range(first_place, first_place + level.tails[at]):
-            item = level.items[place]
+    for occurrence in range(first, end):
+        first_place = level.places[occurrence] + 1
+        for position in range(first_place, first_place + level.tails[occurrence]):
+            item = level.items[position]
             if tally.run[item] == 0:
                 tally.touched[n] = item
                 n += 1
             tally.run[item] += 1
     answer = level.tags[first]
-    for at in range(n):
-        item = tally.touched[at]
+    for i in range(n):
+        item = tally.touched[i]
         count = tally.run[item]
         tally.run[item] = 0
         tally.supports[item] += count
@@ -128,24 +128,24 @@ def add_extensions(child: Level, prefix: Int16s, depth: int, thresholds: Thresho
 
 @kernel
 def project(level: Level, item: int, tally: Tally, child: Level) -> None:
-    """Lay out the examples that hold this item, with the chosen later items only."""
+    """Lay out the examples with this item, with only the chosen later items."""
     end, row = 0, 0
-    for at in range(level.starts[item], level.starts[item + 1]):
-        begin, first = end, level.places[at] + 1
-        for place in range(first, first + level.tails[at]):
-            number = tally.numbers[level.items[place]]
+    for occurrence in range(level.starts[item], level.starts[item + 1]):
+        begin, first = end, level.places[occurrence] + 1
+        for position in range(first, first + level.tails[occurrence]):
+            number = tally.numbers[level.items[position]]
             if number != NO_ITEM:
                 child.items[end] = number
                 end += 1
         if end > begin:
             child.row_ends[row] = end
-            child.row_tags[row] = level.tags[at]
+            child.row_tags[row] = level.tags[occurrence]
             row += 1
     index(child)
 
 
 class SearchMemory(NamedTuple):
-    """The thresholds and the memory of one thread: a level for each item of the antecedent but the last two."""
+    """The thresholds and the memory of one thread: a level for each item of the antecedent except the last two."""
 
     thresholds: Thresholds
     levels: tuple[Level, ...]
@@ -156,7 +156,7 @@ class SearchMemory(NamedTuple):
 
     @classmethod
     def empty(cls, level: Level, thresholds: Thresholds, most_places: int) -> Self:
-        """Allocate the levels below the first one, whose largest root has this many items beside it."""
+        """Allocate the levels below the first one, whose largest root occurs with this many items."""
         n_items, most = int(level.n_items[0]), int(np.diff(level.starts).max(initial=0))
         levels = [Level.empty(n_items, most, most_places) for _ in range(LONGEST - 3)]
         cursors, prefix = np.zeros(LONGEST, np.int64), np.zeros(LONGEST, np.uint16)
@@ -166,7 +166,7 @@ class SearchMemory(NamedTuple):
 
 @kernel
 def search_roots(roots: Int32s, memory: SearchMemory, buffer: RuleBuffer, limit: int) -> RuleBuffer:
-    """Find the rules of at least two items whose first item is one of the roots; stop soon after so many."""
+    """Find the rules of at least two items whose first item is one of the roots; stop shortly after the limit."""
     bits = make_bits()
     for root in roots:
         buffer, bits = search_root(root, memory, buffer, bits, limit)
@@ -177,7 +177,7 @@ def search_roots(roots: Int32s, memory: SearchMemory, buffer: RuleBuffer, limit:
 def search_root(
     root: int, memory: SearchMemory, buffer: RuleBuffer, bits: LeafBits, limit: int
 ) -> tuple[RuleBuffer, LeafBits]:
-    """Find the rules that begin with one item; level d extends antecedents of d items, the leaf those two short."""
+    """Find the rules that begin with one item; level d extends antecedents of d items, the leaf adds the last two."""
     leaf_depth = memory.thresholds.max_items - 2
     depth = 0
     memory.cursors[0] = root
@@ -189,7 +189,7 @@ def search_root(
         memory.cursors[depth] += 1
         memory.prefix[depth] = level.names[item]
         if memory.thresholds.prune and level.joints[item] == level.supports[item]:
-            continue  # the superset filter drops whatever extends a rule without exception
+            continue  # the superset filter drops every extension of a rule without exceptions
         if depth + 1 == leaf_depth:
             memory.leaf.sizes[3] = depth + 1
             buffer, bits = search_leaf(level, item, memory.leaf, buffer, bits)
@@ -203,7 +203,7 @@ def search_root(
 
 @kernel
 def extend(level: Level, item: int, depth: int, memory: SearchMemory, buffer: RuleBuffer) -> RuleBuffer:
-    """Write the rules one item longer, and lay out the level below where it will be walked."""
+    """Write the rules one item longer, and lay out the level below if it will be walked."""
     thresholds, child = memory.thresholds, memory.levels[depth]
     count_tails(level, item, thresholds.min_support, memory.tally)
     choose_tails(level, item, thresholds, memory.tally, child)

@@ -1,4 +1,4 @@
-"""What a rule must be to be kept."""
+"""Define the conditions under which rules are kept."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,21 +14,21 @@ LONGEST = 6
 
 @dataclass(frozen=True)
 class MiningSettings:
-    """Thresholds and filters; nothing here but `compat` and `superset` changes what a count means.
+    """Thresholds and filters; only `compat` and `superset` change what a count means.
 
-    max_items: the most items an antecedent may have, the answer not counted.
-    min_support: the fewest examples that show both the antecedent and the answer.
+    max_items: the most items in an antecedent, not counting the answer.
+    min_support: the fewest examples with both the antecedent and the answer.
     min_confidence: the smallest share of the antecedent's examples with the answer, compared in whole numbers.
-    superset: what removes a rule beside a nested one with the same answer.
+    superset: when a rule is removed because of a nested one with the same answer.
         immediate: a rule one item shorter and at least as confident removes it (the authors' code).
         any-subset: any shorter rule at least as confident removes it.
-        paper: of two nested rules the more confident stays, the shorter one where they are equal; every pair is judged
-            by itself, so a rule that is removed still removes others.
-        none: nothing does.
+        paper: of two nested rules the more confident stays, the shorter one if they are equal; every pair is compared
+            separately, so a removed rule still removes others.
+        none: no rule is removed.
     compat: release counts an item of a one-item antecedent as often as it is repeated in an example, and gives a tie
         between two answers of an antecedent to the rarer; paper counts examples and gives it to the more frequent.
-        Under both the smaller answer number wins what is still tied.
-    max_rules: the most rules held in memory at once, before the superset filter; more is an error.
+        In both, the smaller answer number wins any remaining tie.
+    max_rules: the most rules in memory at once, before the superset filter; more are an error.
     """
 
     max_items: int = 4
@@ -52,7 +52,7 @@ class MiningSettings:
 
 def _check_range(name: str, value: Fraction | int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise SettingError(f"{name} from {low} to {high}", str(value), f"choose a {name} in that range")
+        raise SettingError(f"{name} from {low} to {high}", str(value), f"choose a {name} in this range")
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Drop rules beside a nested rule with the same answer."""
+"""Drop rules that a nested rule with the same answer makes redundant."""
 
 from typing import NamedTuple, Self
 
@@ -18,16 +18,16 @@ HIGH_HALF, LOW_HALF = np.uint64(0xFFFFFFFF00000000), np.uint64(0x00000000FFFFFFF
 
 
 class Nesting(NamedTuple):
-    """Which pairs of nested rules are compared, and what can happen to them."""
+    """The pairs of nested rules to compare, and what can happen to them."""
 
     immediate: bool  # only rules that differ by one item
     two_sided: bool  # the shorter rule may be dropped
     known_length: int  # the search has compared rules of this length...
-    known_subset: int  # ... with those that keep all of these of their items, as bits
+    known_subset: int  # ... with those that keep all of these items, as bits
 
     @classmethod
     def from_settings(cls, settings: MiningSettings) -> Self:
-        """Say what the setting `superset` compares, and what of it the search has compared already."""
+        """Return the comparisons of the setting `superset`, and those that the search has already made."""
         compared = settings.max_items > 2 and settings.superset != "paper"
         return cls(
             immediate=settings.superset == "immediate",
@@ -48,7 +48,7 @@ def length_of(items: Int16s, row: int) -> int:
 
 @inner_kernel
 def hash_subset(items: Int16s, row: int, subset: int) -> np.uint64:
-    """Hash the items of a rule whose bits are set in `subset` (FNV-1a over items, finished by a multiplication)."""
+    """Hash the items of a rule whose bits are set in `subset` (FNV-1a over items, followed by a multiplication)."""
     value = np.uint64(0xCBF29CE484222325)
     for column in range(items.shape[1]):
         if subset >> column & 1:
@@ -59,21 +59,21 @@ def hash_subset(items: Int16s, row: int, subset: int) -> np.uint64:
 
 @inner_kernel
 def same_subset(items: Int16s, row: int, subset: int, other: np.int64) -> bool:
-    """Say whether another rule has just the items of this one whose bits are set in `subset`."""
-    at = 0
+    """Return whether another rule has exactly the items of this one whose bits are set in `subset`."""
+    position = 0
     for column in range(items.shape[1]):
         if subset >> column & 1:
-            if items[other, at] != items[row, column]:
+            if items[other, position] != items[row, column]:
                 return False
-            at += 1
-    return bool(at == items.shape[1] or items[other, at] == NO_ITEM)
+            position += 1
+    return bool(position == items.shape[1] or items[other, position] == NO_ITEM)
 
 
 @kernel
 def make_table(items: Int16s, longest: int) -> Words:
-    """Enter the rules of at most so many items into an open hash table.
+    """Enter the rules of at most this many items into an open hash table.
 
-    An entry holds half of the hash, which spares most looks at the rule itself, and the row of the rule + 1.
+    An entry has half of the hash, which saves most lookups of the rule itself, and the row of the rule + 1.
     """
     rows = 0
     for row in range(len(items)):
@@ -95,7 +95,7 @@ def make_table(items: Int16s, longest: int) -> Words:
 
 @inner_kernel
 def find_subset(items: Int16s, row: int, subset: int, table: Words) -> np.int64:
-    """Find the rule with just these items of a rule, or return -1."""
+    """Find the rule with exactly these items of a rule, or return -1."""
     value = hash_subset(items, row, subset)
     last = np.int64(len(table) - 1)
     slot = np.int64(value & np.uint64(last))
@@ -110,7 +110,7 @@ def find_subset(items: Int16s, row: int, subset: int, table: Words) -> np.int64:
 
 @kernel
 def mark_dominated(buffer: RuleBuffer, table: Words, part: Int64s, nesting: Nesting, dropped: Flags) -> None:
-    """Mark, among the rules of a part, those that a shorter one drops, and where two-sided the reverse."""
+    """Mark, in a range of rules, those that a shorter one drops and, if two-sided, the reverse."""
     for row in range(part[0], part[1]):
         length = length_of(buffer.items, row)
         for subset in range(1, (1 << length) - 1):
@@ -137,7 +137,7 @@ def at_least_as_sure(buffer: RuleBuffer, one: Integer, other: int) -> bool:
 
 
 def undominated(buffer: RuleBuffer, settings: MiningSettings) -> Int32s:
-    """Find the rules that the superset filter keeps."""
+    """Find the rules that pass the superset filter."""
     dropped: Flags = np.zeros(len(buffer.answers), np.bool_)
     if settings.superset != "none" and settings.max_items > 1:
         table = make_table(buffer.items, settings.max_items - 1)

@@ -1,4 +1,4 @@
-"""The examples as the miner sees them: sets of item numbers, each with an answer number."""
+"""Represent examples for mining: sets of item numbers, each with an answer number."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from eyechart.base.errors import DataError
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
-Words = NDArray[np.uint64]  # of bits
+Words = NDArray[np.uint64]  # words of bits
 
 MOST_OCCURRENCES = 2**31 - 1
 # Different fractions of counts below 2**26 have different float64 quotients, so confidences can be sorted as floats.
@@ -21,8 +21,8 @@ MOST_EXAMPLES = 2**26 - 1
 class Transactions:
     """Example e has the items `items[starts[e]:starts[e + 1]]`, in any order, and the answer `answers[e]`.
 
-    Items may be repeated: only `compat="release"` looks at that. An answer of -1 is one outside the vocabulary, which
-    no rule can give; it may be matched but not mined.
+    Items may be repeated, which matters only for `compat="release"`. An answer of -1 is outside the vocabulary, so
+    no rule can give it; the example can be matched but not mined.
     """
 
     starts: Int64s
@@ -75,7 +75,7 @@ class Accepted:
 
 
 def flatten(rows: Iterable[Sequence[int]]) -> tuple[Int64s, Int32s]:
-    """Lay lists of numbers end to end, with the place where each begins."""
+    """Concatenate lists of numbers, and return where each begins."""
     rows = list(rows)
     starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     return starts, np.array([number for row in rows for number in row], np.int32)

@@ -1,4 +1,4 @@
-"""Models: anything that answers probes, named by a string of a kind, a colon and what that kind needs to know."""
+"""Open models: anything that answers probes, named by a kind, a colon and the arguments of that kind."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,19 +22,19 @@ MODELS: Registry[Callable[[str], Model]] = Registry(
 
 
 _SHARED = ("draws", "temperature", "cache", "fresh")
-TAKES = {"hf": _SHARED, "openai": ("base_url", *_SHARED)}  # settings that may be given for several models at once
+TAKES = {"hf": _SHARED, "openai": ("base_url", *_SHARED)}  # settings that can be given for several models at once
 
 
 def load_all(specs: Sequence[str], settings: Mapping[str, object], *, fresh: bool = False) -> list[Model]:
-    """Open models, each with the settings that its kind takes; a setting that none of them takes is an error.
+    """Open models, each with the settings that its kind takes; raise an error for a setting that none takes.
 
-    `fresh` ignores the responses that caches hold by now; it concerns only models that have a cache.
+    `fresh` ignores responses cached before this call; it affects only models that have a cache.
     """
     kinds = {spec: spec.partition(":")[0] for spec in specs}
     for name in settings:
         if not any(name in TAKES.get(kind, ()) for kind in kinds.values()):
             takers = ", ".join(f"{kind}:" for kind, names in TAKES.items() if name in names)
-            raise SettingError(f"a model that takes {name} ({takers})", ", ".join(specs), "leave that option out")
+            raise SettingError(f"a model that takes {name} ({takers})", ", ".join(specs), "leave this option out")
     given = {**settings, "fresh": True} if fresh else settings
     chosen = {
         spec: [f",{name}={value}" for name, value in given.items() if name in TAKES.get(kind, ())]
@@ -42,14 +42,14 @@ def load_all(specs: Sequence[str], settings: Mapping[str, object], *, fresh: boo
     }
     models = [load(spec + "".join(chosen[spec])) for spec in specs]
     for name, n in Counter(model.name for model in models).items():
-        if n > 1:  # one would overwrite the answers of the other
-            advice = "give a file another with `,name=...`, or rename the folder or function"
-            raise SettingError("models with names of their own", f"{n} called {name!r}", advice)
+        if n > 1:  # one would overwrite the other's answers
+            advice = "rename a file's model with `,name=...`, or rename the folder or function"
+            raise SettingError("models with different names", f"{n} called {name!r}", advice)
     return models
 
 
 def load(spec: str) -> Model:
-    """Open the model a string names: `hf:org/name`, `openai:name,base_url=URL`, `predictions:it.json`, `world:seer`.
+    """Open the model a string names: `hf:org/name`, `openai:name,base_url=URL`, `predictions:a.json`, `world:seer`.
 
     Settings follow after commas; `eyechart ls models` lists the kinds. The path of an existing file is read as
     predictions.

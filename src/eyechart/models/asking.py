@@ -1,4 +1,4 @@
-"""Asking: put every probe to a model once, batch by batch, losing at most one batch when anything breaks."""
+"""Ask a model every probe once, batch by batch, losing at most one batch if anything breaks."""
 
 import io
 import logging
@@ -22,13 +22,13 @@ from eyechart.data.tables import ANSWERS, empty
 from eyechart.models.cache import CALLS
 
 _LOST = "the batch was lost: "  # in `raw`, before the reason
-_MAX_LOST = 3  # batches lost from the first on, after which the model itself is to blame
+_MAX_LOST = 3  # lost batches at the start, after which the model itself is to blame
 _log = logging.getLogger("eyechart.models")
 _SCHEMA = {name: column.dtype for name, column in ANSWERS.columns.items()}
 
 
 def select_unanswered(probes: pl.DataFrame, answers: pl.DataFrame, draws: int = 1) -> pl.DataFrame:
-    """Select the probes that lack answers; failures, and answers to other content, do not count."""
+    """Select the probes without answers; failures, and answers to other content, do not count."""
     obtained = answers.filter(pl.col("status") != "failed").group_by("id", "probe").len()
     return probes.join(obtained.filter(pl.col("len") >= draws), on=["id", "probe"], how="anti")
 
@@ -46,26 +46,26 @@ def lock_model(lock: Path, model: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            advice = "wait for it, or stop it; answers that it got are not asked again"
-            raise ModelError(f"{model} to be asked by one process", "another that is asking it", advice) from None
+            advice = "wait for it, or stop it; the answers it got are not asked for again"
+            raise ModelError(f"{model} to be asked by only one process", "another process asking it", advice) from None
         yield
 
 
 @dataclass(frozen=True)
 class AnswerStep:
-    """Ask a model a batch of filled probes; a batch that raises an error becomes failures, and the rest go on."""
+    """Ask a model a batch of filled probes; if a batch raises an error, record its probes as failed and go on."""
 
     model: Model
     images: Images
 
     @property
     def place(self) -> WorkerKind:
-        """Run where the model asks to; by default anywhere, but files of answers are read in this process."""
+        """Return where the model asks to run; by default anywhere, but files of answers are read in this process."""
         place: WorkerKind = getattr(self.model, "place", "here" if isinstance(self.model, PrerecordedModel) else "slot")
         return place
 
     def __call__(self, shown: pl.DataFrame) -> pl.DataFrame:
-        """Return a valid table of answers; an error that the user must fix, or an interruption, stops everything."""
+        """Return a valid table of answers; only an error that the user must fix, or an interruption, propagates."""
         try:
             return tidy(self.model.answer(shown, self.images), shown, self.model.name)
         except (EyechartError, InterruptedError):
@@ -80,13 +80,13 @@ class AnswerStep:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return an error with the line that raised it."""
+    """Describe an error with the line that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def ask(step: AnswerStep, probes: pl.DataFrame, data: Dataset, engine: Engine, batch: int) -> Iterator[pl.DataFrame]:
-    """Yield the answers to each batch of probes; stop if every batch is lost from the first on."""
+    """Yield the answers to each batch of probes; raise an error if the first few batches are all lost."""
     n, lost, reason = 0, 0, ""
     for answers in engine.map(step, _batches(probes, data, batch)):
         yield answers
@@ -106,12 +106,12 @@ def ask(step: AnswerStep, probes: pl.DataFrame, data: Dataset, engine: Engine, b
     if n and lost == n:
         advice = "fix the model; if only some probes break it, a smaller --batch-size loses fewer of them"
         raise ModelError(
-            f"answers of {step.model.name}", f"{n} batches that all broke it, the last by {reason}", advice
+            f"answers of {step.model.name}", f"{n} batches that all broke the model, the last with {reason}", advice
         )
 
 
 def _batches(probes: pl.DataFrame, data: Dataset, batch: int) -> Iterator[pl.DataFrame]:
-    block = batch * max(1, 16_384 // batch)  # probes filled together: small batches have too much overhead
+    block = batch * max(1, 16_384 // batch)  # probes filled at once: small batches have too much overhead
     filler = Filler(probes, data)
     for start in range(0, probes.height, block):
         yield from filler.fill(start, block).iter_slices(batch)
@@ -120,9 +120,9 @@ def _batches(probes: pl.DataFrame, data: Dataset, batch: int) -> Iterator[pl.Dat
 def estimate_calls(
     model: EstimatingModel, todo: Iterable[tuple[str, pl.DataFrame]], data: Dataset, batch: int, advance: Advance
 ) -> pl.DataFrame:
-    """Build everything a model would be shown, without asking, and count by condition what that would take.
+    """Build everything a model would be shown, without asking, and count the cost by condition.
 
-    `answers` counts the answers that are needed, `calls` the calls they take (the same content once, what is cached not
+    `answers` counts the answers needed, `calls` the calls they take (the same content once, what is cached not
     at all), `images` and `tokens` (an estimate) what is sent with those calls.
     """
     parts = []
@@ -149,7 +149,7 @@ class AnswerLog:
         self.path = path
 
     def read(self) -> pl.DataFrame:
-        """Read the logged answers, and cut off a last line that is incomplete."""
+        """Read the logged answers, and cut off an incomplete last line."""
         if not self.path.is_file():
             return empty(ANSWERS)
         content = self.path.read_bytes()
@@ -161,7 +161,7 @@ class AnswerLog:
         return pl.read_ndjson(io.BytesIO(whole), schema=_SCHEMA)
 
     def append(self, answers: pl.DataFrame) -> None:
-        """Write a batch and wait until it is on disk."""
+        """Write a batch, and wait until it is on disk."""
         buffer = io.BytesIO()
         answers.write_ndjson(buffer)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -171,5 +171,5 @@ class AnswerLog:
             os.fsync(log.fileno())
 
     def remove(self) -> None:
-        """Delete the log once its content is saved elsewhere."""
+        """Delete the log, once its content is saved elsewhere."""
         self.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What answers prompts: a backend takes a batch of prompts and returns a response to each."""
+"""Define what answers prompts: a backend takes a batch of prompts and returns a response to each."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -8,23 +8,23 @@ from eyechart.language.prompts import PromptBatch
 
 
 class Response(NamedTuple):
-    """What came back for one prompt: the raw text, or the reason why there is none."""
+    """The response to one prompt: the raw text, or the reason why there is none."""
 
     raw: str | None
     scores: list[tuple[str, float]] | None = None  # possible answers with their log-probabilities
     failed: str | None = None
-    refused: bool = False  # declared by the backend itself, whatever the text
+    refused: bool = False  # set by the backend itself, whatever the text
 
 
-OnResponse = Callable[[int, Response], None]  # takes the row of the prompt, and the response to it
+OnResponse = Callable[[int, Response], None]  # called with the row of the prompt and its response
 
 
 class Backend(Protocol):
-    """Respond to prompts; weights or connections are opened at the first batch."""
+    """Respond to prompts; open weights or connections at the first batch."""
 
     @property
     def identity(self) -> str:
-        """Return as JSON everything beside the prompts that determines a response: kind, model, revision, decoding."""
+        """Return as JSON everything besides the prompts that determines a response: kind, model, revision, decoding."""
         ...
 
     def respond(self, batch: PromptBatch) -> list[Response]:
@@ -42,6 +42,6 @@ class StreamingBackend(Protocol):
 
 
 def worker_kind(backend: Backend) -> WorkerKind:
-    """Return the kind of process a backend runs in; one that does not say runs in any."""
+    """Return the kind of process a backend runs in: any, unless it names one."""
     kind: WorkerKind = getattr(backend, "place", "slot")
     return kind

@@ -1,6 +1,6 @@
-"""A cache of responses in front of a backend: the same prompt and pictures are asked once.
+"""Cache responses in front of a backend: the same prompt and pictures are asked once.
 
-Responses lie in an SQLite file under a hash of everything that determines them. Write-ahead logging makes the file safe
+Responses are in an SQLite file, keyed by a hash of everything that determines them. Write-ahead logging makes it safe
 for several processes and against a kill at any moment. Failures are never stored.
 """
 
@@ -26,7 +26,7 @@ from eyechart.language.prompts import PromptBatch
 from eyechart.models.backend import Backend, Response, StreamingBackend, worker_kind
 from eyechart.models.messages import MAX_SIDE
 
-CACHE_VARIABLE = "EYECHART_CACHE"  # the environment variable that names another file
+CACHE_VARIABLE = "EYECHART_CACHE"  # the environment variable for another file
 VERSION = 1  # of the tables below
 CALLS = {"key": pl.String, "known": pl.Boolean, "pictures": pl.Int64, "tokens": pl.Int64}
 _TIMEOUT = 60  # seconds to wait for another process that is writing
@@ -53,16 +53,16 @@ class ResponseStore(Protocol):
     """Responses by their keys."""
 
     def get(self, keys: Sequence[str]) -> dict[str, Response]:
-        """Return those of the keys that have a response."""
+        """Return the responses to the keys that have one."""
         ...
 
     def writing(self, identity: str) -> AbstractContextManager[Put]:
-        """Begin to store the responses of a backend; failures are not stored."""
+        """Start storing the responses of a backend; failures are not stored."""
         ...
 
 
 class CacheUsage(NamedTuple):
-    """What the cache holds of one backend."""
+    """The usage of the cache by one backend."""
 
     identity: str
     answers: int
@@ -71,7 +71,7 @@ class CacheUsage(NamedTuple):
     newest: float
 
     def describe(self) -> tuple[str, str, str]:
-        """Return the kind of the backend, its model and its settings."""
+        """Describe the backend: its kind, model and settings."""
         identity = json.loads(self.identity)
         kind, model = identity.pop("kind"), identity.pop("model")
         return kind, model, " ".join(f"{name}={value}" for name, value in identity.items() if value is not None)
@@ -79,17 +79,17 @@ class CacheUsage(NamedTuple):
 
 @dataclass
 class MemoryStore:
-    """Responses for as long as the process runs, so that even without a file nothing is asked twice."""
+    """Responses kept while the process runs, so that even without a file nothing is asked twice."""
 
     _responses: dict[str, Response] = field(default_factory=dict)
 
     def get(self, keys: Sequence[str]) -> dict[str, Response]:
-        """Return those of the keys that have a response."""
+        """Return the responses to the keys that have one."""
         return {key: self._responses[key] for key in keys if key in self._responses}
 
     @contextmanager
     def writing(self, identity: str) -> Iterator[Put]:  # noqa: ARG002 - part of the contract
-        """Begin to store responses, except for failures."""
+        """Start storing responses, except for failures."""
         yield lambda responses: self._responses.update(_without_failures(responses))
 
 
@@ -101,14 +101,14 @@ class AnswerCache:
     since: float = 0.0
 
     def get(self, keys: Sequence[str]) -> dict[str, Response]:
-        """Return those of the keys that have a response."""
+        """Return the responses to the keys that have one."""
         with self._open() as database:
             rows = database.execute(_GET, (json.dumps(list(keys)), self.since)).fetchall()
         return {key: _read_response(text) for key, text in rows}
 
     @contextmanager
     def writing(self, identity: str) -> Iterator[Put]:
-        """Begin to store the responses of a backend, except for failures; each is committed at once."""
+        """Start storing the responses of a backend, except for failures; each is committed at once."""
         with self._open() as database:
 
             def put(responses: Mapping[str, Response]) -> None:
@@ -121,12 +121,12 @@ class AnswerCache:
             yield put
 
     def list(self) -> list[CacheUsage]:
-        """Count what is held of each backend, the most recent first."""
+        """Count the responses of each backend, the most recent first."""
         with self._open() as database:
             return [CacheUsage(*row) for row in database.execute(_LIST)]
 
     def prune(self, before: float = float("inf"), containing: str = "") -> int:
-        """Delete what is older than a time and whose backend's identity contains a text, and count it."""
+        """Delete responses older than a time whose backend's identity contains a text, and count them."""
         with self._open() as database:
             with database:
                 n = database.execute(f"DELETE FROM answers WHERE {_CHOSEN}", (before, containing)).rowcount  # noqa: S608 - a constant
@@ -135,11 +135,11 @@ class AnswerCache:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        # A connection for each piece of work: forks and copies of this object in other processes then need no care.
+        # One connection per operation: forks and copies of this object in other processes then need no care.
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with closing(sqlite3.connect(self.path, timeout=_TIMEOUT, check_same_thread=False)) as database:
-                # In WAL mode a kill loses nothing that was committed; only a crash of the machine could.
+                # In WAL mode a kill loses nothing committed; only a crash of the machine could.
                 database.execute("PRAGMA synchronous=NORMAL")
                 self._prepare(database)
                 yield database
@@ -173,11 +173,11 @@ class CachedBackend:
 
     @property
     def place(self) -> WorkerKind:
-        """Run where the backend runs."""
+        """Return where the backend runs."""
         return worker_kind(self.backend)
 
     def respond(self, batch: PromptBatch) -> list[Response]:
-        """Ask only what is not in the store, the same content once, and store responses as they arrive."""
+        """Ask only for what is not in the store, the same content once, and store responses as they arrive."""
         keys = self.keys(batch)
         known = self.store.get(keys)
         rows = {key: row for row, key in enumerate(keys) if key not in known}
@@ -191,7 +191,7 @@ class CachedBackend:
         return [sha256(json.dumps([self.identity, *part, batch.draw]).encode()).hexdigest() for part in parts]
 
     def foresee(self, batch: PromptBatch) -> pl.DataFrame:
-        """List the calls that asking would take: those with the same key are made once, known ones not at all."""
+        """List the calls that asking would take: those with one key are made once, known ones not at all."""
         keys, pictures = self.keys(batch), batch.all_pictures()
         known = self.store.get(keys)
         columns = {
@@ -220,14 +220,14 @@ class CachedBackend:
 
 
 def open_cache(path: str | None, *, fresh: bool = False) -> ResponseStore:
-    """Open the default file, the one that is named, or with `off` none; `fresh` hides what it holds by now."""
+    """Open the default file, the given one, or none with `off`; `fresh` hides everything stored before."""
     if path == "off":
         return MemoryStore()
     return AnswerCache(Path(path) if path else default_cache_file(), since=time.time() if fresh else 0.0)
 
 
 def default_cache_file() -> Path:
-    """Return the file that is used if no other is named."""
+    """Return the file used by default."""
     named = os.environ.get(CACHE_VARIABLE)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(named) if named else Path(base) / "eyechart" / "answers.sqlite"

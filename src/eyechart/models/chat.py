@@ -1,7 +1,7 @@
-"""Chat models: let a language model write answers, or score possible ones, with pictures if it takes any.
+"""Run chat models: let a language model write answers, or score possible ones, with pictures if it takes any.
 
 A score is the log-probability of an option's tokens after the prompt (0 at best), their sum or their mean; all options
-of a question are scored from the same token on. Prompts are padded on the left, so answers begin where prompts end.
+of a question are scored from the same token on. Prompts are padded on the left, so answers start where prompts end.
 """
 
 import inspect
@@ -23,7 +23,7 @@ Inputs = dict[str, Any]
 
 
 class _Row(NamedTuple):
-    """A text to feed, and the tokens to score: at its end if it includes them, else as what may come next."""
+    """A text to feed, and the tokens to score: at its end if it includes them, else as the next token."""
 
     prompt: int
     text: str
@@ -41,7 +41,7 @@ class Chat:
     normalise: Literal["mean", "sum"]
 
     def render(self, batch: PromptBatch) -> list[str]:
-        """Write each prompt as a conversation in the model's own form; a text model without one gets it bare."""
+        """Write each prompt as a conversation by the model's template; a text model without one gets it bare."""
         token = getattr(self.loaded.processor, "image_token", None)
         # A mark like <image> inside a question would be taken for one more picture.
         prompts = [
@@ -49,7 +49,7 @@ class Chat:
         ]
         if self.loaded.processor.chat_template is None:
             if self.loaded.takes_images:
-                raise ModelError("a chat template", "none saved with the model", "save one, or ask a chat model")
+                raise ModelError("a chat template", "no template saved with the model", "save one, or ask a chat model")
             return prompts
         return [
             self._render_conversation(prompt, len(pictures))
@@ -72,7 +72,7 @@ class Chat:
         return {name: self._to_device(value) for name, value in inputs.items()}
 
     def find_too_long(self, inputs: Inputs) -> list[str | None]:
-        """Return for each prompt why the model has no room for it and an answer; None if it has."""
+        """Return for each prompt why it does not fit the model's context with an answer; None if it does."""
         room = getattr(self.loaded.model.config.get_text_config(), "max_position_embeddings", None) or float("inf")
         tokens = inputs["attention_mask"].sum(dim=1).tolist()
         fits = [n + self.max_new_tokens <= room for n in tokens]
@@ -99,7 +99,10 @@ class Chat:
         """Score the possible answers to each prompt; None if any answer is possible."""
         scores: list[list[float]] = [[] for _ in texts]
         rows = [
-            row for at, choices in enumerate(batch.choices) if choices for row in self._rows(at, texts[at], choices)
+            row
+            for index, choices in enumerate(batch.choices)
+            if choices
+            for row in self._rows(index, texts[index], choices)
         ]
         for start in range(0, len(rows), len(texts)):
             part = rows[start : start + len(texts)]
@@ -110,11 +113,13 @@ class Chat:
         return [list(zip(choices, values, strict=True)) if choices else None for choices, values in pairs]
 
     def _rows(self, prompt: int, text: str, choices: Sequence[str]) -> Iterator[_Row]:
-        """Feed the prompt once if each option is a single further token, else once with each option behind it."""
+        """Feed the prompt once if each option is a single further token, else once per option, followed by it."""
         separated = not text or text[-1].isspace() or text.endswith(tuple(self.loaded.tokenizer.all_special_tokens))
         joint = "" if separated else " "
         bare, *joined = self._tokenize([text, *(f"{text}{joint}{choice}" for choice in choices)])
-        start = min(_count_shared(bare, each) for each in joined)  # the prompt's end and an option may be one token
+        start = min(
+            _count_shared(bare, each) for each in joined
+        )  # the prompt's end and an option may merge into one token
         tails = [each[start:] for each in joined]
         if start == len(bare) and all(len(tail) == 1 for tail in tails):
             yield _Row(prompt, text, tails, included=False)
@@ -137,7 +142,7 @@ class Chat:
         return float(values.mean() if self.normalise == "mean" else values.sum())
 
     def _positions(self, inputs: Inputs) -> Inputs:
-        """Count positions from the first token that is not padding; models that take images do so themselves."""
+        """Count positions from the first token that is not padding; models that take images do this themselves."""
         if self.loaded.takes_images or "position_ids" not in self._parameters:
             return {}
         return {"position_ids": (inputs["attention_mask"].cumsum(dim=1) - 1).clamp(min=0)}
@@ -149,7 +154,7 @@ class Chat:
         return str(self.loaded.processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False))
 
     def _lacks_special_tokens(self, text: str) -> bool:
-        """Tell whether the tokenizer has to add special tokens: a conversation holds them already."""
+        """Return whether the tokenizer has to add special tokens: a conversation already includes them."""
         if self.loaded.processor.chat_template is None:
             return True
         start = self.loaded.tokenizer.bos_token
@@ -171,6 +176,6 @@ class Chat:
 
 
 def _count_shared(left: Sequence[int], right: Sequence[int]) -> int:
-    """Count the tokens that two texts have in common at their start."""
-    differ = (at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
+    """Count the tokens in the common prefix of two texts."""
+    differ = (i for i, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
     return next(differ, min(len(left), len(right)))

@@ -1,6 +1,6 @@
-"""Models behind any endpoint that speaks OpenAI's chat protocol: vLLM, SGLang, llama.cpp, Ollama, hosted ones.
+"""Ask models behind any endpoint that speaks OpenAI's chat protocol: vLLM, SGLang, llama.cpp, Ollama, hosted ones.
 
-The key comes from the environment and goes nowhere but into the request: it is struck out of every failure message.
+The key comes from the environment and is only ever put into requests: it is redacted in every failure message.
 Retries, their backoff and `Retry-After` (of up to two minutes) are those of the official client.
 """
 
@@ -24,8 +24,8 @@ from eyechart.models.prompted import Prompted, open_prompted
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_NO_KEY = "none"  # sent to local servers, which want some key and ignore it
-_TOP_LOGPROBS = 20  # first tokens whose log-probability is asked for
+_NO_KEY = "none"  # sent to local servers, which require a key and ignore it
+_TOP_LOGPROBS = 20  # first tokens whose log-probability is requested
 _LOG = logging.getLogger(__name__)
 
 
@@ -35,7 +35,7 @@ class Endpoint:
 
     model: str
     base_url: str | None = None
-    key: str = "OPENAI_API_KEY"  # the environment variable that holds it
+    key: str = "OPENAI_API_KEY"  # the environment variable with the key
     temperature: float = 0.0
     max_new_tokens: int = 32
     scores: bool = False  # ask for log-probabilities of the options
@@ -50,18 +50,18 @@ class Endpoint:
     def __post_init__(self) -> None:
         url = urlsplit(self.base_url or "")
         if url.username or url.password or url.query:
-            found = f"one for {url.hostname} that carries more than an address"
+            found = f"a URL for {url.hostname} with more than an address"
             raise SettingError("a plain base_url", found, f"put the key into the environment variable {self.key}")
 
     @property
     def identity(self) -> str:
-        """Return everything beside the prompts that determines a response."""
+        """Return everything besides the prompts that determines a response."""
         names = ("model", "base_url", "temperature", "max_new_tokens", "scores", "max_side", "max_bytes")
         return json.dumps({"kind": "openai"} | {name: getattr(self, name) for name in names})
 
     @property
     def place(self) -> WorkerKind:
-        """Ask from this process, so that `concurrency` and `per_minute` hold for all calls together."""
+        """Return this process, so that `concurrency` and `per_minute` hold for all calls together."""
         return "here"
 
     def respond(self, batch: PromptBatch) -> list[Response]:
@@ -71,7 +71,7 @@ class Endpoint:
         return [responses[row] for row in range(len(batch.prompts))]
 
     def respond_each(self, batch: PromptBatch, on_response: OnResponse) -> None:
-        """Respond to all prompts, and pass each response on when it arrives."""
+        """Respond to all prompts, and pass on each response as it arrives."""
         _run(self._ask_all(batch, on_response))
 
     async def _ask_all(self, batch: PromptBatch, on_response: OnResponse) -> None:
@@ -118,55 +118,55 @@ class Endpoint:
             from openai import AsyncOpenAI
         except ImportError:
             advice = "pip install 'eyechart[api]'"
-            raise MissingExtraError("the package openai to ask an endpoint", "none", advice) from None
+            raise MissingExtraError("the package openai, to ask an endpoint", "none", advice) from None
         key = os.environ.get(self.key) or (_NO_KEY if self.base_url else None)
         if key is None:
-            advice = "set it, or name an endpoint of your own with --base-url"
+            advice = "set it, or give the address of your own endpoint with --base-url"
             raise ModelError(f"a key in the environment variable {self.key}", "none", advice)
         return AsyncOpenAI(api_key=key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries)
 
 
 @dataclass
 class FailureCount:
-    """Count failures, and stop when going on is pointless: nothing is lost by stopping."""
+    """Count failures, and stop when there is no point in going on: stopping loses nothing."""
 
     endpoint: Endpoint
-    reached: bool = False  # whether the service ever responded
-    in_a_row: int = 0  # failures of the service
+    reached: bool = False  # whether the service has ever responded
+    in_a_row: int = 0  # consecutive failures of the service
     reasons: list[str] = field(default_factory=list)
 
     def reset(self, response: Response) -> Response:
-        """Note a response, with the key struck out: a server may repeat it even there."""
+        """Record a response, with the key redacted: a server may repeat it even there."""
         self.reached, self.in_a_row = True, 0
-        return response._replace(raw=self._strike_out(response.raw or ""))
+        return response._replace(raw=self._redact(response.raw or ""))
 
     def add(self, failure: Failure) -> Response:
-        """Note a failure, or raise it if it concerns more than one prompt."""
-        reason = self._strike_out(failure.reason)
+        """Record a failure, or raise it if it affects more than one prompt."""
+        reason = self._redact(failure.reason)
         of_service = failure.scope in {Scope.SERVICE, Scope.CONNECTION}
         self.in_a_row = self.in_a_row + 1 if of_service else 0
         enough = self.in_a_row >= max(16, 2 * self.endpoint.concurrency)
         if failure.scope is Scope.CALLER or enough or (failure.scope is Scope.CONNECTION and not self.reached):
             address = self.endpoint.base_url or "the default address"
-            advice = "check --base-url, the model's name and the key, then run the same command again to go on"
-            # Without its cause, which may repeat the key.
+            advice = "check --base-url, the model's name and the key, then run the same command again to resume"
+            # Drop the cause, which may repeat the key.
             raise ModelError(f"answers of {self.endpoint.model} at {address}", reason, advice) from None
         self.reached = self.reached or failure.scope is Scope.PROMPT
         self.reasons.append(reason)
         return Response(None, failed=reason)
 
     def warn(self) -> None:
-        """Log how many prompts failed, and why the first did."""
+        """Log how many prompts failed, and why the first one did."""
         if self.reasons:
             _LOG.warning("%d prompts failed, the first: %s", len(self.reasons), self.reasons[0])
 
-    def _strike_out(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         key = os.environ.get(self.endpoint.key)
         return text.replace(key, "***") if key else text
 
 
 class RateLimit:
-    """Start at most so many requests a minute."""
+    """Limit the number of requests started per minute."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._gap = 60 / per_minute if per_minute else 0.0

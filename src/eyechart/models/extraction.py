@@ -1,16 +1,16 @@
-r"""Extract the answer from what a model wrote, by fixed rules: what they do not find is unparsed, never guessed.
+r"""Extract the answer from a model's text by fixed rules: an answer they do not find is unparsed, never guessed.
 
 The rules, in order (docs/models.md has examples):
 
 1. Remove reasoning (`<think>...</think>` and the like), even if it never ends or only ends.
-2. Accept a text that as a whole is an option, a label, yes or no, or a number.
-3. Read what is announced instead of the rest: `<answer>`, `\boxed{}`, "the answer is", "Answer:"; the last of them.
+2. Accept a text that is, as a whole, an option, a label, yes or no, or a number.
+3. Read only what is announced, if anything: `<answer>`, `\boxed{}`, "the answer is", "Answer:"; the last of them.
 4. Recognize refusals.
-5. If options were listed, accept a label in front ("B) red"), or the only label or option that is named, unless
+5. If options were listed, accept a label at the start ("B) red"), or the only label or option named, unless
    something is denied. A contradiction is unparsed.
-6. If none were, accept yes or no in front of a comma, the only number, or a short text in one line.
+6. If none were, accept yes or no before a comma, the only number, or a short text in one line.
 
-Rows are read one by one: the model behind them takes a thousand times as long.
+Rows are read one by one: the model that wrote them takes a thousand times as long.
 """
 
 import re
@@ -71,7 +71,7 @@ _LABEL_IN_FRONT = re.compile(
     r"\W*(?:(?:option|choice)\W+)?(\w+)(?:\W*\)|[.:,](?=\s|$)|\**:|\*\*|\s*\n|\s-\s|\s+(?=because|since))\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LONE_LETTER = re.compile(r"\b(?:[B-HJ-Z]\b|[AI](?=[).,:;]|$))")  # A and I are also words
+_LONE_LETTER = re.compile(r"\b(?:[B-HJ-Z]\b|[AI](?=[).,:;]|$))")  # A and I are words, too
 
 
 class ExtractedAnswer(NamedTuple):
@@ -86,11 +86,11 @@ REFUSED = ExtractedAnswer(None, "refused")
 
 
 class AnswerContext(NamedTuple):
-    """What is known of a question when its answer is read."""
+    """What is known about a question when its answer is read."""
 
     expects: str
     options: Sequence[str] = ()
-    labels: Sequence[str] = ()  # none if the options were not listed
+    labels: Sequence[str] = ()  # empty if the options were not listed
     words: int = 20
 
     def labels_in(self, names: set[str]) -> set[int]:
@@ -153,18 +153,18 @@ def _settle(indices: set[int], context: AnswerContext) -> ExtractedAnswer:
 
 
 def _match_whole(text: str, context: AnswerContext) -> set[int]:
-    """Return the options whose text or label is the whole text."""
+    """Return the options whose text or label equals the whole text."""
     simple = _simplify(text)
     same = {index for index, option in enumerate(context.options) if simple == _simplify(option)}
     return context.labels_in({simple}) | same
 
 
 def _match_start(text: str, context: AnswerContext) -> set[int]:
-    """Return the option that the text begins with, by label or by text, and whatever contradicts it further on."""
+    """Return the option that the text begins with, by label or by text, and any that contradict it further on."""
     head = _LABEL_IN_FRONT.match(text)
     if head is not None and head[1].upper() in context.labels:
         first, *later = head[2].split("\n")
-        listed = {line[1] for line in map(_LABEL_IN_FRONT.match, later) if line}  # the options once more
+        listed = {line[1] for line in map(_LABEL_IN_FRONT.match, later) if line}  # a repetition of the options
         others = context.labels_in({*listed, *_LONE_LETTER.findall(first)})
         return context.labels_in({head[1]}) | others | _match_whole(first, context._replace(labels=()))
     clause = _match_whole(re.split(r"[,.;:\n]", text, maxsplit=1)[0], context._replace(labels=()))
@@ -181,15 +181,15 @@ def _match_anywhere(text: str, context: AnswerContext) -> set[int]:
 
 
 def _find_options(text: str, options: Sequence[str]) -> set[int]:
-    """Find options in a text, longer ones first, so that `red` is not found in `red and white`."""
-    found = set()
+    """Find options in a text, longer ones first: `red` is not to be found in `red and white`."""
+    indices = set()
     for index, option in sorted(enumerate(options), key=lambda item: -len(_simplify(item[1]))):
         words = _simplify(option)
         pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
         if words and re.search(pattern, text):
-            found.add(index)
+            indices.add(index)
             text = re.sub(pattern, "\0", text)
-    return found
+    return indices
 
 
 def _read_open(text: str, context: AnswerContext) -> ExtractedAnswer:
@@ -219,14 +219,14 @@ def _straighten(text: str) -> str:
 
 
 def _strip_reasoning(text: str) -> str:
-    """Remove reasoning: between its marks, up to a lone closing mark, and from a lone opening mark on."""
+    """Remove reasoning: between its marks, up to a lone closing mark, and after a lone opening mark."""
     for opening, closing in _REASONING.items():
         text = text.rpartition(closing)[2] if closing in text else text.partition(opening)[0]
     return _SPECIAL.sub("", text).strip()
 
 
 def _find_announced(text: str) -> str | None:
-    """Return what the text itself calls its answer: the last such part, or None."""
+    """Return the last part that the text announces as its answer, or None."""
     for pattern in _ANSWER:
         parts = [part for part in pattern.findall(text) if _simplify(part)]
         if parts:
@@ -235,12 +235,12 @@ def _find_announced(text: str) -> str | None:
 
 
 def _is_refusal(text: str) -> bool:
-    """Tell whether the text begins like a refusal."""
+    """Return whether the text begins like a refusal."""
     return _REFUSAL.match(text) is not None
 
 
 def _is_negated(text: str, options: Sequence[str]) -> bool:
-    """Tell whether something is denied outside the options, so that what is named may not be what is meant."""
+    """Return whether something is denied outside the options: an option named may then not be the answer."""
     rest = _simplify(text)
     for option in sorted(map(_simplify, options), key=len, reverse=True):
         rest = rest.replace(option, " ") if option else rest
@@ -248,7 +248,7 @@ def _is_negated(text: str, options: Sequence[str]) -> bool:
 
 
 def _simplify(text: str) -> str:
-    """Remove case, markup, outer punctuation and runs of spaces, for comparing."""
+    """Normalise case, markup, outer punctuation and runs of spaces for comparison."""
     return " ".join(_strip_markup(_straighten(text)).lower().split())
 
 

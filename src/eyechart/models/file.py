@@ -1,4 +1,4 @@
-"""A model known only by its answers in files, one file for each condition."""
+"""Treat answers in files, one file for each condition, as a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,14 +19,14 @@ from eyechart.formats.predictions import PredictionFile, read_predictions
 from eyechart.language.prompts import choose_template
 from eyechart.models.extraction import extract
 
-# settings of a log, beside its path and columns
+# settings of a log, besides its path and columns
 _SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool, "extract": bool, "name": str}
 _ENDINGS = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".eval", ".gz", ".zip"}
 
 
 @dataclass(frozen=True)
 class PredictionFiles:
-    """Answer probes by looking up their ids; what is not in the files stays unanswered."""
+    """Answer probes by looking up their ids; probes not in the files stay unanswered."""
 
     name: str
     paths: Mapping[str, Path]
@@ -34,11 +34,11 @@ class PredictionFiles:
     format: str = "auto"
     scorer: str | None = None
     unfinished: bool = False
-    extract: bool = False  # extract the answers from the text, as for models that are asked here
+    extract: bool = False  # extract the answers from the text, as for models that eyechart asks
 
     @cached_property
     def files(self) -> dict[str, PredictionFile]:
-        """Read the files when the first answer is asked for; a file with a column `condition` holds several.
+        """Read the files when the first answer is needed; a file with a column `condition` holds several conditions.
 
         Answers are sorted by id, so that those of a batch are found without a scan of all.
         """
@@ -62,18 +62,18 @@ class PredictionFiles:
         return _extract_answers(answers, probes) if self.extract else answers
 
     def holds(self, condition: str) -> bool:
-        """Tell whether a file has answers under a condition."""
+        """Return whether a file has answers under a condition."""
         return condition in self.files
 
     def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
-        """Count what the file holds: rows read and dropped, ids that are missing, ids that were not asked."""
+        """Count the rows read and dropped, the ids that are missing and the ids that were not asked."""
         answers = self._answers(probes)
         condition = str(probes["condition"][0])
         extra = answers.join(probes, on="id", how="anti")["id"].n_unique()
         missing = probes.join(answers, on="id", how="anti").height
         if answers.height and missing == probes.height:
             found = f"none: {answers['id'][0]!r} and the like, where {probes['id'][0]!r} was asked"
-            advice = "name the column that holds the ids of the data, as predictions:FILE,id=COLUMN"
+            advice = "name the column with the ids of the dataset, as in predictions:FILE,id=COLUMN"
             raise ModelError(f"answers of {self.name} to what was asked under {condition!r}", found, advice)
         lookup = pl.DataFrame(
             {
@@ -99,8 +99,8 @@ class PredictionFiles:
 def open_predictions(spec: str) -> PredictionFiles:
     """Open `answers.json`, or `plain=all.json,evidence=part.json`.
 
-    `it.csv,id=qid,answer=said` names the columns, `log.eval,format=inspect,scorer=match,unfinished=yes` the settings;
-    `logs,extract=yes` extracts the answers from texts by the rules for models that are asked here. The model is named
+    `it.csv,id=qid,answer=text` names the columns, `log.eval,format=inspect,scorer=match,unfinished=yes` the settings;
+    `logs,extract=yes` extracts the answers from texts by the rules for models that eyechart asks. The model is named
     after the file unless a name is given, as in `it.csv,name=llava-1.5`.
     """
     paths, columns, given = _split_spec(spec)
@@ -111,31 +111,31 @@ def open_predictions(spec: str) -> PredictionFiles:
                 raise unknown_name("column or setting of predictions", condition, known)
             raise ModelError(f"a predictions file at {path}", "none", "check the path after 'predictions:'")
     if not paths:
-        raise ModelError("a predictions file", f"none in {spec!r}", "name the file before its columns and settings")
+        raise ModelError("a predictions file", f"none in {spec!r}", "give the file before its columns and settings")
     settings: dict[str, Any] = fit_settings("predictions", _SETTINGS, given)
     name = _name_model(next(iter(paths.values())))
     return replace(PredictionFiles(name, paths, columns), **settings)
 
 
 def _name_model(path: Path) -> str:
-    """Name a model after its file, without the suffixes of formats; the dots of versions are kept."""
+    """Name a model after its file, without suffixes of formats; dots in versions are kept."""
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")
-    return path.name or path.resolve().name  # the folder one is in has no name of its own
+    return path.name or path.resolve().name  # the current folder has no name of its own
 
 
 def _select_ids(answers: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """Select the answers to some ids from a table that is sorted by id."""
+    """Select the answers to some ids from a table sorted by id."""
     ends = pl.DataFrame({side: answers["id"].search_sorted(ids, side) for side in ("left", "right")})
     rows = ends.select(pl.int_ranges("left", "right").explode(empty_as_null=False, keep_nulls=False)).to_series()
     return answers[rows]
 
 
 def _extract_answers(answers: pl.DataFrame, probes: pl.DataFrame) -> pl.DataFrame:
-    """Extract the answers from texts, and replace letters by their options; failures stay as they are."""
-    asked = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
+    """Extract the answers from texts, and replace letters by their options; failures are unchanged."""
+    rows = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
     raw = answers.select(pl.coalesce(pl.col("^raw$"), "answer").alias("raw")).to_series()
-    extracted = extract(raw, asked, choose_template(None))
+    extracted = extract(raw, rows, choose_template(None))
     known = "status" in answers.columns
     settled = pl.col("status").is_in(["failed", "refused"]) if known else raw.is_null()
     status = pl.col("status") if known else pl.lit("failed")

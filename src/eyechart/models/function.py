@@ -1,4 +1,4 @@
-"""Models written in Python: any function over a batch, or any object with `name` and `answer`."""
+"""Wrap models written in Python: any function over a batch, or any object with `name` and `answer`."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +22,8 @@ class Function:
     """Let a function answer: it takes the probes of a batch as dicts and returns one text for each.
 
     A probe has `id`, `condition`, the content of each modality, `image_path` (null if there is no picture, an address
-    if it may not be fetched), and `choices`, `visible`, `hidden` where they apply. None instead of an answer means that
-    it could not be obtained.
+    if it may not be fetched), and `choices`, `visible`, `hidden` where they apply. Returning None means that the answer
+    could not be obtained.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Function:
 
     @property
     def identity(self) -> str:
-        """Return which function it is: many are called `answer`."""
+        """Return a reference to the function: many are called `answer`."""
         return json.dumps({"kind": "python", "reference": self.reference})
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
@@ -53,8 +53,8 @@ def open_function(reference: str) -> Model:
     if isinstance(answerer, Model):
         return answerer
     if not callable(answerer):
-        advice = "name a function, or an object with `name` and `answer`"
-        raise ModelError(f"something that answers at {reference!r}", type(answerer).__name__, advice)
+        advice = "give a function, or an object with `name` and `answer`"
+        raise ModelError(f"a model or function at {reference!r}", type(answerer).__name__, advice)
     module, _, name = reference.rpartition(":")
     module = str(Path(module).resolve()) if module.endswith(".py") else module
     return Function(name, cast("Answerer", answerer), f"{module}:{name}")

@@ -1,4 +1,4 @@
-"""Models of Hugging Face transformers: chat models that see pictures, classic VQA models, and blind language models.
+"""Run Hugging Face transformers models: chat models that see pictures, classic VQA models, and blind language models.
 
 A classic VQA model chooses one of the few thousand answers it was trained on.
 """
@@ -20,13 +20,13 @@ from eyechart.models.prompted import Prompted, open_prompted, split_spec
 from eyechart.models.weights import Kind, LoadedModel, find_kind, find_revision, load_weights
 
 _LOG = logging.getLogger(__name__)
-_NOT_IN_IDENTITY = ("model", "revision", "kind", "device", "batch")  # stated otherwise, or change no answer
-_TOP = 5  # answers of a classic model whose score is kept if there are no options
+_NOT_IN_IDENTITY = ("model", "revision", "kind", "device", "batch")  # stated elsewhere, or without effect on answers
+_TOP = 5  # best answers whose scores a classic model keeps if there are no options
 
 
 @dataclass(frozen=True)
 class HuggingFace:
-    """Ask a model in this process; its weights are loaded at the first prompt."""
+    """Ask a model in this process; load its weights at the first prompt."""
 
     model: str  # a folder, or a name on the hub
     revision: str | None = None
@@ -38,16 +38,16 @@ class HuggingFace:
     temperature: float = 0.0  # 0: greedy
     scores: bool = False  # also return log-probabilities of the options
     normalise: Literal["mean", "sum"] = "mean"  # over the tokens of an option
-    decide: Literal["text", "scores"] = "text"  # scores: the likeliest option is the answer, and nothing is written
+    decide: Literal["text", "scores"] = "text"  # scores: the likeliest option is the answer, and no text is generated
 
     @property
     def place(self) -> WorkerKind:
-        """Ask for a worker with a GPU, unless the device is the CPU."""
+        """Return the kind of process: one with a GPU, unless the device is the CPU."""
         return "slot" if self.device == "cpu" else "gpu"
 
     @property
     def identity(self) -> str:
-        """Return everything beside the prompts that determines a response; the revision is that of the weights."""
+        """Return everything besides the prompts that determines a response; the revision is that of the weights."""
         name = Path(self.model).name if Path(self.model).is_dir() else self.model
         settings = {name: value for name, value in asdict(self).items() if name not in _NOT_IN_IDENTITY}
         origin = {"kind": "hf", "model": name, "revision": find_revision(self.model, self.revision)}
@@ -60,7 +60,7 @@ class HuggingFace:
         return [responses[row] for row in range(len(batch.prompts))]
 
     def respond_each(self, batch: PromptBatch, on_response: OnResponse) -> None:
-        """Respond part by part, and pass the responses on as they come."""
+        """Respond part by part, and pass on the responses as they come."""
         kind = self._find_kind()
         loaded = load_weights(self.model, self.revision, kind, self.device, self.dtype)
         for rows in _split_batch(batch, self.batch):
@@ -93,7 +93,7 @@ def _choose_likeliest(scores: Scores) -> Response:
 
 
 def _split_batch(batch: PromptBatch, size: int) -> Iterator[list[int]]:
-    """Group prompts of similar length, and those with pictures apart from those without."""
+    """Group prompts by similar length, those with pictures separately from those without."""
     pictures = batch.all_pictures()
     order = sorted(range(len(batch.prompts)), key=lambda row: len(batch.prompts[row]))
     for rows in ([row for row in order if not pictures[row]], [row for row in order if pictures[row]]):
@@ -108,12 +108,12 @@ def open_huggingface(spec: str) -> Prompted:
     kind = find_kind(what, given.get("revision")) if kind == "auto" else kind
     template = choose_template("bare") if kind == "vqa" and "prompt" not in given else model.template
     if kind == "text":
-        _LOG.warning("%s is a text model: no pictures are shown to it", model.name)
+        _LOG.warning("%s is a text model and is shown no pictures", model.name)
     return replace(model, template=template, blind=kind == "text")
 
 
 def _classify(loaded: LoadedModel, batch: PromptBatch, decide: str) -> list[Response]:
-    """Choose the likeliest of all known answers, or with `decide="scores"` of those among the options.
+    """Choose the likeliest of all known answers or, with `decide="scores"`, of those among the options.
 
     Scores are log-probabilities over all known answers: of the options that are known, else of the best few.
     """
@@ -135,13 +135,13 @@ def _find_unfit(loaded: LoadedModel, batch: PromptBatch) -> list[str | None]:
     tokens = [len(each) for each in loaded.tokenizer(batch.prompts)["input_ids"]]
     reasons: list[str | None] = []
     for pictures, n in zip(batch.all_pictures(), tokens, strict=True):
-        too_long = f"{n} tokens where the model takes {room}" if n > room else None
-        reasons.append(too_long if len(pictures) == 1 else f"{len(pictures)} pictures where the model takes one")
+        too_long = f"{n} tokens, but the model takes at most {room}" if n > room else None
+        reasons.append(too_long if len(pictures) == 1 else f"{len(pictures)} pictures, but the model takes one")
     return reasons
 
 
 def _score_answers(loaded: LoadedModel, batch: PromptBatch) -> list[Scores]:
-    """List all answers the model knows with their log-probabilities, the best first."""
+    """List all answers that the model knows with their log-probabilities, the best first."""
     import torch
 
     images = [each.pixels for each in batch.pictures if each is not None]

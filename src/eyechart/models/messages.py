@@ -1,4 +1,4 @@
-"""Messages of OpenAI's chat protocol: pictures as data URLs, responses, and errors with what they mean for the rest."""
+"""Write and read messages of OpenAI's chat protocol: pictures as data URLs, responses, and errors with their scope."""
 
 import base64
 import io
@@ -12,15 +12,15 @@ from eyechart.base.errors import DataError
 from eyechart.data.pictures import Picture
 from eyechart.models.backend import Response
 
-MAX_SIDE = 1536  # pixels of the longer side of a picture that is sent, unless another is set
+MAX_SIDE = 1536  # default longer side of a picture that is sent, in pixels
 
 
 class Scope(Enum):
     """How far the cause of a failure reaches."""
 
     PROMPT = "prompt"  # other prompts may still be answered
-    SERVICE = "service"  # others will hardly be answered either
-    CONNECTION = "connection"  # there is no service
+    SERVICE = "service"  # others are unlikely to be answered
+    CONNECTION = "connection"  # the service is not reachable
     CALLER = "caller"  # nothing will be answered: a wrong key, a wrong name
 
 
@@ -38,7 +38,7 @@ def data_url(picture: Picture, max_side: int, max_bytes: int) -> str:
         content = _encode(picture, max_side, form)
         if len(content) <= max_bytes:
             return f"data:image/{form};base64,{base64.b64encode(content).decode()}"
-    found = f"{len(content):,} with a side of {max_side} pixels"
+    found = f"{len(content):,} bytes with a side of {max_side} pixels"
     raise DataError(f"a picture of at most {max_bytes:,} bytes", found, "lower max_side, or raise max_bytes")
 
 
@@ -46,7 +46,7 @@ def _encode(picture: Picture, side: int, form: str) -> bytes:
     from PIL import Image
 
     image = Image.fromarray(picture.pixels)
-    image.thumbnail((side, side), Image.Resampling.LANCZOS)  # leaves smaller ones alone
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)  # leaves smaller pictures unchanged
     buffer = io.BytesIO()
     image.save(buffer, form, quality=90) if form == "jpeg" else image.save(buffer, form)
     return buffer.getvalue()
@@ -67,7 +67,7 @@ def read_response(reply: Any, choices: Sequence[str] | None) -> Response:  # noq
 
 
 def _score_options(logprobs: Any, choices: Sequence[str]) -> list[tuple[str, float]] | None:  # noqa: ANN401
-    """Find the options among the likeliest first tokens; with or without a space before it an option is the same."""
+    """Find the options among the likeliest first tokens; a space before an option makes no difference."""
     if logprobs is None or not logprobs.content:
         return None
     first = logprobs.content[0].top_logprobs
@@ -80,7 +80,7 @@ def _add_logs(logs: Iterable[float]) -> float:
 
 
 def read_error(error: Exception) -> Failure:
-    """Describe in one line why there is no response, and how far the cause reaches."""
+    """Describe in one line why there is no response, and find how far the cause reaches."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):

@@ -1,6 +1,6 @@
-"""Models that are asked in words: probes become prompts and pictures, and responses become answers.
+"""Ask models in words: probes become prompts and pictures, and responses become answers.
 
-A model string names what to open, and settings follow after commas: `openai:tiny,prompt=short,draws=5`.
+A model string says what to open, followed by settings after commas: `openai:tiny,prompt=short,draws=5`.
 """
 
 import json
@@ -29,7 +29,7 @@ from eyechart.models.cache import CachedBackend, MemoryStore, open_cache
 from eyechart.models.extraction import extract
 
 COMMON: dict[str, Any] = {"prompt": str, "draws": int, "cache": str, "fresh": bool}  # settings of every backend
-# Settings that change how an answer is obtained, but not which one: they are left out of the name of a model.
+# Settings that change how an answer is obtained, but not which one; they are left out of the model's name.
 UNNAMED = ("base_url", "key", "concurrency", "per_minute", "timeout", "retries", "cache", "fresh", "batch", "device")
 _ScoredAnswer = dict[str, str | float]
 
@@ -41,12 +41,12 @@ class Prompted:
     name: str
     backend: Backend  # may have a cache in front of it
     template: Template = field(default_factory=lambda: choose_template(None))
-    draws: int = 1  # number of times each probe is asked
-    blind: bool = False  # takes no pictures: they are not even opened
+    draws: int = 1  # how often each probe is asked
+    blind: bool = False  # takes no pictures, so they are not even opened
 
     @property
     def identity(self) -> str:
-        """Return as JSON everything beside the probes that determines an answer: the backend and the wording."""
+        """Return as JSON everything besides the probes that determines an answer: the backend and the wording."""
         wording = {"prompt": self.template.identity, "words": self.template.digest}
         return json.dumps(json.loads(self.backend.identity) | wording)
 
@@ -67,7 +67,7 @@ class Prompted:
         return build_prompts(probes, images, self.template)
 
     def foresee(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """List the calls that filled probes would take (key, known, pictures, tokens), without making any."""
+        """List the calls that filled probes would take (key, known, pictures, tokens) without making any."""
         batch = self.build_prompts(probes, images)
         backend = self.backend
         cached = backend if isinstance(backend, CachedBackend) else CachedBackend(backend, MemoryStore())
@@ -112,7 +112,7 @@ def _name_scores(
 
 
 def open_prompted(kind: str, spec: str, backend: Callable[..., Backend]) -> Prompted:
-    """Open a backend, whose first field is what is opened and whose other fields are settings, as a model."""
+    """Open a backend as a model: the backend's first field is what to open, its other fields are settings."""
     what, given = split_spec(spec)
     first, *others = get_type_hints(backend).items()
     settings = fit_settings(kind, dict(others) | COMMON, given)
@@ -121,17 +121,17 @@ def open_prompted(kind: str, spec: str, backend: Callable[..., Backend]) -> Prom
 
 
 def prompt_backend(name: str, backend: Backend, common: Mapping[str, Any]) -> Prompted:
-    """Put prompts, a cache and several draws, as the common settings say, around a backend."""
+    """Wrap a backend with prompts, a cache and several draws, as the common settings say."""
     draws = common.get("draws", 1)
     if draws < 1 or (draws > 1 and not getattr(backend, "temperature", 0)):
-        advice = "set temperature above 0, or ask once"
-        raise SettingError("several draws only where they can differ", f"draws={draws} at temperature 0", advice)
+        advice = "set temperature above 0, or leave draws at 1"
+        raise SettingError("several draws only if they can differ", f"draws={draws} at temperature 0", advice)
     store = open_cache(common.get("cache"), fresh=common.get("fresh", False))
     return Prompted(name, CachedBackend(backend, store), choose_template(common.get("prompt")), draws)
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """Split a model string into what is opened and the settings that follow it."""
+    """Split a model string into what to open and the settings that follow."""
     if Path(spec).exists():
         return spec, {}
     what, *words = spec.split(",")
@@ -139,7 +139,9 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise SettingError("NAME=VALUE after each comma of a model", repr(word), "put an equals sign between them")
+            raise SettingError(
+                "NAME=VALUE after each comma of a model string", repr(word), "put an equals sign between them"
+            )
         settings[name] = value
     return what, settings
 

@@ -16,7 +16,7 @@ Kind = Literal["chat", "vqa", "text"]
 
 
 class LoadedModel(NamedTuple):
-    """A model that is ready, and the processor that turns texts and pictures into tensors (else its tokenizer)."""
+    """A model ready to run, and the processor that turns texts and pictures into tensors (else its tokenizer)."""
 
     model: Any
     processor: Any
@@ -31,7 +31,7 @@ class LoadedModel(NamedTuple):
 
 @lru_cache(maxsize=8)
 def find_config(model: str, revision: str | None) -> Path:
-    """Find config.json in the model's folder, or in the cache of the hub, downloading it if need be."""
+    """Find config.json in the model's folder or in the hub's cache, downloading it if necessary."""
     if Path(model).is_dir():
         return Path(model) / "config.json"
     _require_transformers()
@@ -40,13 +40,13 @@ def find_config(model: str, revision: str | None) -> Path:
     try:
         return Path(hf_hub_download(model, "config.json", revision=revision))
     except (OSError, ValueError) as error:
-        advice = "name a folder with a saved model, or a model of the hub that can be reached"
+        advice = "give a folder with a saved model, or the name of a model on the hub, which must be reachable"
         raise ModelError(f"a model {model!r}", _first_line(error), advice) from None
 
 
 @lru_cache(maxsize=8)
 def find_kind(model: str, revision: str | None) -> Kind:
-    """Tell from its configuration whether a model chats about pictures, is a classic VQA model, or takes only text."""
+    """Determine from its config whether a model chats about pictures, is a classic VQA model, or takes only text."""
     _require_transformers()
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
@@ -63,21 +63,21 @@ def find_kind(model: str, revision: str | None) -> Kind:
 
 @lru_cache(maxsize=8)
 def find_revision(model: str, revision: str | None) -> str:
-    """Return what is really loaded: the commit on the hub, or a hash of all files of a folder."""
+    """Return what is actually loaded: the commit on the hub, or a hash of all files in a folder."""
     folder = find_config(model, revision).parent
     if not Path(model).is_dir():
         return folder.name
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(each for each in folder.iterdir() if each.is_file()):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        found.update(f"{path.name} {content}\n".encode())
-    return f"sha256:{found.hexdigest()[:16]}"
+        digest.update(f"{path.name} {content}\n".encode())
+    return f"sha256:{digest.hexdigest()[:16]}"
 
 
 @lru_cache(maxsize=1)
 def load_weights(name: str, revision: str | None, kind: Kind, device: str, dtype: str) -> LoadedModel:
-    """Load a model for asking; the latest stays in memory."""
+    """Load a model to be asked; keep the latest in memory."""
     _require_transformers()
     import torch
     import transformers
@@ -116,7 +116,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        advice = "name a folder written by `save_pretrained`"
+        advice = "give a folder written by `save_pretrained`"
         raise ModelError(f"the configuration of a model in {path}", _first_line(error), advice) from None
     return config if isinstance(config, dict) else {}
 
@@ -124,7 +124,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 def _require_transformers() -> None:
     if not (find_spec("torch") and find_spec("transformers")):
         advice = "pip install 'eyechart[hf]'"
-        raise MissingExtraError("the packages torch and transformers", "not both", advice)
+        raise MissingExtraError("the packages torch and transformers", "at least one missing", advice)
 
 
 def _first_line(error: Exception) -> str:

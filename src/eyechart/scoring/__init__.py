@@ -1,12 +1,12 @@
-"""Scores of single examples: how right one answer is, 0 to 1.
+"""Score single examples: how right one answer is, from 0 to 1.
 
-Accuracy is not one thing: papers use the official soft score with conditional normalisation, the same with
-normalisation always, min(count / 3, 1) on raw text, or plain equality. Each has a name here; say which was used.
+There are several accuracies: papers use the official soft score with conditional normalisation, the same with
+unconditional normalisation, min(count / 3, 1) on raw text, or plain equality. Each has a name here; report it.
 
 `score` reads one row per example: the reference columns `answer` (text), `answers` (the human answers),
 `choices` and their `relevance`, and a model's columns `given` (text; null: no usable answer) and `ranking`
-(texts, best first). A row that lacks its reference has no score (null); a row with a reference but nothing
-usable given scores 0.
+(texts, best first). A row without a reference has no score (null); a row with a reference but no
+usable answer scores 0.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _TYPES: dict[str, pl.DataType] = {
     "given": pl.String(),
     "ranking": pl.List(pl.String),
 }
-_VOTES = 4  # of two or three humans, not even the answer of all scores 1 by the official formula
+_VOTES = 4  # with two or three humans, not even a unanimous answer scores 1 by the official formula
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Score:
 
 
 def score(table: pl.DataFrame, how: str) -> pl.Series:
-    """Score each row of a table of examples joined with answers; null exactly where a row cannot be scored."""
+    """Score each row of examples joined with answers; the score is null only where a row cannot be scored."""
     chosen = _known(how)
     _check_columns(table, chosen)
     typed = table.select(pl.col(name).cast(_TYPES[name]) for name in chosen.needs)
@@ -53,7 +53,7 @@ def score(table: pl.DataFrame, how: str) -> pl.Series:
 
 
 def auto_score(examples: pl.DataFrame) -> str:
-    """Name the score that fits the references.
+    """Choose the score that fits the references.
 
     `choice` where at least half of the examples with an answer have options; else by the longest list of answers:
     `vqa` for the votes of four humans or more, `any` for two or three accepted texts, `exact` for a single one.
@@ -82,12 +82,12 @@ def _check_columns(table: pl.DataFrame, chosen: Score) -> None:
             raise DataError(
                 f"a column {name!r} for the score {chosen.name}",
                 f"the columns {', '.join(table.columns) or 'none'}",
-                "join the examples with the answers, or choose a score that does without it",
+                "join the examples with the answers, or choose a score that does not need it",
             )
 
 
 def _mostly_options(examples: pl.DataFrame) -> bool:
-    """Tell whether at least half of the examples that have a reference answer have options."""
+    """Return whether at least half of the examples with a reference answer have options."""
     if "choices" not in examples.columns:
         return False
     sizes = examples["choices"].cast(_TYPES["choices"]).list.len().fill_null(0)
@@ -97,7 +97,7 @@ def _mostly_options(examples: pl.DataFrame) -> bool:
 
 
 def _longest_answers(examples: pl.DataFrame) -> int:
-    """Count the answers of the longest list, 0 where there is none; a null is nobody's answer."""
+    """Count the answers in the longest list, 0 if there are none; a null is not an answer."""
     if "answers" not in examples.columns:
         return 0
     sizes = examples["answers"].cast(_TYPES["answers"]).list.drop_nulls().list.len()

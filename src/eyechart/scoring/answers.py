@@ -1,4 +1,4 @@
-"""Agreement with reference answers: with one, as text or as a number, or with those of several humans."""
+"""Score agreement with reference answers: with one, as text or as a number, or with those of several humans."""
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ def exact_normalized(table: pl.DataFrame) -> pl.Series:
 
 
 def forms_of(texts: pl.Series) -> pl.DataFrame:
-    """Return the clean and the normal form of each text; each distinct text is normalised once."""
+    """Return the clean and the normal form of each text, normalising each distinct text once."""
     texts = texts.alias("text")
     distinct = texts.unique().to_frame().with_columns(clean=clean_answer(pl.col("text")))
     distinct = distinct.with_columns(normal=normalize_answer(pl.col("clean")))
@@ -30,7 +30,7 @@ def forms_of(texts: pl.Series) -> pl.DataFrame:
 
 
 def one_minus_mape(table: pl.DataFrame) -> pl.Series:
-    """Score 1 - |given - answer| / |answer|; null where either is no number, or the answer is 0."""
+    """Score 1 - |given - answer| / |answer|; null where either is not a number, or the answer is 0."""
     given, answer = _number("given"), _number("answer")
     return table.select(pl.when(answer != 0).then(1 - (given - answer).abs() / answer.abs())).to_series()
 
@@ -55,10 +55,10 @@ def any_of(table: pl.DataFrame) -> pl.Series:
 
 
 def soft_accuracy(table: pl.DataFrame, *, always: bool) -> pl.Series:
-    """Score as the official evaluation does since 2021-03: on normal forms only where the human answers differ.
+    """Score like the official evaluation since 2021-03: on normal forms only where the human answers differ.
 
-    A lone human answer leaves no other to agree with, so the official mean over leave-one-out subsets would be 0
-    whatever was given; such a row scores 1 for the same text and 0 for another. `always` compares normal forms
+    A single human answer leaves no other to agree with, so the official mean over leave-one-out subsets would be 0
+    whatever the given answer; such a row scores 1 for the same text and 0 for another. `always` compares normal forms
     even where all humans agree, as most evaluation harnesses do.
     """
     flat, given, human = _human_forms(table)
@@ -72,7 +72,7 @@ def soft_accuracy(table: pl.DataFrame, *, always: bool) -> pl.Series:
 
 
 def _leave_one_out(matches: NDArray[np.int64], humans: NDArray[np.int64]) -> pl.Series:
-    """Average min(1, m / 3) over the subsets that leave one human out: m - 1 where that one matched, else m."""
+    """Average min(1, m / 3) over the subsets that leave one human out: m - 1 if that one matched, else m."""
     left_in = np.minimum(1, matches / 3) * (humans - matches)
     left_out = np.minimum(1, (matches - 1) / 3) * matches
     mean = (left_in + left_out) / np.maximum(humans, 1)
@@ -80,7 +80,7 @@ def _leave_one_out(matches: NDArray[np.int64], humans: NDArray[np.int64]) -> pl.
 
 
 def count3(table: pl.DataFrame) -> pl.Series:
-    """Score min(count / 3, 1), the humans with the same raw text counted."""
+    """Score min(count / 3, 1), where count is the number of humans with the same raw text."""
     flat = FlatLists.flatten(table["answers"].list.drop_nulls())
     matches = flat.count_where(flat.values == table["given"].gather(flat.rows))
     return or_null(np.minimum(1, matches / 3), flat.sizes > 0)

@@ -1,4 +1,4 @@
-"""Columns of lists laid out flat: all elements one after the other, each with the number of its row."""
+"""Flatten columns of lists: all elements one after the other, each with the number of its row."""
 
 from typing import NamedTuple, Self
 
@@ -17,7 +17,7 @@ class FlatLists(NamedTuple):
 
     @classmethod
     def flatten(cls, lists: pl.Series) -> Self:
-        """Lay out the elements of lists; a null is a list without any."""
+        """Flatten lists; a null counts as an empty list."""
         sizes = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
         rows = np.repeat(np.arange(len(sizes)), sizes)
         starts = np.cumsum(sizes) - sizes
@@ -25,10 +25,10 @@ class FlatLists(NamedTuple):
         return cls(rows, np.arange(len(rows)) - starts[rows], values, sizes)
 
     def count_where(self, holds: pl.Series) -> NDArray[np.int64]:
-        """Count per row the elements for which `holds` is true; null is not."""
+        """Count per row the elements for which `holds` is true; null counts as false."""
         return np.bincount(self.rows[holds.fill_null(value=False).to_numpy()], minlength=len(self.sizes))
 
 
 def or_null(values: NDArray[np.float64], has_score: NDArray[np.bool_]) -> pl.Series:
-    """Keep values where a row has a score, and put null elsewhere."""
+    """Keep the values of rows that have a score, and set the others to null."""
     return pl.Series(np.where(has_score, values, np.nan)).fill_nan(None)

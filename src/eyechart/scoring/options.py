@@ -1,7 +1,7 @@
-"""Options. The target is the text of `answer`, which must be one of `choices`.
+"""Score options. The target is the text of `answer`, which must be one of `choices`.
 
 A given answer names an option by its text, letter or index, and is right when that option's text is the target's, so a
-twin of the target counts.
+duplicate of the target counts.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _LETTER = r"^(?:\(([A-Za-z])\)|([A-Za-z])[.):]?)$"
 
 
 def compare(option: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
-    """Score whether the option that was named is the target."""
+    """Score whether the named option is the target."""
     return partial(_is_target, option=option)
 
 
@@ -30,7 +30,7 @@ def _is_target(table: pl.DataFrame, option: pl.Expr) -> pl.Series:
 
 
 def names_option(table: pl.DataFrame, how: str = "choice") -> pl.Series:
-    """Tell which answers name one of the options of their example, by its text or letter unless a score has its way."""
+    """Return which answers name one of their example's options, as the score does or else by text or letter."""
     given = clean_answer(pl.col("given"))
     clean = table.select(given, pl.col("choices").list.eval(clean_answer(pl.element())))
     ways = {"choice-text": by_text, "choice-letter": by_letter, "choice-index": by_index}
@@ -38,7 +38,7 @@ def names_option(table: pl.DataFrame, how: str = "choice") -> pl.Series:
 
 
 def by_text() -> pl.Expr:
-    """Find the option whose text was given; null where none has it, as in the other ways."""
+    """Find the option whose text was given, null if there is none; the other functions do the same."""
     return pl.when(pl.col("choices").list.contains(pl.col("given"))).then(pl.col("given"))
 
 
@@ -50,12 +50,12 @@ def by_letter() -> pl.Expr:
 
 
 def by_text_or_letter() -> pl.Expr:
-    """Let text win: where "A" is the text of an option, it is not the letter of the first."""
+    """Find the option by text, else by letter: if "A" is the text of an option, it is not the letter of the first."""
     return pl.coalesce(by_text(), by_letter())
 
 
 def by_index() -> pl.Expr:
-    """Find the option whose number was given, from 0."""
+    """Find the option whose number, from 0, was given."""
     return _option_at(pl.col("given").str.extract(r"^([0-9]{1,9})$").cast(pl.Int64))
 
 

@@ -1,4 +1,4 @@
-"""Rankings of all candidates, best first."""
+"""Score rankings of all candidates, best first."""
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,7 @@ from eyechart.scoring.lists import FlatLists, or_null
 
 
 def mrr(table: pl.DataFrame) -> pl.Series:
-    """Score 1 / the first rank of the answer, 0 where it was not ranked."""
+    """Score 1 / the first rank of the answer, 0 if it was not ranked."""
     flat = FlatLists.flatten(table["ranking"])
     hits = (flat.values == table["answer"].gather(flat.rows)).fill_null(value=False).to_numpy()
     rows, first = np.unique(flat.rows[hits], return_index=True)
@@ -19,20 +19,20 @@ def mrr(table: pl.DataFrame) -> pl.Series:
 
 
 def ndcg(table: pl.DataFrame) -> pl.Series:
-    """Score DCG@k / ideal DCG@k with DCG = sum of relevance / log2(rank + 1), k = candidates of relevance > 0."""
+    """Score DCG@k / ideal DCG@k with DCG = sum of relevance / log2(rank + 1), k = candidates with relevance > 0."""
     relevant = _relevant_candidates(table)
     n = len(table)
     k = np.bincount(relevant["row"], minlength=n)
     ranked = FlatLists.flatten(table["ranking"])
-    seen = pl.DataFrame({"row": ranked.rows, "place": ranked.places, "text": ranked.values})
-    top = seen.filter(pl.Series(ranked.places < k[ranked.rows])).with_columns(_nth_of_text())
+    positions = pl.DataFrame({"row": ranked.rows, "place": ranked.places, "text": ranked.values})
+    top = positions.filter(pl.Series(ranked.places < k[ranked.rows])).with_columns(_nth_of_text())
     gained = top.join(relevant.drop("place"), on=["row", "text", "nth"], how="inner", validate="1:1")
     ratio = _discounted(gained, n) / np.where(k > 0, _discounted(relevant, n), 1)
     return or_null(ratio, (k > 0) & (ranked.sizes > 0))
 
 
 def _relevant_candidates(table: pl.DataFrame) -> pl.DataFrame:
-    """List the candidates of positive relevance, best first in each row; equal texts are told apart by `nth`."""
+    """List the candidates of positive relevance, best first in each row; `nth` distinguishes equal texts."""
     choices, relevance = FlatLists.flatten(table["choices"]), FlatLists.flatten(table["relevance"])
     _check_aligned(choices, relevance)
     long = pl.DataFrame({"row": choices.rows, "text": choices.values, "relevance": relevance.values})

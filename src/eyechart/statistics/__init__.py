@@ -1,7 +1,7 @@
-"""Every number with its interval: clustered means, paired tests, ratios, equivalence, many comparisons.
+"""Estimate every number with its interval: clustered means, paired tests, ratios, equivalence, many comparisons.
 
 Rows that share an image are not independent, so everything takes a cluster for each row (any text or integers; null
-is a cluster of its own; none given, each row is). Results depend on the data and the seed, not on the order of rows.
+is a separate cluster; without clusters, each row is). Results depend on the data and the seed, not on row order.
 """
 
 from eyechart.statistics.equivalence import Equivalence, equivalence

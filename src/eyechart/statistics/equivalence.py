@@ -1,9 +1,9 @@
-"""Equivalence: evidence that a difference is smaller than a margin, not just that none was found.
+"""Test equivalence: whether there is evidence that a difference is smaller than a margin.
 
 Two one-sided tests (Schuirmann 1987): equivalent at level 1 - alpha where both "mean <= -margin" and "mean >= margin"
-are rejected at alpha, which is where the 1 - 2 alpha interval lies within the margin; p is the larger of the two.
-The clustered t test is used, or where `intervals` would not trust it: Tango's score test where little has changed
-(which makes the t test far too sure), and where all C clusters have the same mean v, the largest chance
+are rejected at alpha, that is, where the 1 - 2 alpha interval is within the margin; p is the larger of the two.
+The clustered t test is used unless `intervals` would not trust it: then it is Tango's score test where little changed
+(which makes the t test far too confident) and, where all C clusters have the same mean v, the largest probability
 of that under a mean at the margin, ((1 - margin) / (1 - |v|))^C for differences in -1..1.
 """
 
@@ -21,7 +21,7 @@ from eyechart.statistics.rows import Clusters, arrange, check_share, numbers
 
 
 class Equivalence(NamedTuple):
-    """Whether a mean difference lies within the margin; `low` and `high` are the 1 - 2 alpha interval."""
+    """Whether a mean difference is within the margin; `low` and `high` are the 1 - 2 alpha interval."""
 
     value: float
     low: float
@@ -36,7 +36,7 @@ class Equivalence(NamedTuple):
 def equivalence(
     differences: npt.ArrayLike, clusters: Clusters | None = None, margin: float = 0.01, level: float = 0.95
 ) -> Equivalence:
-    """Test that the mean of row-wise differences lies strictly within plus and minus the margin."""
+    """Test whether the mean of row-wise differences is strictly between minus and plus the margin."""
     check_share("level", level)
     if margin <= 0 or level <= 0.5:
         raise SettingError("a margin above 0 and a level above 0.5", f"{margin}, {level}", "0.01 is one point")

@@ -1,4 +1,4 @@
-"""Which interval a mean gets, and its formula: the same code for one group of rows or a hundred thousand.
+"""Choose and compute the interval of a mean: the same code for one group of rows or a hundred thousand.
 
 Each group is first reduced to its moments: size, mean, shape, and the clustered standard error (Miller 2024, arXiv
 2411.00640, with the correction C / (C - 1) for few clusters), rows i in C clusters c:
@@ -11,16 +11,16 @@ t         mean +- t_{C-1} SE, the clustered standard error of `moments`.
 wilson    0/1 scores with fewer than 30 clusters, or any scores in 0..1 with fewer than 10 effective successes or
           failures: Wilson's interval at the effective size n_eff = n mean (1 - mean) / (n - 1) / SE^2, at most n
           (Korn & Graubard 1998; Dean & Pagano 2015), with Student's quantile.
-tango     differences in the same straits, in -1..1 (what they rose and fell by being the events): Tango's interval
+tango     differences in the same situation, in -1..1 (with rises and falls as the events): Tango's interval
           with all counts divided by the design effect (Yang, Sun & Hardin 2012).
-exact     every cluster has the same mean v, so SE = 0 and says nothing. The share of clusters elsewhere is at most
-          u = 1 - (alpha/2)^(1/C) (Clopper-Pearson), so on a scale from a to b the mean lies in
+exact     every cluster has the same mean v, so SE = 0 is meaningless. The share of clusters elsewhere is at most
+          u = 1 - (alpha/2)^(1/C) (Clopper-Pearson), so on a scale from a to b the mean is in
           v - u (v - a) .. v + u (b - v). For all 0 or all 1 this is Clopper-Pearson with n = C.
 t, few clusters   anything else with fewer than 30 clusters.
-none      no spread on a scale without ends: no interval.
+none      no spread on an unbounded scale: no interval.
 
-Where 0/1 rows are their own clusters their variance is known from their mean, and the normal quantile stands in
-for Student's: plain Wilson, plain Tango.
+Where 0/1 rows are their own clusters, their variance follows from their mean, and the normal quantile is used
+instead of Student's: plain Wilson, plain Tango.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,16 +43,16 @@ SCALES: dict[Kind, tuple[float, float]] = {"scores": (0.0, 1.0), "differences": 
 
 
 class Moments(NamedTuple):
-    """What an interval must know of groups of clustered rows, one entry a group."""
+    """The moments of groups of clustered rows that intervals need, one entry per group."""
 
     n: Ints
     clusters: Ints
     mean: Floats
     se: Floats  # NaN for one cluster
-    size: Floats  # mean of the absolute values: where they are -1, 0 and 1, the share that is not 0
+    size: Floats  # mean of the absolute values: for -1, 0 and 1, the share that is not 0
     whole: Bools  # every value is -1, 0 or 1
     flat: Bools  # every cluster has the same mean
-    bounded: Bools  # every value lies on the scale
+    bounded: Bools  # every value is on the scale
 
 
 def moments(rows: Rows, kind: Kind) -> Moments:
@@ -60,11 +60,11 @@ def moments(rows: Rows, kind: Kind) -> Moments:
     x, groups = rows.columns[0], rows.groups
     n = np.diff(groups, append=x.size)
     mean = sums(x, groups) / n
-    off = sums(x - np.repeat(mean, n), rows.clusters)
+    deviations = sums(x - np.repeat(mean, n), rows.clusters)
     inner = np.searchsorted(rows.clusters, groups)
-    clusters = np.diff(inner, append=off.size)
+    clusters = np.diff(inner, append=deviations.size)
     with np.errstate(divide="ignore", invalid="ignore"):
-        se = np.sqrt(sums(off**2, inner) * clusters / (clusters - 1)) / n
+        se = np.sqrt(sums(deviations**2, inner) * clusters / (clusters - 1)) / n
     low, high = SCALES[kind]
     return Moments(
         n=n,
@@ -73,8 +73,8 @@ def moments(rows: Rows, kind: Kind) -> Moments:
         se=se,
         size=sums(np.abs(x), groups) / n,
         whole=_every(np.isin(x, (-1.0, 0.0, 1.0)), groups),
-        # Rounding leaves about 1e-16 a row; a true residual of scores is at least some 1 / n.
-        flat=_largest(np.abs(off), inner) <= 1e-9 * _largest(np.abs(x), groups),
+        # Rounding leaves about 1e-16 per row; a true residual of scores is at least about 1 / n.
+        flat=_largest(np.abs(deviations), inner) <= 1e-9 * _largest(np.abs(x), groups),
         bounded=_every((x >= low) & (x <= high), groups),
     )
 
@@ -93,10 +93,10 @@ def _largest(values: Floats, starts: Ints) -> Floats:
 
 
 def effective_n(m: Moments, kind: Kind) -> Floats:
-    """Give the number of independent 0/1 scores (or -1, 0, 1 differences) that would have this SE, at most n.
+    """Compute the number of independent 0/1 scores (or -1, 0, 1 differences) that would have this SE, at most n.
 
-    Softer scores vary less than 0/1 scores and might count for more than n; near the ends of the scale their SE
-    is too uncertain to claim so (simulated: without the cap, 95 % intervals cover down to 75 %).
+    Graded scores vary less than 0/1 scores and might count for more than n; near the ends of the scale their SE
+    is too uncertain for that (simulated: without the cap, the coverage of 95 % intervals drops to 75 %).
     """
     variance = m.mean * (1 - m.mean) if kind == "scores" else m.size - m.mean**2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -122,7 +122,7 @@ def intervals(m: Moments, level: float | Floats, kind: Kind) -> tuple[Floats, Fl
 
 
 def methods(m: Moments, kind: Kind) -> npt.NDArray[np.str_]:
-    """Name the interval of each group by the rules at the head of this file."""
+    """Choose the interval of each group by the rules at the top of this file."""
     few = m.clusters < FEW_CLUSTERS
     share = np.minimum(m.mean, 1 - m.mean) if kind == "scores" else m.size
     rare = effective_n(m, kind) * share < FEW_EVENTS
@@ -133,24 +133,24 @@ def methods(m: Moments, kind: Kind) -> npt.NDArray[np.str_]:
 
 
 def student(m: Moments, level: Floats) -> Interval:
-    """Give the clustered t interval."""
+    """Compute the clustered t interval."""
     half = scipy.special.stdtrit(m.clusters - 1.0, (1 + level) / 2) * m.se
     return Interval(m.mean - half, m.mean + half)
 
 
 def wilson_effective(m: Moments, level: Floats) -> Interval:
-    """Give Wilson's interval at the effective sample size."""
+    """Compute Wilson's interval at the effective sample size."""
     n = effective_n(m, "scores")
     return score_interval(m.mean * n, n, quantile(m, level))
 
 
 def tango_effective(m: Moments, level: Floats) -> Interval:
-    """Give Tango's interval at the effective sample size."""
+    """Compute Tango's interval at the effective sample size."""
     return tango_interval(*discordant(m), quantile(m, level))
 
 
 def discordant(m: Moments) -> tuple[Floats, Floats, Floats]:
-    """Count the rows that rose, that fell, and all of them, at the effective sample size."""
+    """Count the rows that rose, those that fell, and all rows, at the effective sample size."""
     n = effective_n(m, "differences")
     return n * (m.size + m.mean) / 2, n * (m.size - m.mean) / 2, n
 
@@ -163,10 +163,10 @@ def exact(m: Moments, level: Floats, scale: tuple[float, float]) -> Interval:
 
 
 def quantile(m: Moments, level: Floats) -> Floats:
-    """Take Student's quantile, or the normal one, by the degrees of freedom."""
+    """Return Student's quantile, or the normal one, for the degrees of freedom."""
     return np.asarray(scipy.special.stdtrit(degrees(m), (1 + level) / 2), dtype=np.float64)
 
 
 def degrees(m: Moments) -> Floats:
-    """Count C - 1 degrees of freedom, infinitely many where whole rows are their own clusters."""
+    """Return C - 1 degrees of freedom, infinitely many where whole rows are their own clusters."""
     return np.where(m.whole & (m.clusters == m.n), np.inf, m.clusters - 1.0)

@@ -1,7 +1,7 @@
-"""How often each of several models leads when the clusters are drawn again: what ranks are worth.
+"""Compute how often each of several models leads when the clusters are resampled: how reliable ranks are.
 
-Whole clusters are drawn with replacement, for all models together. A model leads where its mean is the highest; models
-that are level share the lead. Samples depend on nothing but the number of clusters, so that all contests with as many
+Whole clusters are drawn with replacement, jointly for all models. A model leads if its mean is the highest; models
+that tie share the lead. Samples depend only on the number of clusters, so that all contests with the same number
 are drawn at once.
 """
 
@@ -14,11 +14,11 @@ from eyechart.statistics.rows import Floats, Ints
 
 SAMPLES = 1000
 AT_ONCE = 500_000  # clusters drawn together
-LEVEL = 1e-12  # means this close are equal but for rounding
+LEVEL = 1e-12  # means this close differ only by rounding
 
 
 class ClusteredScores(NamedTuple):
-    """Scores of models on the same examples, by cluster: a column of sums for each model, and the numbers of rows."""
+    """Scores of models on the same examples by cluster: a column of sums for each model, and the numbers of rows."""
 
     totals: Floats
     sizes: Ints
@@ -30,22 +30,22 @@ class ClusteredScores(NamedTuple):
 
 
 def leads(contests: Sequence[ClusteredScores]) -> list[Floats]:
-    """Compute the share of samples in which each model of a contest leads; a contest has at least one cluster."""
+    """Compute the share of samples in which each model of a contest leads; each contest needs at least one cluster."""
     led = [np.zeros(contest.totals.shape[1]) for contest in contests]
     for clusters in sorted({contest.sizes.size for contest in contests}):
-        alike = [at for at, contest in enumerate(contests) if contest.sizes.size == clusters]
-        columns = [np.column_stack([contests[at].sizes, contests[at].totals]).T for at in alike]
+        alike = [index for index, contest in enumerate(contests) if contest.sizes.size == clusters]
+        columns = [np.column_stack([contests[index].sizes, contests[index].totals]).T for index in alike]
         ends = np.cumsum([len(own) for own in columns])[:-1]
         for drawn in _draws(clusters):
-            # Not by BLAS, which wakes a thread for every core of the machine for so little.
+            # Not with BLAS, which would wake a thread on every core for so little work.
             sums = np.einsum("ij,kj->ik", drawn, np.concatenate(columns))
-            for at, own in zip(alike, np.split(sums, ends, axis=1), strict=True):
-                led[at] += _lead(own[:, 1:] / own[:, :1])
+            for index, own in zip(alike, np.split(sums, ends, axis=1), strict=True):
+                led[index] += _lead(own[:, 1:] / own[:, :1])
     return [counts / SAMPLES for counts in led]
 
 
 def _draws(clusters: int) -> Iterator[Floats]:
-    """Count how often each cluster is drawn, some samples at a time."""
+    """Count how often each cluster is drawn, a few samples at a time."""
     rng, most = np.random.default_rng(0), max(1, AT_ONCE // clusters)
     for start in range(0, SAMPLES, most):
         samples = min(most, SAMPLES - start)
@@ -55,6 +55,6 @@ def _draws(clusters: int) -> Iterator[Floats]:
 
 
 def _lead(means: Floats) -> Floats:
-    """Count the samples in which each model leads, a shared lead in parts."""
+    """Count the samples in which each model leads, splitting a shared lead equally."""
     ahead = means >= means.max(axis=1, keepdims=True) - LEVEL
     return np.asarray((ahead / ahead.sum(axis=1, keepdims=True)).sum(axis=0))

@@ -1,6 +1,6 @@
-"""Many tests at once: adjusted p-values, to be compared with the error rate you accept.
+"""Adjust p-values for many tests, to be compared with the accepted error rate.
 
-With m p-values sorted upwards, p_(1) <= ... <= p_(m):
+With m p-values in ascending order, p_(1) <= ... <= p_(m):
 
 bh    false discovery rate:                q_(i) = min_{j >= i} p_(j) m / j              (Benjamini & Hochberg 1995)
 by    the same under any dependence:       as bh, times 1 + 1/2 + ... + 1/m              (Benjamini & Yekutieli 2001)
@@ -17,7 +17,7 @@ from eyechart.statistics.rows import Floats
 
 
 def adjust(p: npt.ArrayLike, method: str = "bh") -> Floats:
-    """Adjust p-values for their number, in their order; NaN stays NaN and does not count."""
+    """Adjust p-values for their number, keeping their order; NaN stays NaN and does not count."""
     if method not in METHODS:
         raise UnknownNameError(f"one of {', '.join(METHODS)}", method, "choose one of these")
     values = np.asarray(p, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""A mean with its interval, for one sample or for every group of a table."""
+"""Estimate a mean with its interval, for one sample or for every group of a table."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -60,7 +60,7 @@ def mean_by(
     level: float = 0.95,
     kind: Kind = "scores",
 ) -> pl.DataFrame:
-    """Estimate the mean of every group, sorted by group: what `mean` gives on each, without a loop."""
+    """Estimate the mean of every group, sorted by group: the same as `mean` on each, without a loop."""
     check_share("level", level)
     _check_columns(table, value, by, cluster)
     rows, groups = arrange_table(table, value, by, cluster)
@@ -75,7 +75,9 @@ def _check_columns(table: pl.DataFrame, value: str, by: Sequence[str], cluster: 
     missing = {value, *by, cluster or value} - set(table.columns)
     if missing:
         found = f"no {', '.join(sorted(missing))} among {', '.join(table.columns)}"
-        raise DataError("columns of the table", found, "name columns it has")
+        raise DataError("columns of the table", found, "choose columns of the table")
     taken = sorted({"value", "low", "high", "n", "clusters", "method"} & set(by))
     if taken:
-        raise SettingError("groups by other names than the estimate's", ", ".join(taken), "rename the column first")
+        raise SettingError(
+            "groups whose names differ from the estimate's columns", ", ".join(taken), "rename the column first"
+        )

@@ -1,17 +1,17 @@
-"""Paired comparison: two conditions or two models on the same rows.
+"""Compare two conditions or two models on the same rows.
 
 The estimate is the mean of a - b with a clustered interval. The test flips the signs of whole clusters: if the two
 are exchangeable within a cluster, each cluster's summed difference is as likely to be positive as negative. With m
-random flips of which b reach the observed sum, p = (b + 1) / (m + 1) (Phipson & Smyth 2010), never 0. Where all flips
-are no more than m + 1 they are enumerated and p is exact. Clusters that sum to 0 change nothing and are left out.
+random flips of which b reach the observed sum, p = (b + 1) / (m + 1) (Phipson & Smyth 2010), never 0. If all flips
+number at most m + 1, they are enumerated and p is exact. Clusters that sum to 0 change nothing and are left out.
 
-Many comparisons are reduced one after the other (`reduce_pairs`), which keeps a few numbers a cluster of each, and
+Many comparisons are reduced one after the other (`reduce_pairs`), which keeps a few numbers per cluster, and
 then estimated and tested together (`compare_pairs`).
 
-Scores may also be compared with numbers that are known, such as the chance of a guess (`beyond_known`): a difference
-with one uncertain side. The interval is that of the mean, moved by the mean of what is known: a score that is always 0
+Scores may also be compared with known numbers, such as the chance of a guess (`beyond_known`): a difference
+with one uncertain side. The interval is that of the mean, shifted by the known mean: a score that is always 0
 is as uncertain as its rows are few, however alike the known numbers are. p inverts it: the mean is tested, two-sided,
-against what is known by the test whose interval it has. Flipping signs would not do: a score less its chance is not
+against the known mean by the test of its interval. Flipping signs would not do: a score minus its chance is not
 symmetric about 0.
 """
 
@@ -44,7 +44,7 @@ class Difference(NamedTuple):
 
 
 class PairedScores(NamedTuple):
-    """Paired scores reduced to what their comparison needs: moments of the differences, their sums by cluster."""
+    """Paired scores reduced for their comparison: moments of the differences and their sums by cluster."""
 
     moments: Moments
     totals: Floats
@@ -68,7 +68,7 @@ def paired_difference(
 
 
 def reduce_pairs(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | None = None) -> PairedScores:
-    """Reduce two scores of the same rows to what their comparison needs."""
+    """Reduce two scores of the same rows for their comparison."""
     rows = arrange((differences(a, b),), clusters)
     return PairedScores(moments(rows, "differences"), sums(rows.columns[0], rows.clusters))
 
@@ -76,7 +76,7 @@ def reduce_pairs(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | None =
 def compare_pairs(
     pairs: Sequence[PairedScores], *, level: float = 0.95, flips: int = 9999, seed: int = 0
 ) -> list[Difference]:
-    """Compute `paired_difference` of each, all at once; none may be without rows."""
+    """Compute `paired_difference` of each, all at once; each needs at least one row."""
     ps = sign_flip_ps([each.totals for each in pairs], flips, seed)
     means = estimates(join_moments(each.moments for each in pairs), level, "differences") if pairs else []
     return [
@@ -86,7 +86,7 @@ def compare_pairs(
 
 
 def differences(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Subtract row by row, refusing columns of different lengths."""
+    """Subtract row by row, raising an error for columns of different lengths."""
     first, second = numbers(a, "a"), numbers(b, "b")
     if first.size != second.size:
         found = f"{first.size} and {second.size} rows"
@@ -103,10 +103,10 @@ def sign_flip_p(
 
 
 def sign_flip_ps(samples: Sequence[Floats], flips: int = 9999, seed: int = 0) -> list[float]:
-    """Compute `sign_flip_p` of each sample of cluster sums, all by the same flips; none may be empty."""
+    """Compute `sign_flip_p` of each sample of cluster sums, all with the same flips; no sample may be empty."""
     if flips < 1:
-        raise SettingError("at least one flip", str(flips), "9999 is a good number")
-    # Equal sums of decimals differ by rounding; they must count as reached.
+        raise SettingError("at least one flip", str(flips), "9999 is a good choice")
+    # Equal sums of decimals may differ by rounding; they must count as reached.
     slack = [1e-12 * float(np.abs(totals).sum()) for totals in samples]
     nonzero = [totals[np.abs(totals) > least] for totals, least in zip(samples, slack, strict=True)]
     drawn = iter(_random_flips([totals for totals in nonzero if 2**totals.size > flips + 1], flips, seed))
@@ -127,7 +127,7 @@ def _all_flips(totals: Floats) -> Floats:
 
 
 def _random_flips(samples: Sequence[Floats], flips: int, seed: int) -> Floats:
-    """Sum each sample under random signs, eight clusters a step: a byte looks up one of their 256 signed sums."""
+    """Sum each sample under random signs, eight clusters at a time: a byte selects one of their 256 signed sums."""
     generator = np.random.default_rng(seed)
     padded = [np.append(totals, np.zeros(-totals.size % 8)).reshape(-1, 8) for totals in samples]
     flipped = np.zeros((len(samples), flips))
@@ -162,13 +162,13 @@ def _student(m: Moments, base: float) -> float:
 
 
 def _score(m: Moments, base: float) -> float:
-    """Test at the spread that the known share has, as Wilson's interval does."""
+    """Test with the spread of the known share, as Wilson's interval does."""
     with np.errstate(divide="ignore"):
         return _two_sided((m.mean - base) / np.sqrt(base * (1 - base) / effective_n(m, "scores")), degrees(m))
 
 
 def _exact(m: Moments, base: float) -> float:
-    """Compute twice the chance that no cluster lies elsewhere, though as many do as the known mean wants."""
+    """Compute twice the probability that no cluster is elsewhere, given the share that the known mean implies."""
     v, (low, high) = float(m.mean[0]), SCALES["scores"]
     elsewhere = (v - base) / (v - low) if base < v else (base - v) / (high - v) if base > v else 0.0
     return min(1.0, 2 * float(max(0.0, 1 - elsewhere) ** m.clusters[0]))

@@ -1,10 +1,10 @@
-"""Wilson's interval for a share of independent trials, and Tango's for the difference of two paired shares.
+"""Compute Wilson's interval for a share of independent trials, and Tango's for the difference of two paired shares.
 
 Wilson (1927):  centre (k + z^2/2) / (n + z^2), half width z sqrt(k (n - k) / n + z^2/4) / (n + z^2)
 Tango (1998):   the differences D that the score test of D does not reject, with the nuisance probability at its maximum
                 likelihood given D
 
-At 0 of n Wilson's ends near 3.7 / n (two-sided 95 %; the rule of three is the one-sided 3 / n).
+At 0 of n, Wilson's interval ends near 3.7 / n (two-sided 95 %; the rule of three is the one-sided 3 / n).
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
 
 
 def score_interval(successes: Floats, n: Floats, quantile: npt.ArrayLike) -> Interval:
-    """Compute Wilson's interval for any quantile, so that Student's can stand for the normal one."""
+    """Compute Wilson's interval for any quantile, so that Student's can replace the normal one."""
     square = np.square(np.asarray(quantile, float))
     with np.errstate(invalid="ignore", divide="ignore"):
         centre = (successes + square / 2) / (n + square)
@@ -44,9 +44,9 @@ def score_interval(successes: Floats, n: Floats, quantile: npt.ArrayLike) -> Int
 
 
 def tango_score(rose: Floats, fell: Floats, n: Floats, difference: npt.ArrayLike) -> Floats:
-    """Score the hypothesis that P(rose) - P(fell) = difference; standard normal when it is true.
+    """Compute the score statistic of P(rose) - P(fell) = difference, standard normal if that is true.
 
-    `rose` and `fell` are numbers of n pairs, fractional where n is an effective sample size.
+    `rose` and `fell` are counts out of n pairs, fractional if n is an effective sample size.
     """
     d = np.asarray(difference, float)
     # With q = P(fell) the likelihood is highest at the larger root of 2n q^2 - linear q - fell d (1 - d) = 0.
@@ -60,7 +60,7 @@ def tango_score(rose: Floats, fell: Floats, n: Floats, difference: npt.ArrayLike
 
 
 def tango_interval(rose: Floats, fell: Floats, n: Floats, quantile: Floats) -> Interval:
-    """Find by bisection where the score crosses plus and minus the quantile."""
+    """Find, by bisection, where the score crosses plus and minus the quantile."""
     estimate = (rose - fell) / n
     score = partial(tango_score, rose, fell, n)
     low = _crossing(score, np.full_like(estimate, -1.0), estimate, quantile)

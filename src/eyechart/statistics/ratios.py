@@ -1,12 +1,12 @@
-"""Ratio of two means over the same rows, by the bootstrap of whole clusters.
+"""Estimate the ratio of two means over the same rows by a bootstrap of whole clusters.
 
 R = sum N / sum D with the delta method's SE(R) = sqrt(C / (C - 1) sum_c (N_c - R D_c)^2) / |sum D| over cluster sums
 N_c, D_c (Cochran 1977, section 6). Clusters are drawn with replacement and R* and SE* computed from each draw; the
 interval is the bootstrap-t, R - SE q_{1 - alpha/2} .. R - SE q_{alpha/2}, with q the quantiles of (R* - R) / SE*
-(Efron & Tibshirani 1993, chapter 12), which holds its level with few clusters where percentiles do not. Where too few
-clusters carry the ratio, draws without spread leave an end infinite; then R +- t_{C-1} SE stands in ("delta").
+(Efron & Tibshirani 1993, chapter 12), which keeps its level with few clusters, unlike percentiles. Where too few
+clusters carry the ratio, draws without spread make an end infinite; then R +- t_{C-1} SE is used ("delta").
 
-A ratio means little where its denominator may be 0: `unstable` says that the denominator's interval includes 0 or
+A ratio means little if its denominator may be 0: `unstable` says that the denominator's interval includes 0 or
 its mean is within 0.1 of 0, that the bootstrap-t failed, or that there is no spread at all.
 """
 
@@ -26,7 +26,7 @@ CELLS = 2_000_000  # draws x clusters in memory at once
 
 
 class Ratio(NamedTuple):
-    """A ratio with its interval; do not rely on it where it is `unstable`."""
+    """A ratio with its interval; do not rely on it if it is `unstable`."""
 
     value: float
     low: float
@@ -50,12 +50,12 @@ def ratio(
     """Estimate mean(numerator) / mean(denominator); NaN without rows or with a denominator of 0."""
     check_share("level", level)
     if draws < 1:
-        raise SettingError("at least one draw", str(draws), "2000 is a good number")
+        raise SettingError("at least one draw", str(draws), "2000 is a good choice")
     rows = arrange((numbers(denominator, "denominator"), numbers(numerator, "numerator")), clusters)
     n, count = rows.columns[0].size, rows.clusters.size
     products = _products(rows)
     value, se = (float(column[0]) for column in _fit(products.sum(axis=0, keepdims=True), count))
-    # Sums of squares that cancel leave a rounding error of some 1e-8 in the SE.
+    # Cancelling sums of squares leave a rounding error of about 1e-8 in the SE.
     if not se > 1e-7 * abs(value):
         return Ratio(value, np.nan, np.nan, n, count, "none", se, unstable=True)
     low, high = _bootstrap_t(value, se, _fit(_draw(products, draws, seed), count), level)
@@ -66,7 +66,7 @@ def ratio(
 
 
 def _products(rows: Rows) -> Floats:
-    """Compute each cluster's sums and their products, which is all that ratio and SE need of a draw."""
+    """Compute each cluster's sums and their products: ratio and SE need nothing else."""
     d, n = (sums(column, rows.clusters) for column in rows.columns)
     return np.column_stack([n, d, n * n, n * d, d * d])
 
@@ -86,10 +86,10 @@ def _draw(products: Floats, draws: int, seed: int) -> Floats:
     block, columns = max(1, CELLS // count), np.ascontiguousarray(products.T)
     parts = []
     for start in range(0, draws, block):
-        here = min(block, draws - start)
-        picked = generator.integers(0, count, (here, count)) + count * np.arange(here)[:, None]
-        weights = np.bincount(picked.ravel(), minlength=here * count).reshape(here, count)
-        # Not by BLAS, whose sums depend on the number of threads in their last bit.
+        size = min(block, draws - start)
+        picked = generator.integers(0, count, (size, count)) + count * np.arange(size)[:, None]
+        weights = np.bincount(picked.ravel(), minlength=size * count).reshape(size, count)
+        # Not with BLAS, whose sums depend on the number of threads in their last bit.
         parts.append(np.einsum("ij,kj->ik", weights.astype(np.float64), columns))
     return np.concatenate(parts)
 
@@ -98,7 +98,7 @@ def _bootstrap_t(value: float, se: float, drawn: tuple[Floats, Floats], level: f
     ratios, errors = drawn
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (ratios - value) / errors
-    # A draw without spread or denominator has no t and might lie at either end.
+    # A draw without spread or denominator has no t and might be at either end.
     tail = (1 - level) / 2
     low = np.quantile(np.where(np.isnan(t), -np.inf, t), tail, method="lower")
     high = np.quantile(np.where(np.isnan(t), np.inf, t), 1 - tail, method="higher")

@@ -1,7 +1,7 @@
-"""Rows in key order: what every estimate starts from.
+"""Put rows in key order, the starting point of every estimate.
 
-Rows are sorted by group, cluster and value before anything is summed or drawn, so no result depends on the
-order in which rows came, to the last bit. A null cluster is a cluster of its own.
+Rows are sorted by group, cluster and value before anything is summed or drawn, so results are exactly the
+same for any order of the rows. A null cluster is a separate cluster.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Clusters = pl.Series | npt.NDArray[Any] | Sequence[object]  # the key of each ro
 
 
 class Rows(NamedTuple):
-    """Columns in key order, with the index at which each cluster and each group begins."""
+    """Columns in key order, with the start index of each cluster and each group."""
 
     columns: tuple[Floats, ...]
     clusters: Ints
@@ -33,22 +33,24 @@ def sums(values: Floats, starts: Ints) -> Floats:
 
 
 def numbers(values: npt.ArrayLike, name: str = "values") -> Floats:
-    """Turn values into floats, refusing what has no finite number."""
+    """Convert values to floats, raising an error if one is not a finite number."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name} to be numbers", str(error), "score every row or leave it out first") from None
+        raise DataError(
+            f"{name} to be numbers", str(error), "score every row, or leave out rows without a score"
+        ) from None
     bad = np.flatnonzero(~np.isfinite(array))
     if array.ndim != 1:
-        raise DataError(f"{name} in one dimension", f"{array.ndim} dimensions", "pass one value a row")
+        raise DataError(f"{name} in one dimension", f"{array.ndim} dimensions", "pass one value per row")
     if bad.size:
         found = f"{array[bad[0]]} in row {bad[0]} ({bad.size} such rows)"
-        raise DataError(f"{name} to be finite", found, "score every row or leave it out first")
+        raise DataError(f"{name} to be finite", found, "score every row, or leave out rows without a score")
     return array
 
 
 def keys(clusters: Clusters | None, n: int) -> pl.Series:
-    """Name the cluster of every row; null is a cluster of its own."""
+    """Return the cluster of every row; null is a separate cluster."""
     if clusters is None:
         return pl.Series("cluster", [None] * n, dtype=pl.String)
     series = pl.Series("cluster", clusters)
@@ -56,16 +58,16 @@ def keys(clusters: Clusters | None, n: int) -> pl.Series:
         raise DataError(f"one cluster for each of {n} rows", f"{len(series)}", "pass both from the same table")
     if series.dtype.is_float():
         return series.fill_nan(None)
-    # Categories may sort in the order of their first appearance, which is the order of the rows.
+    # Categories may sort in the order of their first appearance, which is the row order.
     return series.cast(pl.String) if series.dtype in {pl.Categorical, pl.Enum} else series
 
 
 def arrange(columns: tuple[Floats, ...], clusters: Clusters | None, groups: Ints | None = None) -> Rows:
-    """Sort rows by group, then by cluster, then by the columns in turn; none given, all are one group."""
+    """Sort rows by group, then by cluster, then by each column; without groups, all rows are one group."""
     lengths = {column.size for column in columns}
     if len(lengths) > 1:
         found = f"lengths {', '.join(map(str, sorted(lengths)))}"
-        raise DataError("columns of one length", found, "pass them from the same table")
+        raise DataError("columns of equal length", found, "pass them from the same table")
     n = columns[0].size
     series, group = keys(clusters, n), np.zeros(n, np.int64) if groups is None else groups
     cluster, alone = _number(series), series.is_null().to_numpy()
@@ -76,8 +78,8 @@ def arrange(columns: tuple[Floats, ...], clusters: Clusters | None, groups: Ints
 
 
 def _number(clusters: pl.Series) -> Ints:
-    """Give clusters numbers in the order of their keys, null the last."""
-    # Numbers are in order already, and ranking them takes ten times as long as the rest of arranging a small sample.
+    """Give clusters numbers in the order of their keys, null last."""
+    # Numbers are already in order, and ranking them takes ten times as long as the rest of sorting a small sample.
     if clusters.dtype == pl.Int64 and not clusters.null_count():
         return clusters.to_numpy()
     return clusters.rank("dense").cast(pl.Int64).fill_null(len(clusters) + 1).to_numpy()
@@ -89,8 +91,8 @@ def _changes(values: Ints) -> Bools:
 
 
 def arrange_table(table: pl.DataFrame, value: str, by: Sequence[str], cluster: str | None) -> tuple[Rows, pl.DataFrame]:
-    """Sort rows by the groups of `by`, then cluster, then value; also return the keys of the groups in this order."""
-    # Plain names of our own, since any of the columns may be the same one.
+    """Sort rows by the groups of `by`, then cluster, then value; also return the group keys in this order."""
+    # Unique names, since any of the columns may be the same one.
     names = [f"by{i}" for i in range(len(by))]
     own = keys(None if cluster is None else table[cluster], table.height)
     columns = [pl.Series("value", numbers(table[value], value)), own]
@@ -109,7 +111,7 @@ def cluster_begins(table: pl.DataFrame) -> Bools:
 
 
 def begins(table: pl.DataFrame, *names: str) -> Bools:
-    """Mark the rows of a sorted table in which one of the columns changes, and the first."""
+    """Mark the first row of a sorted table and every row where one of the columns changes."""
     changed = np.zeros(table.height, dtype=np.bool_)
     changed[:1] = True
     for name in names:
@@ -118,6 +120,6 @@ def begins(table: pl.DataFrame, *names: str) -> Bools:
 
 
 def check_share(name: str, share: float) -> None:
-    """Refuse a level, power or error rate that is not strictly between 0 and 1."""
+    """Raise an error for a level, power or error rate that is not strictly between 0 and 1."""
     if not 0 < share < 1:
         raise SettingError(f"{name} between 0 and 1", f"{share}", "write 95 % as 0.95")

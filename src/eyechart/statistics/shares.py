@@ -1,7 +1,7 @@
-"""How often each value occurs within each group, with the interval of a mean of flags: without making the flags.
+"""Estimate how often each value occurs within each group: the mean of flags, with its interval, without the flags.
 
 With k_c the rows of cluster c that have the value and m_c all its rows, the share p = sum k_c / sum m_c has the
-residuals k_c - p m_c, so that the clustered standard error of `moments` needs three sums of whole numbers:
+residuals k_c - p m_c, so the clustered standard error of `moments` needs three sums of whole numbers:
 
     sum_c (k_c - p m_c)^2 = sum k_c^2 - 2 p sum k_c m_c + p^2 sum m_c^2
 """
@@ -14,13 +14,13 @@ import polars as pl
 from eyechart.statistics.intervals import Moments, intervals
 from eyechart.statistics.rows import check_share
 
-ALONE = "alone"  # numbers the rows that are clusters of their own
+ALONE = "alone"  # numbers the rows that are separate clusters
 
 
 def shares(
     table: pl.DataFrame, value: str, within: Sequence[str] = (), cluster: str = "cluster", *, level: float = 0.95
 ) -> pl.DataFrame:
-    """Estimate the share of each value within each group: what `mean` gives of flags, for all values at once.
+    """Estimate the share of each value within each group: the `mean` of flags, for all values at once.
 
     Columns: those of `within`, the value, hits (rows that have it), n (rows of the group), share, low, high.
     """
@@ -35,7 +35,7 @@ def shares(
 
 
 def _count(rows: pl.DataFrame, value: str) -> pl.DataFrame:
-    """Count by group and value, with the sums over clusters, in the order of groups and values."""
+    """Count by group and value, with sums over clusters, in the order of groups and values."""
     groups = [name for name in rows.columns if name not in (value, "cluster")]
     unit = [*groups, "cluster"]
     if rows["cluster"].null_count():
@@ -56,10 +56,10 @@ def _dot(one: str, other: str) -> pl.Expr:
 def _moments(counted: pl.DataFrame) -> Moments:
     kk, km, mm, clusters = (counted[name].to_numpy() for name in ("kk", "km", "mm", "clusters"))
     k, n = (counted[name].to_numpy() for name in ("hits", "n"))
-    # Whole numbers of any size: clusters that all have the same share leave exactly 0.
+    # Integers of any size: clusters with equal shares leave exactly 0.
     hits, rows = k.astype(object), n.astype(object)
-    off = np.asarray((kk * rows**2 - 2 * hits * rows * km + hits**2 * mm) / rows**2, dtype=np.float64)
+    deviations = np.asarray((kk * rows**2 - 2 * hits * rows * km + hits**2 * mm) / rows**2, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        se = np.sqrt(off * clusters / (clusters - 1)) / n
+        se = np.sqrt(deviations * clusters / (clusters - 1)) / n
     share, every = k / n, np.ones(counted.height, np.bool_)
-    return Moments(n, clusters, share, se, share, whole=every, flat=off == 0, bounded=every)
+    return Moments(n, clusters, share, se, share, whole=every, flat=deviations == 0, bounded=every)

@@ -1,18 +1,18 @@
-"""Difference of the means of different rows, such as easy examples and counterexamples.
+"""Estimate the difference of the means of different rows, such as easy examples and counterexamples.
 
-With clustered standard errors S_a, S_b of the two means and, where rows of both lie in one cluster c,
+With clustered standard errors S_a, S_b of the two means and, where rows of both are in one cluster c,
 
     cov = sqrt(C_a / (C_a - 1) C_b / (C_b - 1)) sum_c (sum_{i in a, c} (x_i - mean_a) / n_a) (same for b)
     SE^2 = S_a^2 + S_b^2 - 2 cov
 
-the interval is Welch's: t with the Welch-Satterthwaite degrees of C_a - 1 and C_b - 1. Where the own interval of
-either mean is not t (see `intervals`), it is put together from the two of them, with r = cov / (S_a S_b)
+the interval is Welch's: t with the Welch-Satterthwaite degrees of C_a - 1 and C_b - 1. Where the interval of
+either mean is not t (see `intervals`), it is combined from the two of them, with r = cov / (S_a S_b)
 (Newcombe 1998, method 10; Zou & Donner 2008, MOVER):
 
     low  = d - sqrt((a - a_low)^2  + (b_high - b)^2 - 2 r (a - a_low) (b_high - b))
     high = d + sqrt((a_high - a)^2 + (b - b_low)^2  - 2 r (a_high - a) (b - b_low))
 
-and p is the smallest 1 - level at which it leaves out 0. Rows that stand on both sides belong in `paired_difference`.
+and p is the smallest 1 - level at which it excludes 0. If both sides have the same rows, use `paired_difference`.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,11 @@ from eyechart.statistics.means import Estimate, estimate
 from eyechart.statistics.paired import Difference
 from eyechart.statistics.rows import Bools, Clusters, Floats, arrange, check_share, keys, numbers, sums
 
-SMALLEST_P = 1e-12  # below it the quantiles of the intervals lose their digits
+SMALLEST_P = 1e-12  # below it the quantiles of the intervals lose precision
 
 
 class Contrast(NamedTuple):
-    """Two samples reduced to what their difference needs."""
+    """Two samples reduced for the estimate of their difference."""
 
     a: Moments
     b: Moments
@@ -40,7 +40,7 @@ class Contrast(NamedTuple):
     clusters: int
 
     def leaves_out_zero(self, alpha: Floats) -> Bools:
-        """Tell whether the interval of the difference at level 1 - alpha leaves out 0."""
+        """Return whether the interval of the difference at level 1 - alpha excludes 0."""
         a, b = (estimate(side, float(1 - alpha[0]), "scores") for side in (self.a, self.b))
         low, high = _combine(a, b, self.covariance)
         return np.array([low > 0 or high < 0])
@@ -66,16 +66,16 @@ def difference(
 
 
 def contrast(values: tuple[Floats, Floats], clusters: tuple[pl.Series, pl.Series]) -> Contrast:
-    """Compute the moments of both sides and the covariance that shared clusters give their means."""
+    """Compute the moments of both sides and the covariance of their means due to shared clusters."""
     a, b = (moments(arrange((x,), own), "scores") for x, own in zip(values, clusters, strict=True))
     side = np.repeat([0.0, 1.0], [values[0].size, values[1].size])
-    # As text, so that the two sides may name the same cluster in different types.
+    # As text, because the two sides may store cluster names in different types.
     both = arrange((side, np.concatenate(values)), pl.concat([key.cast(pl.String) for key in clusters]))
     is_b, x = both.columns[0] == 1, both.columns[1]
-    off_a = sums(np.where(is_b, 0.0, x - a.mean) / a.n, both.clusters)
-    off_b = sums(np.where(is_b, x - b.mean, 0.0) / b.n, both.clusters)
+    deviations_a = sums(np.where(is_b, 0.0, x - a.mean) / a.n, both.clusters)
+    deviations_b = sums(np.where(is_b, x - b.mean, 0.0) / b.n, both.clusters)
     few = np.sqrt(_correction(a) * _correction(b))
-    return Contrast(a, b, float(few * np.sum(off_a * off_b)), both.clusters.size)
+    return Contrast(a, b, float(few * np.sum(deviations_a * deviations_b)), both.clusters.size)
 
 
 def _correction(m: Moments) -> float:
@@ -84,12 +84,12 @@ def _correction(m: Moments) -> float:
 
 
 def summarise(pair: Contrast, level: float) -> Difference:
-    """Estimate the difference of two samples from what it needs of them."""
+    """Estimate the difference of two reduced samples."""
     a, b = estimate(pair.a, level, "scores"), estimate(pair.b, level, "scores")
     value = a.value - b.value
     se = float(np.sqrt(max(a.se**2 + b.se**2 - 2 * pair.covariance, 0.0)))
     n = a.n + b.n
-    # The same rows on both sides cancel and leave nothing but rounding.
+    # The same rows on both sides cancel and leave only rounding.
     cancelled = a.se + b.se > 0 and se <= 1e-6 * (a.se + b.se)
     if cancelled or "none" in {a.method, b.method}:
         return Difference(value, np.nan, np.nan, n, pair.clusters, np.nan, "none", se)
@@ -118,7 +118,7 @@ def _hypotenuse(first: float, second: float, r: float) -> float:
 
 
 def p_by_inversion(leave_out_zero: Callable[[Floats], Bools], n: int) -> Floats:
-    """Bisect, on a logarithmic scale, for the smallest 1 - level at which each of n intervals leaves out 0."""
+    """Bisect, on a logarithmic scale, for the smallest 1 - level at which each of n intervals excludes 0."""
     small, large = np.full(n, np.log(SMALLEST_P)), np.zeros(n)
     for _ in range(40):
         middle = (small + large) / 2

@@ -190,7 +190,7 @@ def test_a_record_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_record_is_one_clear_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "note.json").write_bytes(content.encode(errors="surrogateescape"))
 
-    with pytest.raises(FileFormatError, match=r"to be whole; found a damaged file \(.+\); make it anew"):
+    with pytest.raises(FileFormatError, match=r"to be intact; found a damaged file \(.+\); create it again"):
         read_record(tmp_path / "note.json", Note)
 
 
@@ -201,7 +201,7 @@ def test_a_record_of_another_kind_is_not_called_damaged(tmp_path: Path, name: st
     with pytest.raises(FileFormatError) as caught:
         read_record(tmp_path / name, Parcel)
 
-    assert str(caught.value) == f"expected a parcel at {tmp_path}{place}; found a letter; name a parcel"
+    assert str(caught.value) == f"expected a parcel at {tmp_path}{place}; found a letter; give a parcel"
 
 
 @pytest.mark.parametrize("kind", ['"kind": 3, ', ""])
@@ -218,7 +218,7 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path: Path, monke
 
     monkeypatch.setattr(Path, "read_text", refuse)
     monkeypatch.setattr(pl, "read_parquet", refuse)
-    said = r"to read .*it\.\w+; found Permission denied; check the path and the rights to it"
+    said = r"to read .*it\.\w+; found Permission denied; check the path and its permissions"
 
     with pytest.raises(FileFormatError, match=said):
         read_record(tmp_path / "it.json", Note)
@@ -244,5 +244,5 @@ def test_a_truncated_table_is_one_clear_error(tmp_path: Path) -> None:
     for length in (0, 3, len(content) // 2, len(content) - 1):
         (tmp_path / "it.parquet").write_bytes(content[:length])
 
-        with pytest.raises(FileFormatError, match="to be whole; found a damaged file"):
+        with pytest.raises(FileFormatError, match="to be intact; found a damaged file"):
             read_table(tmp_path / "it.parquet")

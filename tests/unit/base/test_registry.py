@@ -34,7 +34,7 @@ def test_what_a_name_leads_to_must_have_the_shape() -> None:
         ("math:sqrt", "sqrt"),
         ("math:pi", "the float"),
     ):
-        with pytest.raises(SettingError, match=f"a class over pathlib.Path at '{reference}'; found .*{found}"):
+        with pytest.raises(SettingError, match=f"a subclass of pathlib.Path at '{reference}'; found .*{found}"):
             paths.get(reference)
 
 

@@ -52,7 +52,9 @@ def test_what_is_not_named_is_as_usual(
     splits: tuple[str | None, ...], learn: tuple[str, ...], judge: tuple[str, ...] | None
 ) -> None:
     if judge is None:  # rows of no split are nobody's
-        with pytest.raises(DataError, match="found all in train, which is learned from; bring others, or say --judge"):
+        with pytest.raises(
+            DataError, match="found all in train, which is learned from; provide others, or pass --judge"
+        ):
             in_splits(*splits).decide()
         return
     assert in_splits(*splits).decide().division == Division("division", learn, judge)
@@ -91,9 +93,9 @@ def test_a_split_without_answers_is_not_judged() -> None:
 @pytest.mark.parametrize(
     ("learn", "judge", "message"),
     [
-        (None, ["dev"], "a split 'dev' in some; found splits test, train, val; name one of those, or 'none'"),
+        (None, ["dev"], "a split 'dev' in some; found splits test, train, val; choose one of those, or 'none'"),
         (["training"], None, "a split 'training' in some; found splits test, train, val"),
-        (["test"], ["test"], "splits to learn from and to judge that differ; found test in both"),
+        (["test"], ["test"], "different splits to learn from and to judge; found test in both"),
     ],
 )
 def test_wrong_names_are_told_in_a_line(learn: list[str] | None, judge: list[str] | None, message: str) -> None:
@@ -102,12 +104,12 @@ def test_wrong_names_are_told_in_a_line(learn: list[str] | None, judge: list[str
 
 
 def test_several_unknown_splits_are_listed() -> None:
-    with pytest.raises(DataError, match="several splits it could be: easy, hard; name it with --judge"):
+    with pytest.raises(DataError, match="several candidates: easy, hard; choose it with --judge"):
         in_splits("train", "easy", "hard").decide()
 
 
 def test_train_alone_is_never_judged_unless_it_is_named() -> None:
-    with pytest.raises(DataError, match="all in train, which is learned from; bring others, or say --judge train"):
+    with pytest.raises(DataError, match="all in train, which is learned from; provide others, or pass --judge train"):
         in_splits("train").decide()
 
     assert in_splits("train").decide(judge=["train"]).divided(learns=False).judge.height == 20
@@ -163,7 +165,9 @@ def test_a_single_image_cannot_be_held_out() -> None:
     data = in_splits("test", per_image=20).decide()
 
     assert data.sizes().held_out == 0
-    with pytest.raises(DataError, match="found 20 examples, too few images to hold some out; bring more examples"):
+    with pytest.raises(
+        DataError, match="found 20 examples, with too few images to hold some out; provide more examples"
+    ):
         data.divided(learns=True)
 
 

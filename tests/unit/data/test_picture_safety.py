@@ -43,7 +43,7 @@ def test_a_file_of_too_many_bytes_is_not_read(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(pictures, "BYTES", 1000)
     pictures._opened.cache_clear()
-    with pytest.raises(FileFormatError, match="bytes, where 1,000 are allowed"):
+    with pytest.raises(FileFormatError, match="bytes, more than the 1,000 allowed"):
         show("it.bmp", tmp_path)
 
 
@@ -70,7 +70,7 @@ def test_a_path_may_wander_inside_the_root(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("root", [None, Path("pictures")])
 def test_addresses_are_refused(root: Path | None) -> None:
-    with pytest.raises(DataError, match="download it before"):
+    with pytest.raises(DataError, match="download it first"):
         show("https://example.org/it.png", root)
 
 

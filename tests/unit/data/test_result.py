@@ -73,9 +73,12 @@ def test_a_verdict_leads_to_its_measure(result: Result) -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (None, "the verdict of accuracy to name the measure it rests on; found 'no' without a measure"),
-        (Key("gain", "plain"), "the verdict of accuracy to rest on one of its measures; found none Key.name='gain'"),
-        (Key("accuracy"), "the verdict of accuracy to rest on one of its measures"),
+        (None, "the verdict of accuracy to name the measure it is based on; found 'no' without a measure"),
+        (
+            Key("gain", "plain"),
+            "the verdict of accuracy to be based on one of its measures; found none Key.name='gain'",
+        ),
+        (Key("accuracy"), "the verdict of accuracy to be based on one of its measures"),
     ],
 )
 def test_a_verdict_that_rests_on_nothing_is_refused(result: Result, key: Key | None, message: str) -> None:
@@ -121,7 +124,7 @@ def test_a_torn_table_is_told_when_it_is_asked_for(result: Result, tmp_path: Pat
     loaded = Result.load(tmp_path / "it")
 
     assert loaded.measures.height == 3
-    with pytest.raises(FileFormatError, match=r"rows\.parquet to be whole; found a damaged file"):
+    with pytest.raises(FileFormatError, match=r"rows\.parquet to be intact; found a damaged file"):
         _ = loaded.rows
 
 

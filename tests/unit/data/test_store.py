@@ -151,7 +151,7 @@ def test_data_that_leave_nothing_to_judge_leave_no_folder(tmp_path: Path) -> Non
     ("damage", "told"),
     [
         (lambda file: file.unlink(), r"a file .*rows\.parquet; found none"),
-        (lambda file: os.truncate(file, 100), r"rows\.parquet to be whole; found a damaged file"),
+        (lambda file: os.truncate(file, 100), r"rows\.parquet to be intact; found a damaged file"),
     ],
 )
 def test_a_table_that_is_missing_or_torn_is_one_clear_error(run: Run, damage, told: str) -> None:  # noqa: ANN001

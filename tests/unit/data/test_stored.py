@@ -46,7 +46,7 @@ def test_a_saved_dataset_is_not_read_before_it_is_asked_for(tiny: Dataset, tmp_p
     assert data.height == 8
     assert "history" in data.columns
     assert data.only("split").examples.equals(tiny.examples.drop("question_type"))
-    with pytest.raises(FileFormatError, match=r"examples.parquet to be whole"):
+    with pytest.raises(FileFormatError, match=r"examples.parquet to be intact"):
         _ = data.examples
 
 

@@ -81,7 +81,7 @@ def test_objects_need_sound_boxes_too() -> None:
 def test_options_must_hold_the_answer() -> None:
     table = GOOD.with_columns(pl.Series("choices", [["y", "z"], ["x", "y"]]))
 
-    with pytest.raises(TableError, match=r"options that hold the answer .* \['y', 'z'\] in row 0"):
+    with pytest.raises(TableError, match=r"options that include the answer .* \['y', 'z'\] in row 0"):
         check(table, EXAMPLES)
 
 

@@ -104,7 +104,7 @@ def test_damaged_entries_are_counted_and_the_others_read(tmp_path: Path) -> None
     assert data.examples.select("id", "answers").rows() == [("a", DIRECT), ("d", ["x", "5"])]
     assert fates(data) == {
         ("read", None): 2,
-        ("dropped", "entry that is no record"): 1,
+        ("dropped", "entry that is not a record"): 1,
         ("dropped", "row without an id"): 1,
         ("dropped", "row without a question"): 1,
         ("dropped", "row whose answer is not among its choices (read as index)"): 1,
@@ -125,7 +125,7 @@ def test_the_published_archive_is_read_whole_and_its_other_files_passed_over(tmp
     data = read_aokvqa(tmp_path / "aokvqa_v1p0.tar.gz")
 
     assert dict(data.examples.select("id", "split").iter_rows()) == {"a": "train", "b": "val"}
-    assert fates(data)["noted", "file without questions, passed over"] == 1
+    assert fates(data)["noted", "file without questions, skipped"] == 1
     assert read_aokvqa(tmp_path / "aokvqa_v1p0.tar.gz", split="mine").splits() == ("mine",)
 
 

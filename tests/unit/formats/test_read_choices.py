@@ -51,7 +51,7 @@ def test_auto_prefers_the_text_and_says_that_it_had_a_choice() -> None:
     assert found["answers"] == ["1", "1"]
     assert found["counts"] == {
         ("noted", "answer given as index"): 1,
-        ("noted", "answer that could be read as another option too; see answer_is"): 1,
+        ("noted", "answer that could also be read as another option; see answer_is"): 1,
     }
 
 

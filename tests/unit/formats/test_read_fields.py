@@ -43,7 +43,7 @@ def test_entries_that_are_no_records_are_dropped_and_counted() -> None:
 
     assert laid.table.height == 1
     assert [(one.status, one.reason, one.n) for one in laid.counts if one.n] == [
-        ("dropped", "thing that is no record", 4)
+        ("dropped", "thing that is not a record", 4)
     ]
 
 

@@ -168,7 +168,7 @@ def test_a_question_in_several_files_is_read_once_and_other_files_are_passed_ove
 
     assert data.examples["id"].to_list() == ["1", "2"]
     assert fates(data)["dropped", "row with an id seen before"] == 1
-    assert fates(data)["noted", "file without questions, passed over"] == 2
+    assert fates(data)["noted", "file without questions, skipped"] == 2
 
 
 def test_damaged_entries_are_counted_and_the_others_read(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_damaged_entries_are_counted_and_the_others_read(tmp_path: Path) -> None
     assert data.examples.row(1, named=True)["image"] == "7"
     assert fates(data) == {
         ("read", None): 2,
-        ("dropped", "entry that is no record"): 1,
+        ("dropped", "entry that is not a record"): 1,
         ("dropped", "row without a question"): 4,
         ("noted", "value of 'question' that cannot be read, left out"): 1,
         ("noted", "value of 'balanced' that cannot be read, left out"): 1,
@@ -220,7 +220,7 @@ def test_images_get_the_size_and_objects_of_their_scene_graph(tmp_path: Path) ->
     assert fates(data) == {
         ("read", None): 3,
         ("noted", "object without a name, left out"): 1,
-        ("noted", "object whose box was no box, kept without it"): 1,
+        ("noted", "object whose box was not a box, kept without it"): 1,
         ("noted", "object whose box has no area"): 1,
         ("noted", "row whose image has no scene graph"): 1,
         ("noted", "annotated object that is not in the scene graph"): 2,  # both of question 2
@@ -322,12 +322,12 @@ def test_damaged_scene_graphs_are_noted_and_never_stop_the_reading(tmp_path: Pat
     assert data.examples["evidence"].to_list() == [[], None, None, []]
     noted = {reason: n for (status, reason), n in fates(data).items() if status == "noted"}
     assert noted == {
-        "scene graph that is no record": 1,
+        "scene graph that is not a record": 1,
         "value of 'width' that cannot be read, left out": 1,
         "value of 'height' that cannot be read, left out": 1,
-        "object that is no record": 1,
+        "object that is not a record": 1,
         "value of 'x' that cannot be read, left out": 1,
-        "object whose box was no box, kept without it": 1,
+        "object whose box was not a box, kept without it": 1,
         "row whose image has no scene graph": 2,
         "annotated object that is not in the scene graph": 3,
         "annotated object without a box, left out": 1,

@@ -101,11 +101,11 @@ def test_conditions_stand_in_the_metadata(tmp_path: Path) -> None:
 def test_a_draw_that_is_no_number_is_dropped(tmp_path: Path) -> None:
     found = read_eee(tmp_path, *(line("1", ["a"], metadata={"draw": draw}) for draw in ("0", "x", "-1")))
 
-    assert fates(found) == {("read", None): 1, ("dropped", "answer whose draw is no whole number"): 2}
+    assert fates(found) == {("read", None): 1, ("dropped", "answer whose draw is not a whole number"): 2}
 
 
 def test_several_models_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match="those of m, n"):
+    with pytest.raises(FileFormatError, match="answers of m, n"):
         read_eee(tmp_path, line("1", ["a"]), line("1", ["b"], model_id="n"))
 
 
@@ -114,7 +114,7 @@ def test_the_aggregate_beside_the_samples_is_named_as_such(tmp_path: Path) -> No
         json.dumps({"schema_version": "0.3.0", "evaluation_id": "e", "evaluation_results": [{}]})
     )
 
-    with pytest.raises(FileFormatError, match=r"name the \.\.\._samples\.jsonl beside it"):
+    with pytest.raises(FileFormatError, match=r"give the \.\.\._samples\.jsonl next to it"):
         read_predictions(tmp_path / "x.json")
     read_eee(tmp_path, line("1", ["a"]))
     assert read_predictions(tmp_path).answers.height == 1

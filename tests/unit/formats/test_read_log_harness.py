@@ -204,9 +204,9 @@ def test_further_rounds_of_llava_are_no_draws(tmp_path: Path) -> None:
     found = read_lines(tmp_path, *(llava(1, text, round_id=n) for n, text in enumerate("ABC")))
 
     assert found.answers.rows() == [("1", "A")]
-    assert fates(found)["dropped", "further round of a question, its options shifted"] == 2
+    assert fates(found)["dropped", "later round of a question, its options shifted"] == 2
 
 
 def test_answers_of_two_models_in_one_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"one model in .* those of m, other"):
+    with pytest.raises(FileFormatError, match=r"one model in .* answers of m, other"):
         read_lines(tmp_path, llava(1, "a"), llava(2, "b", model_id="other"))

@@ -146,7 +146,7 @@ def test_without_an_extracted_answer_it_is_what_the_model_said(output: Record, s
     found = read_log(tmp_path, sample(1, 1, None, output=output), sample(2, 1, "x", scores=None, output=output))
 
     assert found.answers["answer"].to_list() == [said, said]
-    assert fates(found)["noted", "answer is all that the model said: no scorer extracted one"] == 2
+    assert fates(found)["noted", "answer is the whole completion: no scorer extracted one"] == 2
 
 
 def test_a_scorer_is_chosen_or_the_first_is_taken_and_noted(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_logs_of_two_models_are_refused(tmp_path: Path) -> None:
     for model in ("m", "n"):
         (tmp_path / f"{model}.eval").write_bytes(deflate(members(TWICE, head(model=model))))
 
-    with pytest.raises(FileFormatError, match="those of m, n"):
+    with pytest.raises(FileFormatError, match="answers of m, n"):
         read_predictions(tmp_path)
 
 
@@ -220,7 +220,7 @@ def test_entries_that_are_no_samples_are_counted(tmp_path: Path) -> None:
 
     assert fates(found) == {
         ("read", None): 1,
-        ("dropped", "entry that is no record"): 2,
+        ("dropped", "entry that is not a record"): 2,
         ("dropped", "answer without an id"): 1,
     }
 
@@ -254,5 +254,5 @@ def test_a_damaged_archive_is_one_clear_error(data: bytes, tmp_path: Path) -> No
 def test_a_log_without_samples_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "log.json").write_text(json.dumps(head()))
 
-    with pytest.raises(FileFormatError, match="a log without any"):
+    with pytest.raises(FileFormatError, match="a log without samples"):
         read_predictions(tmp_path / "log.json")

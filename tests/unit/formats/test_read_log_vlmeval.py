@@ -204,14 +204,14 @@ def test_aggregates_are_named_as_such_and_passed_over_beside_predictions(
     name: str, content: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(FileFormatError, match=r"VLMEvalKit; name the file of predictions"):
+    with pytest.raises(FileFormatError, match=r"VLMEvalKit; give the file of predictions"):
         read_predictions(tmp_path / name)
 
     found = read_sheet(tmp_path, "index prediction", [0, "A"])
     beside = read_predictions(tmp_path)
 
     assert beside.answers.equals(found.answers)
-    assert fates(beside)["noted", "file of aggregates beside the answers, passed over"] == 1
+    assert fates(beside)["noted", "file of aggregates next to the answers, skipped"] == 1
 
 
 def test_a_real_file_is_read_whole(real_data: Path) -> None:

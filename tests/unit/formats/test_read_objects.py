@@ -110,7 +110,7 @@ def test_objects_with_boxes_keep_them_and_lose_only_unsound_ones() -> None:
 def test_objects_without_a_label_or_with_text_for_boxes_are_an_error() -> None:
     with pytest.raises(FileFormatError, match="objects with a 'label'"):
         as_objects(pl.Series("objects", [[{"name": "a"}]]), "x")
-    with pytest.raises(FileFormatError, match="boxes and scores of numbers"):
+    with pytest.raises(FileFormatError, match="numeric boxes and scores"):
         as_objects(pl.Series("objects", [[{"label": "a", "box": "left"}]]), "x")
 
 
@@ -125,7 +125,7 @@ def test_what_rows_of_one_image_say_is_put_together() -> None:
     assert found == {"1": ["a", "a"], "2": ["b", "c"], "4": []}
     assert {note.reason: note.n for note in pooled.counts} == {
         "objects of a question without an image, left out": 1,
-        "image whose rows name different objects, put together": 1,
+        "image whose rows name different objects, combined": 1,
     }
 
 

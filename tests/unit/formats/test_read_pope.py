@@ -87,7 +87,7 @@ def test_every_record_has_a_fate(tmp_path: Path) -> None:
     assert data.examples["id"].to_list() == ["1", "4", "5"]
     assert fates(data) == {
         ("read", None): 3,
-        ("dropped", "entry that is no record"): 1,
+        ("dropped", "entry that is not a record"): 1,
         ("dropped", "row with an id seen before"): 1,
         ("dropped", "row without a question"): 1,
         ("dropped", "row without an id"): 1,

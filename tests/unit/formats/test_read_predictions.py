@@ -68,7 +68,7 @@ def test_the_first_answer_to_an_id_stays_and_the_others_are_counted(tmp_path: Pa
     assert found.answers.to_dicts() == [{"id": "1", "answer": "a"}, {"id": "2", "answer": None}]
     assert fates(found) == {
         ("read", None): 2,
-        ("dropped", "entry that is no record"): 1,
+        ("dropped", "entry that is not a record"): 1,
         ("dropped", "answer without an id"): 1,
         ("dropped", "id answered before, same answer"): 2,
         ("dropped", "id answered before, other answer"): 2,
@@ -157,7 +157,7 @@ def test_statuses_of_ours_are_kept_and_other_words_are_not(tmp_path: Path) -> No
 
     assert ours.answers["status"].to_list() == ["refused", "failed"]
     assert theirs.answers.columns == ["id", "answer", "raw"]
-    assert fates(theirs)["noted", "column 'status' holds other words than ours: left out"] == 1
+    assert fates(theirs)["noted", "column 'status' holds values other than ours: left out"] == 1
 
 
 def test_a_row_without_a_condition_is_plain(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_wrong_format_gives_no_answers_and_at_worst_a_clear_error(
 def test_a_map_is_for_tables_alone(tmp_path: Path) -> None:
     (tmp_path / "it.json").write_text('{"1": "a"}')
 
-    with pytest.raises(SettingError, match="a map for a table alone"):
+    with pytest.raises(SettingError, match="a map only for a table"):
         read_predictions(tmp_path / "it.json", {"id": "x"}, format="eee")
 
 

@@ -139,7 +139,7 @@ def test_other_files_of_the_folder_are_passed_over(tmp_path: Path) -> None:
     assert fates(data) == {
         ("read", None): 1,
         ("dropped", "row with an id seen before"): 1,
-        ("noted", "file without problems, passed over"): 1,
+        ("noted", "file without problems, skipped"): 1,
     }
 
 

@@ -72,7 +72,7 @@ def test_questions_that_share_an_id_are_told_apart_but_copies_go(tmp_path: Path)
     assert fates(data) == {
         ("read", None): 3,
         ("dropped", "row seen before, word for word"): 1,
-        ("noted", "question whose id another has too, told apart by #2"): 2,
+        ("noted", "question that shares its id with another, marked by #2"): 2,
     }
 
 

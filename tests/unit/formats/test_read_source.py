@@ -89,7 +89,7 @@ def test_a_changed_byte_within_a_zip_is_found(tmp_path: Path) -> None:
     content[content.find(b"inner/a.json") + 40] ^= 0xFF
     path.write_bytes(content)
 
-    with pytest.raises(FileFormatError, match="to be whole"):
+    with pytest.raises(FileFormatError, match="to be intact"):
         find_sources(path, {".json"})[0].read()
 
 
@@ -103,7 +103,7 @@ def test_a_locked_zip_asks_for_unpacking(tmp_path: Path) -> None:
             at = content.find(mark, at + 1)
     path.write_bytes(content)
 
-    with pytest.raises(FileFormatError, match="locked with a password"):
+    with pytest.raises(FileFormatError, match="protected by a password"):
         find_sources(path, {".json"})[0].read()
 
 

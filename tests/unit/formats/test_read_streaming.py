@@ -36,7 +36,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def rows(n: int, seed: int = 0) -> Rows:
-    """Make rows with repeated ids, gaps, objects, options that hold the answer or not, and texts."""
+    """Make rows with repeated ids, gaps, objects, options that include the answer or not, and texts."""
     draw = random.Random(seed)  # noqa: S311 - no secret
     made = []
     for at in range(n):
@@ -208,7 +208,7 @@ def test_mistakes_are_told_as_when_read_at_once(small: pytest.MonkeyPatch, tmp_p
     with pytest.raises(FileFormatError, match="none at all under the columns id, question"):
         read("table", tmp_path / "bare.csv")
     (tmp_path / "strays.jsonl").write_text('"a"\n"b"\n')
-    with pytest.raises(FileFormatError, match=r"only entries that are no records \(2\)"):
+    with pytest.raises(FileFormatError, match=r"only entries that are not records \(2\)"):
         read("table", tmp_path / "strays.jsonl")
     (tmp_path / "latin.csv").write_bytes(b"id,question\n1,caf\xe9\n")
     with pytest.raises(FileFormatError, match="save it as UTF-8"):

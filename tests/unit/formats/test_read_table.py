@@ -107,7 +107,7 @@ def test_our_own_name_wins_over_an_alias_which_stays(tmp_path: Path) -> None:
     data = read_rows(tmp_path, [{"id": "a", "question_id": 5, "question": "?"}])
 
     assert data.examples.select("id", "question_id").to_dicts() == [{"id": "a", "question_id": 5}]
-    assert fates(data)["noted", "column 'question_id' left under its own name: 'id' is there"] == 1
+    assert fates(data)["noted", "column 'question_id' left under its own name: 'id' exists"] == 1
 
 
 def test_two_aliases_of_one_column_are_an_error_until_the_map_decides(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_damaged_rows_are_counted(tmp_path: Path) -> None:
     assert data.examples["question"].to_list() == ["a"]
     assert fates(data) == {
         ("read", None): 1,
-        ("dropped", "entry that is no record"): 1,
+        ("dropped", "entry that is not a record"): 1,
         ("dropped", "row without an id"): 1,
         ("dropped", "row without a question"): 1,
         ("dropped", "row with an id seen before"): 1,
@@ -212,7 +212,7 @@ def test_objects_and_paths_move_to_the_images(tmp_path: Path) -> None:
     assert (row["image"], row["path"], [one["label"] for one in row["objects"]]) == ("5", "p/5.jpg", ["cat", "dog"])
     assert data.images.root == tmp_path
     assert fates(data)["noted", "objects of a question without an image, left out"] == 1
-    assert fates(data)["noted", "image whose rows name different objects, put together"] == 1
+    assert fates(data)["noted", "image whose rows name different objects, combined"] == 1
 
 
 def test_a_path_alone_names_the_image_and_is_looked_for(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_parts_that_do_not_fit_together_are_an_error(tmp_path: Path) -> None:
     pl.DataFrame({"id": [1], "question": ["a"]}).write_parquet(tmp_path / "part-0.parquet")
     pl.DataFrame({"id": [["x"]], "question": ["b"]}).write_parquet(tmp_path / "part-1.parquet")
 
-    with pytest.raises(FileFormatError, match="do not fit together"):
+    with pytest.raises(FileFormatError, match="do not match"):
         read_table(tmp_path)
 
 
@@ -295,11 +295,11 @@ def test_json_lines_under_the_name_of_json_are_read(tmp_path: Path) -> None:
         ("x.jsonl", b"[]", "none at all"),
         ("x.csv", b"id,question\n", "none at all under the columns id, question"),
         ("x.csv", b"id,question\r", "none at all under the columns id, question"),
-        ("x.json", b'["a", "b"]', "only entries that are no records (2)"),
-        ("x.jsonl", b'["a", "b"]', "only entries that are no records (2)"),
-        ("x.jsonl", b'["a"]\n["b"]\n', "only entries that are no records (2)"),
-        ("x.json", b'[{"question": "caf\xe9?"}]', "not in UTF-8 (byte 0xe9 at 18)"),
-        ("x.jsonl", b'{"question": "caf\xe9?"}\n', "not in UTF-8 (byte 0xe9 at 17)"),
+        ("x.json", b'["a", "b"]', "only entries that are not records (2)"),
+        ("x.jsonl", b'["a", "b"]', "only entries that are not records (2)"),
+        ("x.jsonl", b'["a"]\n["b"]\n', "only entries that are not records (2)"),
+        ("x.json", b'[{"question": "caf\xe9?"}]', "not UTF-8 (byte 0xe9 at 18)"),
+        ("x.jsonl", b'{"question": "caf\xe9?"}\n', "not UTF-8 (byte 0xe9 at 17)"),
         ("x.csv", b"\xff\xfei", "broken UTF-16"),
         ("x.jsonl", b'{"id": 1}\n{"id": \n', "line 1"),
         ("x.parquet", b"PAR1 no more", "something else"),
@@ -312,7 +312,11 @@ def test_json_lines_under_the_name_of_json_are_read(tmp_path: Path) -> None:
         ("x.csv", b"id,text\n1,a\n", "columns id, text"),
         ("x.json", b'[{"id": 0.5, "question": "?"}]', "0.5"),
         ("x.json", b'[{"id": 1, "question": ["?"]}]', "List"),
-        ("x.json", b'[{"id": 1, "question": "?", "choices": ["a"], "answer": "a", "relevance": ["x"]}]', "something"),
+        (
+            "x.json",
+            b'[{"id": 1, "question": "?", "choices": ["a"], "answer": "a", "relevance": ["x"]}]',
+            "other values",
+        ),
     ],
 )
 def test_a_bad_file_is_one_clear_error(name: str, content: bytes, found: str, tmp_path: Path) -> None:
@@ -332,7 +336,7 @@ def test_a_bad_file_is_one_clear_error(name: str, content: bytes, found: str, tm
         ("x.csv", b"id,question\n1,caf\xe9?\n", "save it as UTF-8"),
         ("x.csv", b"id,question\n1,a,b,c\n", "create or download it again"),
         ("x.json", b'[{"question": "a?"', "create or download it again"),
-        ("x.json", b'[{"score": NaN}]', "create or download it again (NaN and Infinity are no JSON: write null)"),
+        ("x.json", b'[{"score": NaN}]', "create or download it again (NaN and Infinity are not JSON: write null)"),
         ("x.jsonl", b'["a"]', 'write each as an object, such as {"question": "What is it?", "answer": "a bus"}'),
     ],
 )

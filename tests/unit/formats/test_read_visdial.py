@@ -135,8 +135,8 @@ def test_relevance_lies_on_the_annotated_round_only(tmp_path: Path) -> None:
     assert found == {"8-2": [1.0, 0.5], "7-1": [0.25, 0.0]}
     assert fates(data) == {
         ("read", None): 6,
-        ("noted", "dense annotation: entry that is no record"): 1,
-        ("noted", "dense annotation of no round with as many candidates"): 4,
+        ("noted", "dense annotation: entry that is not a record"): 1,
+        ("noted", "dense annotation that matches no round with as many candidates"): 4,
     }
 
 
@@ -161,7 +161,7 @@ def test_every_damaged_round_is_counted_and_costs_no_other(tmp_path: Path) -> No
     assert data.examples["choices"][1] is None
     assert fates(data) == {
         ("read", None): 3,
-        ("dropped", "round that is no record"): 2,
+        ("dropped", "round that is not a record"): 2,
         ("dropped", "round without an image"): 2,
         ("dropped", "round without a question"): 2,
         ("dropped", "round with an id seen before"): 1,
@@ -184,7 +184,7 @@ def test_several_splits_and_pictures_in_one_folder(tmp_path: Path) -> None:
         "COCO_train2014_000000000001.jpg",
         "VisualDialog_val2018_000000000002.jpg",
     ]
-    assert fates(data)["noted", "file without dialogs, passed over (dense annotations: see dense)"] == 1
+    assert fates(data)["noted", "file without dialogs, skipped (dense annotations: see dense)"] == 1
     assert read_visdial(tmp_path, split="all").splits() == ("all",)
 
 

@@ -163,7 +163,7 @@ def test_decoys_are_joined_by_id_whatever_their_place_and_form(tmp_path: Path) -
     }
     assert fates(data) == {
         ("read", None): 3,
-        ("dropped", "decoy entry that is no record"): 1,
+        ("dropped", "decoy entry that is not a record"): 1,
         ("dropped", "decoy entry without an id"): 1,
         ("dropped", "decoy entry with an id seen before"): 1,
         ("dropped", "decoy entry without a question"): 1,
@@ -221,10 +221,10 @@ def test_images_without_questions_and_other_files_are_noted(tmp_path: Path) -> N
     assert data.examples["id"].to_list() == ["1"]
     assert fates(data) == {
         ("read", None): 1,
-        ("dropped", "entry that is no record"): 1,
+        ("dropped", "entry that is not a record"): 1,
         ("dropped", "row without an id"): 1,
-        ("noted", "image without a list of questions, passed over"): 3,
-        ("noted", "file without questions or decoys, passed over"): 2,
+        ("noted", "image without a list of questions, skipped"): 3,
+        ("noted", "file without questions or decoys, skipped"): 2,
     }
 
 

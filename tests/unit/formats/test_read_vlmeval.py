@@ -146,7 +146,7 @@ def test_a_short_cell_is_the_picture_of_another_row(tmp_path: Path) -> None:
     data = read_vlmeval(write(tmp_path, "index question image", *([key, "?", cell] for key, cell in cells.items())))
 
     assert data.examples["image"].to_list() == [name(red), name(red), name(blue), name(red), *[None] * 4]
-    assert fates(data)["noted", "image that is the index of no row with a picture"] == 2
+    assert fates(data)["noted", "image index that refers to no row with a picture"] == 2
     assert fates(data)["noted", "row without an image"] == 4
 
 
@@ -187,8 +187,8 @@ def test_what_is_no_picture_is_noted(tmp_path: Path) -> None:
     data = read_vlmeval(path, pictures=tmp_path / "pictures")
 
     assert data.examples["image"].to_list() == [None, name(text), name(cut)]
-    assert fates(data)["noted", "picture that is no base64, left out"] == 1
-    assert fates(data)["noted", "picture of no known kind or broken off, not written"] == 2
+    assert fates(data)["noted", "picture that is not base64, left out"] == 1
+    assert fates(data)["noted", "picture of unknown kind or truncated, not written"] == 2
     assert fates(data)["noted", "image without a picture file"] == 2
 
 

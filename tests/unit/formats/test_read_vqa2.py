@@ -181,11 +181,11 @@ def test_damaged_records_are_counted_and_the_others_read(tmp_path: Path) -> None
     assert data.examples["id"].to_list() == ["1"]
     assert fates(data) == {
         ("read", None): 1,
-        ("dropped", "question that is no record"): 3,
+        ("dropped", "question that is not a record"): 3,
         ("dropped", "question without text"): 2,
         ("dropped", "question without an id"): 1,
         ("dropped", "question with an id seen before"): 1,
-        ("dropped", "annotation that is no record"): 1,
+        ("dropped", "annotation that is not a record"): 1,
         ("dropped", "annotation without an id"): 1,
         ("dropped", "annotation with an id seen before"): 1,
         ("dropped", "annotation without a question"): 2,

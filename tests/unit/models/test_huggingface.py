@@ -188,7 +188,7 @@ def test_a_base_model_gets_the_bare_prompt(tiny_llama: Path, tmp_path: Path) -> 
 
 def test_a_model_with_eyes_needs_a_chat_template(tiny_llava: Path, tmp_path: Path) -> None:
     folder = without_template(tiny_llava, tmp_path / "mute")
-    with pytest.raises(ModelError, match="a chat template; found none saved with the model"):
+    with pytest.raises(ModelError, match="a chat template; found no template saved with the model"):
         ask(folder, PromptBatch(["x"], [picture(0)], [None]))
 
 
@@ -271,8 +271,8 @@ def test_a_classic_model_fails_where_it_cannot_answer(tiny_vilt: Path) -> None:
     found = ask(tiny_vilt, PromptBatch(["is it ?", "is it ? " * 30], [None, picture(0)], [None, None]))
 
     assert [one.failed for one in found] == [
-        "0 pictures where the model takes one",
-        "92 tokens where the model takes 40",
+        "0 pictures, but the model takes one",
+        "92 tokens, but the model takes at most 40",
     ]
 
 

@@ -62,7 +62,7 @@ def test_a_function_in_a_file_is_a_model(script: Path, tiny: Dataset, shown: pl.
 
 
 def test_something_that_cannot_answer_is_refused(script: Path) -> None:
-    with pytest.raises(ModelError, match="something that answers"):
+    with pytest.raises(ModelError, match="a model or function"):
         load(f"python:{script}:number")
 
 

@@ -95,7 +95,7 @@ def test_edited_pictures_from_addresses_are_the_same_questions(
     assert refused.code == 1
     assert "or allow it with --allow-http" in refused.err
     assert private.code == 1
-    assert "is no public host; --allow-private-http allows it" in private.err
+    assert "is not a public host; --allow-private-http allows it" in private.err
     assert {row["calls"] for row in json.loads(ahead.out)["echo"].values()} == {0}
     assert done.code == 0, done.err
     assert again.drop("probe").equals(asked.drop("probe"))

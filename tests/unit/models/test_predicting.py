@@ -121,7 +121,7 @@ def test_a_model_is_asked_by_one_process_in_a_run(run: Path, server: Served, eye
         first.kill()
 
     assert second.code == 1
-    assert "expected slow to be asked by one process; found another that is asking it" in second.err
+    assert "expected slow to be asked by only one process; found another process asking it" in second.err
 
 
 def test_two_runs_at_once_fill_one_cache(run: Path, server: Served, eyechart: Eyechart) -> None:
@@ -187,7 +187,7 @@ def test_draws_without_temperature_are_refused(run: Path, server: Served, eyecha
     done = eyechart(*predict(run, server, "lucky", "--draws", 3))
 
     assert done.code == 1
-    assert "expected several draws only where they can differ; found draws=3 at temperature 0" in done.err
+    assert "expected several draws only if they can differ; found draws=3 at temperature 0" in done.err
 
 
 def test_failures_are_told_and_asked_again(run: Path, server: Served, eyechart: Eyechart) -> None:
@@ -263,5 +263,5 @@ def test_an_option_that_no_model_takes_is_one_clear_line(run: Path, eyechart: Ey
     done = eyechart("predict", run, "-m", "world:seer", "--draws", 2)
 
     assert done.code == 1
-    assert "expected a model that takes draws (hf:, openai:); found world:seer; leave that option out" in done.err
+    assert "expected a model that takes draws (hf:, openai:); found world:seer; leave this option out" in done.err
     assert eyechart("predict", run, "-m", "world:seer", "--fresh").code == 0

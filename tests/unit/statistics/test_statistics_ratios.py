@@ -98,7 +98,7 @@ def test_a_ratio_without_spread_or_denominator_has_no_interval(n: list[float], d
 def test_unusable_settings_and_columns_are_refused() -> None:
     with pytest.raises(SettingError, match="at least one draw"):
         statistics.ratio([1.0], [1.0], draws=0)
-    with pytest.raises(DataError, match="columns of one length"):
+    with pytest.raises(DataError, match="columns of equal length"):
         statistics.ratio([1.0], [1.0, 2.0])
 
 

@@ -94,10 +94,10 @@ def test_code_in_the_folder_of_a_stranger_is_not_run(world: Dataset, here: Path)
 @pytest.mark.parametrize(
     ("model", "method", "expected"),
     [
-        ("own.py:NUMBER", "plain", "a class over eyechart.zoo.network.Network"),
-        ("own.py:Twice", "plain", "a class over eyechart.zoo.network.Network"),
-        ("question-only", "own.py:Mine", "a class over eyechart.zoo.debias.Debias"),
-        ("question-only", "lmh+own.py:NUMBER", "a class over eyechart.zoo.debias.Debias"),
+        ("own.py:NUMBER", "plain", "a subclass of eyechart.zoo.network.Network"),
+        ("own.py:Twice", "plain", "a subclass of eyechart.zoo.network.Network"),
+        ("question-only", "own.py:Mine", "a subclass of eyechart.zoo.debias.Debias"),
+        ("question-only", "lmh+own.py:NUMBER", "a subclass of eyechart.zoo.debias.Debias"),
     ],
 )
 def test_what_is_no_network_or_method_is_refused(

@@ -62,7 +62,7 @@ def test_empty_and_repeated_options_are_counted_and_left_out() -> None:
 
 
 def test_an_option_list_that_lacks_the_target_is_refused_with_the_row() -> None:
-    with pytest.raises(TableError, match="options that hold the answer"):
+    with pytest.raises(TableError, match="options that include the answer"):
         data_of([("a", "what", "red", ["blue", "green"])])
 
 
