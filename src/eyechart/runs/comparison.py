@@ -1,0 +1,214 @@
+"""Compare models by what one audit found about each of them on the same examples.
+
+A measure that is the mean of a column of the rows is compared example by example: the mean difference to the base model
+over the examples both have, its interval and its test cluster as everywhere. q is Benjamini-Hochberg over all
+differences of the audit. Over all examples and in every group the models are also ranked, the best value first as the
+measure declares it, and `first` is the share of bootstrap samples (whole clusters, drawn for all models together) in
+which a model leads. By constants and descriptions, where neither direction is better, nothing is ranked.
+
+Where a measure is a sum of weights times scores, a result may have them in its table `weights`: id, score, and the
+weights under the name of the column that the measure is the mean of. Then the difference is no surer than the few
+examples that carry it let it be (see `statistics.paired_sums`).
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+import numpy as np
+import polars as pl
+from eyechart.data.dataset import Dataset
+from eyechart.base.errors import DataError
+from eyechart.base.registry import unknown_name
+from eyechart.data.result import Better, Key, Measure, Result
+from eyechart.statistics import Difference, adjust
+from eyechart.statistics.leads import ClusteredScores, leads
+from eyechart.statistics.paired import PairedScores, compare_pairs, reduce_pairs
+from eyechart.statistics.paired_sums import WeightedParts, reduce_parts, widen
+from eyechart.data.store import Store
+from eyechart.data.tables import MEASURES, empty
+
+
+SHOWN = ("name", "condition", "by", "group", "unit", "better", "value", "low", "high", "n", "clusters")
+SCHEMA = (
+    {"audit": pl.String, "model": pl.String}
+    | {name: empty(MEASURES).schema[name] for name in SHOWN}
+    | {"base": pl.String, "delta": pl.Float64, "delta_low": pl.Float64, "delta_high": pl.Float64, "common": pl.Int64}
+    | {"p": pl.Float64, "q": pl.Float64, "rank": pl.Int64, "first": pl.Float64}
+)
+
+
+class Reduced(NamedTuple):
+    """The scores of a model and of the base on the examples both have, reduced to what their difference needs."""
+
+    pairs: PairedScores
+    parts: WeightedParts | None  # of a weighted sum that few examples carry
+
+
+def compare(results: Mapping[str, Result], data: Dataset | None = None, base: str | None = None) -> pl.DataFrame:
+    """Compare the results of one audit by model; the base is the first model unless another is named.
+
+    `data` is needed where measures are broken down by columns of the examples.
+    """
+    base = _check(results, base)
+    rows: list[dict[str, object]] = []
+    reduced: dict[int, Reduced] = {}  # by the row of the model, as all are compared at once
+    contests: dict[tuple[int, ...], ClusteredScores] = {}
+    measured = {model: _by_key(result) for model, result in results.items()}
+    for key in dict.fromkeys(key for own in measured.values() for key in own):
+        found = {model: own[key] for model, own in measured.items() if key in own}
+        row = {model: len(rows) + place for place, model in enumerate(found)}
+        scores = {model: _scores(results[model], measure, data) for model, measure in found.items()}
+        scored = {model: own for model, own in scores.items() if own is not None}
+        for model in scored.keys() - {base} if base in scored else ():
+            if own := _against(scored[model], scored[base]):
+                reduced[row[model]] = own
+        if contest := _contest(list(scored.values()), next(iter(found.values())).better):
+            contests[tuple(row[model] for model in scored)] = contest
+        rows += [_row(results[model].audit, model, measure) for model, measure in found.items()]
+    for at, difference in _differences(reduced).items():
+        rows[at] |= _delta(base, difference)
+    for members, ranking in _rankings(contests).items():
+        for at, (rank, first) in zip(members, ranking, strict=True):
+            rows[at] |= {"rank": rank, "first": first}
+    table = pl.DataFrame(rows, schema=SCHEMA)
+    return table.with_columns(pl.Series("q", adjust(table["p"].fill_null(np.nan))).fill_nan(None))
+
+
+class JudgedModel(NamedTuple):
+    """A model of a run, the name it is compared by, and its results by audit."""
+
+    name: str
+    model: str
+    run: Store
+    results: Mapping[str, Result]
+
+
+def list_judged_models(runs: Sequence[Store]) -> list[JudgedModel]:
+    """List the models of runs on the same data; a name that occurs in two runs is extended by its run."""
+    if any(run.manifest.inputs != runs[0].manifest.inputs for run in runs):
+        found = f"other data than in {runs[0].folder}"
+        raise DataError("runs on the same data", found, "audit the models on one dataset, with one --limit and --seed")
+    different = {run.folder.resolve(): run for run in runs}
+    models = [(place, model, audits) for place, run in different.items() for model, audits in run.results().items()]
+    names = [model for _, model, _ in models]
+    short = _shorten(list(different))
+    return [
+        JudgedModel(model if names.count(model) == 1 else f"{model} ({short[place]})", model, different[place], audits)
+        for place, model, audits in models
+    ]
+
+
+def _shorten(places: Sequence[Path]) -> dict[Path, str]:
+    """Shorten paths to their last parts, as many as are needed to tell them apart."""
+    for parts in range(1, max(len(place.parts) for place in places) + 1):
+        names = ["/".join(place.parts[-parts:]) for place in places]
+        if len(set(names)) == len(places):
+            break
+    return dict(zip(places, names, strict=True))
+
+
+def gather_results(runs: Sequence[Store]) -> dict[str, dict[str, Result]]:
+    """Collect the results of runs on the same data, by audit and model."""
+    gathered: dict[str, dict[str, Result]] = {}
+    for judged in list_judged_models(runs):
+        for audit, result in judged.results.items():
+            gathered.setdefault(audit, {})[judged.name] = result
+    return gathered
+
+
+def _check(results: Mapping[str, Result], base: str | None) -> str:
+    if not results:
+        raise DataError("results to compare", "none", "judge a model first")
+    for what in ("audit", "settings"):
+        found = {model: getattr(result, what) for model, result in results.items()}
+        if any(value != next(iter(found.values())) for value in found.values()):
+            advice = "judge the models by the same study"
+            raise DataError(f"results with the same {what}", f"different ones for {', '.join(found)}", advice)
+    if base is not None and base not in results:
+        raise unknown_name("model to compare with", base, tuple(results))
+    return base or next(iter(results))
+
+
+def _by_key(result: Result) -> dict[Key, Measure]:
+    measures = (Measure(**row) for row in result.measures.iter_rows(named=True))
+    return {measure.key: measure for measure in measures}
+
+
+def _row(audit: str, model: str, measure: Measure) -> dict[str, object]:
+    return {"audit": audit, "model": model} | {name: getattr(measure, name) for name in SHOWN}
+
+
+def _scores(result: Result, measure: Measure, data: Dataset | None) -> pl.DataFrame | None:
+    """Return the scores of the examples that a measure is the mean of: id, cluster, score; weight and weighted if any."""
+    of, by = measure.of, measure.by
+    if of is None or of not in result.rows.columns:
+        return None
+    rows = result.rows
+    if by is not None and by not in rows.columns:
+        if data is None or by not in data.examples.columns:
+            return None
+        rows = rows.join(data.examples.select("id", by), on="id", how="left", validate="1:1")
+    if by is not None:
+        rows = rows.filter(pl.col(by).cast(pl.String).fill_null("(none)") == measure.group)
+    column = rows.select("id", "cluster", pl.col(of).cast(pl.Float64).alias("score")).drop_nulls("score")
+    weights = result.tables.get("weights")
+    if by is not None or weights is None or of not in weights.columns:
+        return column
+    summed = weights.select("id", weight=of, weighted="score")
+    return column.join(summed, on="id", how="left", validate="1:1", maintain_order="left")
+
+
+def _against(model: pl.DataFrame, base: pl.DataFrame) -> Reduced | None:
+    """Reduce the scores of a model and of the base on the examples both have, if there are any."""
+    both = model.join(base.drop("cluster"), on="id", validate="1:1", suffix="_base")
+    if not both.height:
+        return None
+    pairs = reduce_pairs(both["score"], both["score_base"], both["cluster"])
+    if "weight" not in both.columns or "weight_base" not in both.columns:
+        return Reduced(pairs, None)
+    weights, value = _rescaled(both["weight"], model["weight"]), float(pairs.moments.mean[0])
+    return Reduced(pairs, reduce_parts(value, both["weighted"], both["weighted_base"], weights, both["cluster"]))
+
+
+def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:
+    """Let the weights of either sign sum to what they do over all examples of the model, as some may not be common."""
+    weight = pl.col("weight")
+    scale = {above: every.filter((every > 0) == above).sum() for above in (True, False)}
+    whole = pl.when(weight > 0).then(scale[True]).otherwise(scale[False])
+    summed = weight.sum().over(weight > 0)
+    return weights.to_frame().select(pl.when(summed == 0).then(0.0).otherwise(weight * whole / summed)).to_series()
+
+
+def _differences(reduced: Mapping[int, Reduced]) -> dict[int, Difference]:
+    """Estimate and test all differences at once."""
+    found = dict(zip(reduced, compare_pairs([each.pairs for each in reduced.values()]), strict=True))
+    parts = {at: each.parts for at, each in reduced.items() if each.parts is not None}
+    return found | dict(zip(parts, widen([found[at] for at in parts], list(parts.values())), strict=True))
+
+
+def _delta(base: str, found: Difference) -> dict[str, object]:
+    names = ("base", "delta", "delta_low", "delta_high", "common", "p")
+    return dict(zip(names, (base, found.value, found.low, found.high, found.n, found.p), strict=True))
+
+
+def _contest(scores: Sequence[pl.DataFrame], better: Better) -> ClusteredScores | None:
+    """Sum the scores of models by cluster, over the examples that all of them have, so that more is better."""
+    if len(scores) < 2 or better == "neither":
+        return None
+    sign, names = -1 if better == "lower" else 1, [f"of {place}" for place in range(len(scores))]
+    joined = scores[0].select("id", "cluster")
+    for name, column in zip(names, scores, strict=True):
+        joined = joined.join(column.select("id", (sign * pl.col("score")).alias(name)), on="id", validate="1:1")
+    own = pl.when(pl.col("cluster").is_null()).then(pl.col("id"))
+    sums = joined.sort("id").group_by("cluster", own.alias("own")).agg(pl.len().alias("size"), pl.col(names).sum())
+    sums = sums.sort("cluster", "own", nulls_last=True)
+    return ClusteredScores(sums.select(names).to_numpy(), sums["size"].to_numpy()) if joined.height else None
+
+
+def _rankings(contests: Mapping[tuple[int, ...], ClusteredScores]) -> dict[tuple[int, ...], list[tuple[int, float]]]:
+    """Return for each member of each contest its rank, and the share of samples in which it leads."""
+    found = zip(contests.items(), leads(list(contests.values())), strict=True)
+    return {
+        members: list(zip(pl.Series(-contest.means).rank("min").to_list(), led.tolist(), strict=True))
+        for (members, contest), led in found
+    }

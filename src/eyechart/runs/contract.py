@@ -1,0 +1,185 @@
+"""The contract: what every audit promises, as checks that can be run on any audit, including your own.
+
+    from eyechart import check_audit
+
+    check_audit(MyAudit(), data, model)
+
+Each promise raises an AssertionError that says what was broken. docs/extending.md shows it at work.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+import polars as pl
+from polars.testing import assert_frame_equal
+from eyechart.audits import refer_to, remake_audit
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import Images
+from eyechart.engines.local import Local
+from eyechart.base.errors import TableError
+from eyechart.runs.interview import Asking
+from eyechart.data.probes import fill
+from eyechart.data.protocols import Audit, Engine, Model, Step
+from eyechart.data.result import Result
+from eyechart.runs.run import Run
+from eyechart.data.store import Store
+from eyechart.data.tables import PROBES, check
+
+
+SECRETS = ("answer", "answers", "relevance", "evidence")  # columns that would give the answer away
+
+
+@dataclass(frozen=True)
+class Case:
+    """An audit with data and a model to test it on, and the engine to use."""
+
+    audit: Audit
+    data: Dataset
+    model: Model
+    engine: Engine = field(default_factory=Local)
+
+    def results(self, folder: Path, data: Dataset | None = None, engine: Engine | None = None) -> tuple[Result, Result]:
+        """Study and judge, in a folder."""
+        run = Run(Store(folder), engine or self.engine, asking=Asking(batch=37)).start(data or self.data)
+        study = run.study([self.audit])[self.audit.name]
+        return study, run.audit(self.model)[self.audit.name]
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """An engine that runs the batches in reverse order."""
+
+    def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Apply the step to the last batch first."""
+        return map(step, reversed(list(batches)))
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A model that fails after some batches, which it counts in a folder that several processes may share."""
+
+    model: Model
+    batches: int
+    counted: Path
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model itself."""
+        return self.model.name
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Answer the first batches, then fail."""
+        self.counted.mkdir(parents=True, exist_ok=True)
+        if len(list(self.counted.iterdir())) >= self.batches:
+            raise InterruptedError
+        (self.counted / str(probes["id"][0])).touch()
+        return self.model.answer(probes, images)
+
+
+def probes_fit_and_keep_the_secret(case: Case, folder: Path) -> None:
+    """Probes have their schema's form, and neither they nor what is shown carries the reference."""
+    study, _ = case.results(folder)
+    for condition, probes in case.audit.probe(case.data, study):
+        check(probes, PROBES)
+        shown = fill(probes.head(100), case.data)
+        revealed = [name for name in SECRETS if name in (*probes.columns, *shown.columns)]
+        assert not revealed, f"condition {condition} gives away {revealed}"
+
+
+def two_runs_are_equal(case: Case, folder: Path) -> None:
+    """The same input gives the same study and the same result."""
+    assert_same(case.results(folder / "once"), case.results(folder / "twice"))
+
+
+def input_stays_untouched(case: Case, folder: Path) -> None:
+    """Neither table of the dataset is changed."""
+    examples, images = case.data.examples.clone(), case.data.images.table.clone()
+    case.results(folder)
+    assert_frame_equal(examples, case.data.examples)
+    assert_frame_equal(images, case.data.images.table)
+
+
+def order_does_not_matter(case: Case, folder: Path) -> None:
+    """Examples and batches may come in any order: every row of every table stays the same."""
+    turned = replace(case.data, examples=case.data.examples.sample(fraction=1, shuffle=True, seed=1))
+    straight = case.results(folder / "straight")
+    assert_same(straight, case.results(folder / "examples", data=turned))
+    assert_same(straight, case.results(folder / "batches", engine=Backwards()))
+
+
+def work_resumes_from_files(case: Case, folder: Path) -> None:
+    """A run that fails and is continued ends like one that never failed."""
+    broken = replace(case, model=Failing(case.model, 2, folder / "counted"))
+    try:
+        broken.results(folder / "broken")
+    except InterruptedError:
+        pass
+    else:
+        raise AssertionError("the model was to break down: give it more than two batches of 37 probes")
+    assert_same(case.results(folder / "broken"), case.results(folder / "whole"))
+
+
+def verdicts_rest_on_a_measure(case: Case, folder: Path) -> None:
+    """A verdict answers a question in its own words, and rests on a measure of the result."""
+    try:
+        results = case.results(folder)
+    except TableError as error:  # what a result itself refuses
+        raise AssertionError(str(error)) from None
+    for result in results:
+        verdict = result.verdict
+        assert verdict.question.endswith("?"), f"no question, but {verdict.question!r}"
+        assert verdict.label, "no label: say the verdict in two or three words"
+        assert verdict.measure or not result.measures.height, "a verdict names the measure it rests on"
+
+
+def settings_are_recorded(case: Case, folder: Path) -> None:
+    """The settings in study and result make the same audit again."""
+    for result in case.results(folder):
+        assert remake_audit(refer_to(case.audit), result.settings) == case.audit, result.settings
+
+
+def every_example_is_accounted_for(case: Case, folder: Path) -> None:
+    """Each probe is counted once under its condition, and each usable one has a row in the result."""
+    study, result = case.results(folder)
+    counts = result.tables["counts"]
+    for condition, probes in case.audit.probe(case.data, study):
+        counted = counts.filter(pl.col("condition") == condition)["n"].sum()
+        assert counted == probes.height, f"{probes.height} probes of {condition}, {counted} counted"
+    unknown = set(result.rows["id"]) - set(case.data.examples["id"])
+    assert not unknown, f"rows of examples that do not exist: {sorted(unknown)[:3]}"
+
+
+PROMISES: Sequence[Callable[[Case, Path], None]] = (
+    probes_fit_and_keep_the_secret,
+    two_runs_are_equal,
+    input_stays_untouched,
+    order_does_not_matter,
+    verdicts_rest_on_a_measure,
+    work_resumes_from_files,
+    settings_are_recorded,
+    every_example_is_accounted_for,
+)
+
+
+def check_audit(audit: Audit, data: Dataset, model: Model, engine: Engine | None = None) -> None:
+    """Check every promise of an audit, on the local engine or another one."""
+    for promise in PROMISES:
+        with tempfile.TemporaryDirectory() as folder:
+            promise(Case(audit, data, model, engine or Local()), Path(folder))
+
+
+def check_engine(engine: Engine, audit: Audit, data: Dataset, model: Model) -> None:
+    """Check that an engine gives the results of the local one, row for row, floats included."""
+    case = Case(audit, data, model)
+    with tempfile.TemporaryDirectory() as folder:
+        here, there = Path(folder) / "here", Path(folder) / "there"
+        assert_same(case.results(here), case.results(there, engine=engine))
+
+
+def assert_same(left: tuple[Result, Result], right: tuple[Result, Result]) -> None:
+    """Compare two pairs of study and result, every table to the last bit."""
+    for one, other in zip(left, right, strict=True):
+        for name in ("measures", "rows", *one.tables):
+            assert_frame_equal(one.table(name), other.table(name), check_exact=True)
+        assert (one.views, one.verdict, one.settings) == (other.views, other.verdict, other.settings)

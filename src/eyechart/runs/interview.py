@@ -1,0 +1,162 @@
+"""Interview: ask one model the probes of a run: what is left to ask, what that takes, and the answers."""
+
+import json
+import logging
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+import polars as pl
+from eyechart.base.errors import FileFormatError, ModelError
+from eyechart.base.files import write_record
+from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
+from eyechart.base.progress import Progress, watched_by
+from eyechart.data.protocols import Engine, EstimatingModel, IdentifiedModel, Model, PrerecordedModel
+from eyechart.data.records import ModelIdentity
+from eyechart.data.store import Store
+from eyechart.data.tables import ANSWERS, COUNTS, empty
+
+
+_log = logging.getLogger("eyechart.runs.run")
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a model is asked."""
+
+    batch: int = 512
+    fresh: bool = False  # ask again what is answered already
+    max_calls: int | None = None
+    allow_partial: bool = False
+    skip: bool = False  # leave out audits that the data or a file of answers do not allow, if none were named
+
+
+@dataclass(frozen=True)
+class Interview:
+    """One model, the run whose probes it answers, and how it is asked."""
+
+    model: Model
+    store: Store
+    engine: Engine
+    progress: Progress
+    asking: Asking
+
+    def calls(self) -> dict[str, int]:
+        """Count the calls that are left to make, by condition."""
+        return {condition: self._todo(condition).height * self._draws for condition in self.store.conditions()}
+
+    def foresee(self, model: EstimatingModel) -> pl.DataFrame:
+        """Build all the prompts that are left, and count by condition what asking would take."""
+        todo = {condition: self._todo(condition) for condition in self.store.conditions()}
+        total = sum(probes.height for probes in todo.values()) * model.draws
+        with self.progress(f"building prompts for {model.name}", total) as advance:
+            return estimate_calls(model, todo.items(), self.store.data, self.asking.batch, advance)
+
+    def predict(self) -> pl.DataFrame:
+        """Ask the model what it has not answered yet, and count what a file of answers holds and lacks."""
+        served = self._served_conditions()
+        calls = {condition: n for condition, n in self.calls().items() if condition in served}
+        if not calls:
+            raise FileFormatError(f"probes in {self.store.folder}", "none", "run `eyechart probe` first")
+        self._check_budget(sum(calls.values()))
+        name, step = self.model.name, AnswerStep(self.model, self.store.data.images)
+        with lock_model(self.store.lock_file(name), name), watched_by(self.progress):
+            if self._from_scratch:
+                shutil.rmtree(self.store.answer_folder(name), ignore_errors=True)
+            if isinstance(self.model, IdentifiedModel):
+                self._record_identity(json.loads(self.model.identity))
+            stock = pl.concat([empty(COUNTS), *(self._predict(step, condition) for condition in calls)])
+            self.store.write(stock, self.store.stock_file(name))
+        return stock
+
+    def _served_conditions(self) -> set[str]:
+        """Return the conditions to ask under: all, but for a file of answers only those of audits that it serves."""
+        wanted, model = self.store.wanted(), self.model
+        if not (isinstance(model, PrerecordedModel) and self.asking.skip):
+            return set(self.store.conditions())
+        kept = wanted.served_by(model.holds)
+        warn_left_out(self.model.name, wanted.conditions.keys() - kept.keys())
+        if not kept:
+            needed = ", ".join(sorted({condition for own in wanted.conditions.values() for condition in own}))
+            advice = "name a file for each condition of an audit, as in predictions:plain=...,evidence=..."
+            raise ModelError(f"answers of {self.model.name} for an audit (conditions {needed})", "too few", advice)
+        return {condition for own in kept.values() for condition in own}
+
+    def _check_budget(self, calls: int) -> None:
+        most = self.asking.max_calls
+        if most is None or calls <= most:
+            return
+        if isinstance(self.model, EstimatingModel):
+            calls = int(self.foresee(self.model)["calls"].sum())
+        if calls > most:
+            advice = "raise --max-calls, or take fewer examples with --limit"
+            raise ModelError(f"at most {most} calls of {self.model.name}", f"{calls} to make", advice)
+
+    def _record_identity(self, identity: dict[str, Any]) -> None:
+        """Record what exactly answers, and refuse to mix its answers with those of anything else."""
+        name, current = self.model.name, ModelIdentity("asked", identity)
+        file = self.store.asked_file(name)
+        if file.is_file() and any(self.store.answer_folder(name).glob("*")):
+            changed = ModelIdentity("asked", self.store.identity(name)).differences(current)
+            if changed:
+                found = f"another {', '.join(changed)}"
+                raise ModelError(f"the {name} that gave the answers so far", found, "ask it again with --fresh")
+        write_record(current, file)
+
+    def _predict(self, step: AnswerStep, condition: str) -> pl.DataFrame:
+        file = self.store.answer_file(self.model.name, condition)
+        log = AnswerLog(file.with_suffix(".jsonl"))
+        if (copied := self._copy_answers(condition)).height:
+            log.append(copied)
+        todo = self._unanswered(condition)
+        if todo.height:
+            with self.progress(f"asking {self.model.name}, {condition}", todo.height * self._draws) as advance:
+                for answers in ask(step, todo, self.store.data, self.engine, self.asking.batch):
+                    log.append(answers)
+                    advance(answers.height)
+        self.store.write(self._known(condition).sort(ANSWERS.key), file)  # in whichever order they came
+        log.remove()
+        return self.model.stock(self.store.probes(condition)) if isinstance(self.model, PrerecordedModel) else empty(COUNTS)
+
+    def _copy_answers(self, condition: str) -> pl.DataFrame:
+        """Copy the answers to exactly the same content that were given under other conditions."""
+        todo = self._unanswered(condition)
+        files = [
+            self.store.answer_file(self.model.name, other) for other in self.store.conditions() if other != condition
+        ]
+        if isinstance(self.model, PrerecordedModel) or not todo.height or not any(file.is_file() for file in files):
+            return empty(ANSWERS)
+        given = pl.concat([self.store.lazy(file) for file in files if file.is_file()], how="diagonal_relaxed")
+        same = given.filter(pl.col("status") != "failed").join(
+            todo.lazy().select("id", "probe"), on=["id", "probe"], how="semi"
+        )
+        copied = same.unique(["id", "probe", "draw"], keep="first", maintain_order=True).collect()
+        return copied.with_columns(pl.lit(condition).alias("condition"))
+
+    def _todo(self, condition: str) -> pl.DataFrame:
+        return self.store.probes(condition) if self._from_scratch else self._unanswered(condition)
+
+    def _unanswered(self, condition: str) -> pl.DataFrame:
+        return select_unanswered(self.store.probes(condition), self._known(condition), self._draws)
+
+    def _known(self, condition: str) -> pl.DataFrame:
+        """Read the answers so far, saved and logged."""
+        file = self.store.answer_file(self.model.name, condition)
+        saved = self.store.table(file) if file.is_file() else empty(ANSWERS)
+        logged = AnswerLog(file.with_suffix(".jsonl")).read()
+        return pl.concat([saved, logged], how="diagonal").unique(ANSWERS.key, keep="last", maintain_order=True)
+
+    @property
+    def _from_scratch(self) -> bool:
+        """Tell whether earlier answers are ignored; files of answers may have changed and are cheap to read."""
+        return self.asking.fresh or isinstance(self.model, PrerecordedModel)
+
+    @property
+    def _draws(self) -> int:
+        return self.model.draws if isinstance(self.model, EstimatingModel) else 1
+
+
+def warn_left_out(model: str, audits: Iterable[str]) -> None:
+    """Log which audits a model cannot be judged by."""
+    for name in sorted(audits):
+        _log.warning("audit %r left out: %s has no answers under some of its conditions", name, model)

@@ -1,0 +1,288 @@
+"""The run: study, probe, predict and judge over one folder, so that work can stop and continue anywhere."""
+
+import logging
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple, Self
+from urllib.parse import unquote
+import polars as pl
+from eyechart.audits import lacking, learns, refer_to, remake_audit
+from eyechart.audits.parsing import warn_of_unknown_options, with_parsing
+from eyechart.data.dataset import Dataset
+from eyechart.engines.local import Local
+from eyechart.base.errors import DataError, FileFormatError
+from eyechart.base.files import replacing_folder, write_record
+from eyechart.data.furniture import furniture_of
+from eyechart.runs.interview import Asking, Interview, warn_left_out
+from eyechart.data.predictions import Predictions
+from eyechart.base.progress import Progress, quiet, watched_by
+from eyechart.data.protocols import Audit, Engine, EstimatingModel, Model
+from eyechart.data.result import Result
+from eyechart.data.records import DivisionRecord, LeftOutAudits, RunManifest, StudyPlan, WantedConditions
+from eyechart.data.store import Store, fingerprint
+from eyechart.data.web import Web
+
+
+_log = logging.getLogger("eyechart.runs.run")
+
+
+class NamedSplits(NamedTuple):
+    """The splits to learn from and to judge, if they are named."""
+
+    learn: Sequence[str] | None = None
+    judge: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One folder of data, studies, probes, answers and results, and the steps between them."""
+
+    store: Store
+    engine: Engine = field(default_factory=Local)
+    progress: Progress = quiet
+    asking: Asking = field(default_factory=Asking)
+
+    def start(
+        self, data: Dataset, command: str = "", seed: int = 0, limit: int | None = None, parts: NamedSplits | None = None
+    ) -> Self:
+        """Put a dataset (or a sample of it) into the folder, or continue what is there if it is on the same data.
+
+        What is learned from and what is judged is decided here, once, unless the data were divided before; later calls
+        may only name the same.
+        """
+        data, named = data.sample(limit, seed), parts or NamedSplits()
+        if self.store.manifest_file.exists():
+            self._continue(data, command, seed, named)
+            return self
+        data = _divide(data, named, seed)
+        with replacing_folder(self.store.folder) as draft:
+            data.save(draft / "data")
+            inputs = fingerprint(draft / "data")
+            write_record(RunManifest("run", command, seed, limit, inputs), draft / "manifest.json")
+            _write_division(data, draft / "division.json")
+        return self
+
+    def _continue(self, data: Dataset, command: str, seed: int, named: NamedSplits) -> None:
+        """Continue the run in the folder, if it is on the same data and divides them in the same way."""
+        with data.on_disk() as folder:
+            same = self.store.manifest.inputs == fingerprint(folder)
+        if not same:
+            advice = "name another folder for this run, or remove that one"
+            raise FileFormatError(f"the run in {self.store.folder} to be on {data.name!r}", "other data there", advice)
+        known, named_again = self.store.divided, named != NamedSplits() or data.division is not None
+        if known is None:  # an older eyechart made it
+            _write_division(_divide(data, named, seed), self.store.division_file)
+        elif named_again and _divide(data, named, known.division.seed).division != known.division:
+            advice = "name another folder for this run, or leave out --learn and --judge"
+            expected = f"the run in {self.store.folder} to divide the data as requested"
+            raise FileFormatError(expected, f"it is {known.division}", advice)
+        manifest = self.store.manifest
+        if (continued := manifest.after(command)) != manifest:
+            write_record(continued, self.store.manifest_file)
+
+    def study(self, audits: Iterable[Audit], left_out: Mapping[str, str] | None = None) -> dict[str, Result]:
+        """Study the data by audits, without a model; a study made before with the same settings is kept.
+
+        `left_out` gives the reasons why other audits are not among them, to be recorded in the run.
+        """
+        # Audits that use columns of other studies come later.
+        chosen = sorted(audits, key=lambda audit: any("." in name for name in _texts(audit)))
+        made, unmade = [], dict(left_out or {})
+        with self.progress("studying", len(chosen)) as advance, watched_by(self.progress):
+            for audit in chosen:
+                if (reason := self._study_or_skip(audit)) is None:
+                    made.append(audit.name)
+                else:
+                    unmade[audit.name] = reason
+                advance(1)
+        if chosen and not made:
+            advice = "add what they need; `eyechart ls audits --for DATA` lists it"
+            raise DataError("data that an audit can study", "; ".join(unmade.values()), advice)
+        if unmade:
+            write_record(LeftOutAudits("left out", self.store.left_out() | unmade), self.store.left_out_file)
+        studies = self.store.studies()
+        return {name: studies[name] for name in made}
+
+    def probe(self, turn: int = 0) -> dict[str, int]:
+        """Write what a model must answer for every study, and count the probes of each condition."""
+        written: set[str] = set()
+        before = self.store.wanted().conditions if turn else {}
+        wanted = {name: list(conditions) for name, conditions in before.items()}
+        for audit, study in self._studied():
+            for condition, probes in audit.probe(self._data_for(audit), study, turn):
+                wanted.setdefault(audit.name, []).append(condition)
+                kept = condition in written or (turn > 0 and condition in self.store.conditions())
+                known = self.store.probes(condition) if kept else probes.clear()
+                self.store.write(_merge(known, probes, condition), self.store.probe_file(condition))
+                written.add(condition)
+        for condition in self.store.conditions():
+            if turn == 0 and condition not in written:
+                self.store.probe_file(condition).unlink()
+        own = {name: tuple(dict.fromkeys(conditions)) for name, conditions in wanted.items()}
+        write_record(WantedConditions("wanted", own), self.store.wanted_file)
+        return {condition: self.store.probes(condition).height for condition in self.store.conditions()}
+
+    def calls(self, model: Model) -> dict[str, int]:
+        """Count the calls of a model that are left to make, by condition."""
+        return self._interview(model).calls()
+
+    def foresee(self, model: EstimatingModel) -> pl.DataFrame:
+        """Build all the prompts of a model that are left, and count by condition what asking would take."""
+        return self._interview(model).foresee(model)
+
+    def predict(self, model: Model) -> pl.DataFrame:
+        """Ask a model what it has not answered yet, and count what a file of answers holds and lacks."""
+        return self._interview(model).predict()
+
+    def judge(self, model: str) -> dict[str, Result]:
+        """Measure a model by every study of the run."""
+        predictions = self.store.answers(model)
+        wanted = self._answered(predictions)
+        for condition in self.store.conditions():
+            if any(condition in conditions for conditions in wanted.values()):
+                probes = self.store.probes(condition)
+                predictions.check_against(probes, condition, allow_partial=self.asking.allow_partial)
+        names = [name for name in self.store.studies() if name in wanted]
+        if isinstance(self.engine, Local) or len(names) == 1:
+            for name in names:
+                self.judge_by(name, predictions)
+        else:
+            batches = [pl.DataFrame({"audit": [name]}) for name in names]
+            for _ in self.engine.map(JudgeStep(self.store.folder.resolve(), self.store.web, model), batches):
+                pass
+        judged = self.store.results()[model]
+        results = {name: judged[name] for name in names}
+        if any(result.settings.get("score") in {"auto", "choice"} for result in results.values()):
+            warn_of_unknown_options(self.store.data, predictions)
+        return results
+
+    def judge_by(self, name: str, predictions: Predictions) -> None:
+        """Measure a model by one study of the run, and write the result into the folder."""
+        audit, study = _remade(self.store.plan(name)), self.store.studies()[name]
+        with watched_by(self.progress):
+            result = audit.judge(self._data_for(audit), study, predictions, self.engine)
+        whole = with_parsing(result, self.store.data, predictions, self.store.probes)
+        self.store.save(whole, self.store.result_folder(predictions.model, name))
+
+    def audit(self, model: Model) -> dict[str, Result]:
+        """Probe, predict and judge, round after round, until no audit wants more."""
+        turn = 0
+        while True:
+            self.probe(turn)
+            self.predict(model)
+            results = self.judge(model.name)
+            if not any(result.wants_more for result in results.values()):
+                return results
+            turn += 1
+
+    def _study_or_skip(self, audit: Audit) -> str | None:
+        """Make a study, or return the reason why not."""
+        try:
+            self._study(audit)
+        except DataError as error:
+            if not self.asking.skip:
+                raise
+            _log.warning("audit %r left out: %s", audit.name, error)
+            return str(error)
+        return None
+
+    def _study(self, audit: Audit) -> None:
+        data = self._data_for(audit)
+        missing = lacking(audit, data)
+        if missing:
+            found = f"no {', '.join(missing)} in {self.store.data.name}"
+            advice = "map or add them; `eyechart ls audits --for DATA` lists what each audit needs"
+            raise DataError(f"the columns that audit {audit.name!r} needs", found, advice)
+        file, settings = self.store.plan_file(audit.name), asdict(audit)  # type: ignore[call-overload]  # a dataclass
+        plan = StudyPlan(refer_to(audit), settings, learns(audit), data.division, furniture_of(audit).looks)
+        if file.is_file() and self._is_made(audit, plan):
+            return
+        self.store.save(audit.study(data, self.engine), self.store.study_folder(audit.name))
+        self._remove_results(audit.name)
+        write_record(plan, file)
+
+    def _is_made(self, audit: Audit, plan: StudyPlan) -> bool:
+        """Tell whether there is a study by the same audit of the same division."""
+        made = self.store.plan(audit.name)
+        return made.division == plan.division and _remade(made) == audit
+
+    def _remove_results(self, audit: str) -> None:
+        """Remove the results of models by a study that has been replaced."""
+        old = [folder for folder in (self.store.folder / "results").glob(f"*/{audit}") if folder.is_dir()]
+        for folder in old:
+            shutil.rmtree(folder)
+        if old:
+            message = "results by audit %r of %s are removed: its settings changed; `eyechart judge` makes new ones"
+            _log.warning(message, audit, ", ".join(unquote(folder.parent.name) for folder in old))
+
+    def _data_for(self, audit: Audit) -> Dataset:
+        """Add the columns of other studies that the settings of an audit name."""
+        return self.store.data_with(_texts(audit))
+
+    def _studied(self) -> Iterator[tuple[Audit, Result]]:
+        studies = self.store.studies()
+        if not studies:
+            raise FileFormatError(f"studies in {self.store.folder}", "none", "run `eyechart study` first")
+        for name, study in studies.items():
+            yield _remade(self.store.plan(name)), study
+
+    def _answered(self, predictions: Predictions) -> dict[str, tuple[str, ...]]:
+        """Return the audits to judge by, with their conditions; those without answers under one may be left out."""
+        wanted, known = self.store.wanted(), set(predictions.answers["condition"].unique())
+        if not (self.asking.skip or self.asking.allow_partial):
+            return wanted.conditions
+        kept = wanted.served_by(known.__contains__)
+        warn_left_out(predictions.model, wanted.conditions.keys() - kept.keys())
+        return kept or wanted.conditions
+
+    def _interview(self, model: Model) -> Interview:
+        return Interview(model, self.store, self.engine, self.progress, self.asking)
+
+
+@dataclass(frozen=True)
+class JudgeStep:
+    """A step that judges a model by the audits named in a batch, reading and writing the folder of a run."""
+
+    folder: Path
+    web: Web
+    model: str
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Judge by one audit after the other."""
+        run = Run(Store(self.folder, self.web))
+        for name in batch["audit"]:
+            run.judge_by(name, run.store.answers(self.model))
+        return batch
+
+
+def _divide(data: Dataset, named: NamedSplits, seed: int) -> Dataset:
+    """Decide the division of data; if no splits are named, data that were divided before stay as they are."""
+    return data if data.division and named == NamedSplits() else data.decide(*named, seed)
+
+
+def _write_division(data: Dataset, file: Path) -> None:
+    record = DivisionRecord.of(data)
+    if record is not None:
+        write_record(record, file)
+
+
+def _remade(plan: StudyPlan) -> Audit:
+    return remake_audit(plan.reference, plan.settings)
+
+
+def _texts(audit: Audit) -> list[str]:
+    """List the texts among the settings of an audit, alone or in tuples."""
+    values = asdict(audit).values()  # type: ignore[call-overload]  # audits are dataclasses
+    listed = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
+    return [item for item in listed if isinstance(item, str)]
+
+
+def _merge(before: pl.DataFrame, probes: pl.DataFrame, condition: str) -> pl.DataFrame:
+    """Merge the probes that several audits ask for under one condition."""
+    merged = pl.concat([before, probes], how="diagonal").unique(["id", "probe"], maintain_order=True).sort("id")
+    if merged["id"].is_duplicated().any():
+        found = f"two for id {merged.filter(merged['id'].is_duplicated())['id'][0]!r}"
+        raise DataError(f"one content for each probe of condition {condition!r}", found, "give conditions other names")
+    return merged
