@@ -14,19 +14,20 @@ examples that carry it let it be (see `statistics.paired_sums`).
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
 import numpy as np
 import polars as pl
-from eyechart.data.dataset import Dataset
+
 from eyechart.base.errors import DataError
 from eyechart.base.registry import unknown_name
+from eyechart.data.dataset import Dataset
 from eyechart.data.result import Better, Key, Measure, Result
+from eyechart.data.store import Store
+from eyechart.data.tables import MEASURES, empty
 from eyechart.statistics import Difference, adjust
 from eyechart.statistics.leads import ClusteredScores, leads
 from eyechart.statistics.paired import PairedScores, compare_pairs, reduce_pairs
 from eyechart.statistics.paired_sums import WeightedParts, reduce_parts, widen
-from eyechart.data.store import Store
-from eyechart.data.tables import MEASURES, empty
-
 
 SHOWN = ("name", "condition", "by", "group", "unit", "better", "value", "low", "high", "n", "clusters")
 SCHEMA = (

@@ -11,21 +11,22 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
 import polars as pl
 from polars.testing import assert_frame_equal
+
 from eyechart.audits import refer_to, remake_audit
+from eyechart.base.errors import TableError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
-from eyechart.engines.local import Local
-from eyechart.base.errors import TableError
-from eyechart.runs.interview import Asking
 from eyechart.data.probes import fill
 from eyechart.data.protocols import Audit, Engine, Model, Step
 from eyechart.data.result import Result
-from eyechart.runs.run import Run
 from eyechart.data.store import Store
 from eyechart.data.tables import PROBES, check
-
+from eyechart.engines.local import Local
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import Run
 
 SECRETS = ("answer", "answers", "relevance", "evidence")  # columns that would give the answer away
 

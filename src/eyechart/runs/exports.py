@@ -1,9 +1,10 @@
 """The exports: files of other tools, and those that audits provide."""
 
 from collections.abc import Iterable, Iterator
+
 from eyechart.audits import known_audits
-from eyechart.data.furniture import furniture_of
 from eyechart.base.registry import import_object, unknown_name
+from eyechart.data.furniture import furniture_of
 from eyechart.formats.exports import EXPORTS, Exporter
 
 

@@ -6,16 +6,17 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
 import polars as pl
+
 from eyechart.base.errors import FileFormatError, ModelError
 from eyechart.base.files import write_record
-from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
 from eyechart.base.progress import Progress, watched_by
 from eyechart.data.protocols import Engine, EstimatingModel, IdentifiedModel, Model, PrerecordedModel
 from eyechart.data.records import ModelIdentity
 from eyechart.data.store import Store
 from eyechart.data.tables import ANSWERS, COUNTS, empty
-
+from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
 
 _log = logging.getLogger("eyechart.runs.run")
 
@@ -116,7 +117,11 @@ class Interview:
                     advance(answers.height)
         self.store.write(self._known(condition).sort(ANSWERS.key), file)  # in whichever order they came
         log.remove()
-        return self.model.stock(self.store.probes(condition)) if isinstance(self.model, PrerecordedModel) else empty(COUNTS)
+        return (
+            self.model.stock(self.store.probes(condition))
+            if isinstance(self.model, PrerecordedModel)
+            else empty(COUNTS)
+        )
 
     def _copy_answers(self, condition: str) -> pl.DataFrame:
         """Copy the answers to exactly the same content that were given under other conditions."""

@@ -3,27 +3,28 @@
 import logging
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
 from urllib.parse import unquote
+
 import polars as pl
+
 from eyechart.audits import lacking, learns, refer_to, remake_audit
 from eyechart.audits.parsing import warn_of_unknown_options, with_parsing
-from eyechart.data.dataset import Dataset
-from eyechart.engines.local import Local
 from eyechart.base.errors import DataError, FileFormatError
 from eyechart.base.files import replacing_folder, write_record
-from eyechart.data.furniture import furniture_of
-from eyechart.runs.interview import Asking, Interview, warn_left_out
-from eyechart.data.predictions import Predictions
 from eyechart.base.progress import Progress, quiet, watched_by
+from eyechart.data.dataset import Dataset
+from eyechart.data.furniture import furniture_of
+from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Audit, Engine, EstimatingModel, Model
-from eyechart.data.result import Result
 from eyechart.data.records import DivisionRecord, LeftOutAudits, RunManifest, StudyPlan, WantedConditions
+from eyechart.data.result import Result
 from eyechart.data.store import Store, fingerprint
 from eyechart.data.web import Web
-
+from eyechart.engines.local import Local
+from eyechart.runs.interview import Asking, Interview, warn_left_out
 
 _log = logging.getLogger("eyechart.runs.run")
 
@@ -45,7 +46,12 @@ class Run:
     asking: Asking = field(default_factory=Asking)
 
     def start(
-        self, data: Dataset, command: str = "", seed: int = 0, limit: int | None = None, parts: NamedSplits | None = None
+        self,
+        data: Dataset,
+        command: str = "",
+        seed: int = 0,
+        limit: int | None = None,
+        parts: NamedSplits | None = None,
     ) -> Self:
         """Put a dataset (or a sample of it) into the folder, or continue what is there if it is on the same data.
 

@@ -5,15 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+
 from eyechart.audits import Served, keep_served, make_audit, runnable
 from eyechart.data.dataset import Dataset
-from eyechart.engines.opening import using
-from eyechart.runs.interview import Asking
-from eyechart.models import load
 from eyechart.data.protocols import Audit, Engine, Model
 from eyechart.data.result import Result
-from eyechart.runs.run import NamedSplits, Run
 from eyechart.data.store import Store
+from eyechart.engines.opening import using
+from eyechart.models import load
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import NamedSplits, Run
 
 
 def study(

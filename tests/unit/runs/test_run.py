@@ -18,9 +18,9 @@ from eyechart.data.probes import Prober
 from eyechart.data.result import Result
 from eyechart.data.store import Store
 from eyechart.data.tables import COUNTS, empty
+from eyechart.formats import read
 from eyechart.models import load
 from eyechart.models.function import Function
-from eyechart.formats import read
 from eyechart.runs.run import Asking, Run, _merge
 
 
