@@ -140,7 +140,7 @@ def _row(audit: str, model: str, measure: Measure) -> dict[str, object]:
 
 
 def _scores(result: Result, measure: Measure, data: Dataset | None) -> pl.DataFrame | None:
-    """Return the scores that a measure is the mean of: id, cluster, score; also weight and weighted if it is weighted."""
+    """Return the scores that a measure is the mean of: id, cluster, score; also weight and weighted if it has any."""
     of, by = measure.of, measure.by
     if of is None or of not in result.rows.columns:
         return None

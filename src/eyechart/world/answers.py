@@ -1,13 +1,13 @@
 """Draw the options of each question and the answers of ten people.
 
-Neutral decoys tell nothing: P(target = v | options) is the same for every option v. For that the options are a
-systematic sample (Madow 1949) with inclusion probabilities m P(answer = v), which must not exceed 1: lay the answers
-on a ring of length m, each an arc as long as its probability of inclusion; the target is a point of the ring, and the
-decoys are the arcs hit by the points 1, 2, ..., m - 1 further on. All m points are alike: each is as likely the target.
-Planted decoys are foils: texts that are never a target.
+Neutral decoys reveal nothing: P(target = v | options) is the same for every option v. To achieve this, the options are
+a systematic sample (Madow 1949) with inclusion probabilities m P(answer = v), which must not exceed 1: place the
+answers on a ring of length m, each an arc as long as its probability of inclusion; the target is a point on the ring,
+and the decoys are the arcs hit by the points 1, 2, ..., m - 1 further on. All m points are equally likely to be the
+target. Planted decoys are foils: texts that are never a target.
 
-At least six people give the intended answer, so it is the majority and scores 1 by the official measure. Nobody who
-errs gives a planted answer: where a rule misleads, its answer scores exactly 0.
+At least six people give the intended answer, so it is the majority and scores 1 by the official measure. Mistakes are
+never planted answers: where a rule misleads, its answer scores exactly 0.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ def draw_choices(
 
 
 def draw_decoys(settings: WorldSettings, plan: WorldPlan, rng: np.random.Generator) -> tuple[Ints, Flags]:
-    """Draw decoys for each image and type, as places in the type's answers and foils, and mark those planted."""
+    """Draw decoys for each image and type, as indices into the type's answers and foils, and mark planted ones."""
     m = settings.options
     n = len(plan.split)
     decoys = np.full((n, len(TYPES), m - 1), NO_OPTION)
@@ -69,7 +69,7 @@ def _draw_planted(settings: WorldSettings, split: Ints, rng: np.random.Generator
 
 
 def neutral_decoys(settings: WorldSettings, name: str, split: Ints, target: Ints, rng: np.random.Generator) -> Ints:
-    """Draw decoys around the ring, with the distribution of answers of each split."""
+    """Draw decoys around the ring, by the distribution of answers in each split."""
     m = settings.options
     orders = np.argsort(rng.random((_ORDERS, len(QUESTION_TYPES[name].answers))), axis=1)
     order_of, chances = rng.integers(_ORDERS, size=len(split)), rng.random(len(split))
@@ -93,7 +93,7 @@ def _around(arcs: Floats, orders: Ints, target: Ints, chances: Floats) -> Ints:
 
 
 def other_answers(target: Ints, n_answers: int, m: int, rng: np.random.Generator) -> Ints:
-    """Draw decoys among all other answers of a type; a type with two answers has two options."""
+    """Draw decoys among all other answers of a type; a type with two answers has only two options."""
     keys = rng.random((len(target), n_answers))
     keys[np.arange(len(target)), target] = 2.0
     decoys = np.full((len(target), m - 1), NO_OPTION)
@@ -116,7 +116,7 @@ def draw_foils(name: str, n: int, m: int, rng: np.random.Generator) -> Ints:
 
 
 def ask_people(intended: pl.Series, question_type: Ints, noise: float, rng: np.random.Generator) -> pl.Series:
-    """Draw ten answers a question, each with the chance `noise` a synonym of the intended one or another answer."""
+    """Draw ten answers per question, each with probability `noise` a synonym of the intended one or another answer."""
     n = len(intended)
     wrong = rng.random((n, PEOPLE)) < noise
     wrong &= np.cumsum(wrong, axis=1) <= MOST_WRONG
@@ -136,7 +136,7 @@ def ask_people(intended: pl.Series, question_type: Ints, noise: float, rng: np.r
 def _mistakes(
     truth: pl.Series, question_type: Ints, chances: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> pl.Series:
-    """Draw a wrong answer of the type: the first choice or, where that is the truth, the next one."""
+    """Draw a wrong answer of the type: the one drawn or, if that is the truth, the next one."""
     pools = [wrong_answers(name) for name in QUESTION_TYPES]
     starts = np.cumsum([0, *map(len, pools)])
     sizes = np.array([len(pool) for pool in pools])[question_type]
@@ -147,7 +147,7 @@ def _mistakes(
 
 
 def wrong_answers(question_type: str) -> tuple[str, ...]:
-    """List what a mistaken person may answer: the answers of the type that are not planted, or doubts."""
+    """List the possible mistakes: the answers of the type that are not planted, or expressions of doubt."""
     planted = {shortcut.answer for shortcut in (*RULES, *PRIORS) if shortcut.question_type == question_type}
     kind = QUESTION_TYPES[question_type]
     if kind.answer_type == "yes/no":

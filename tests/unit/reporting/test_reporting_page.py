@@ -175,7 +175,7 @@ def test_a_run_of_studies_alone_is_a_page(data_only: Store) -> None:
     words = read(render(collect(data_only))).words
 
     assert "the data does not beat the floor." in words
-    assert "How much was answered" not in words
+    assert "Probes answered" not in words
 
 
 def test_no_result_at_all_is_a_page() -> None:

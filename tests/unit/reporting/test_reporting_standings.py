@@ -193,7 +193,7 @@ def test_readers_are_warned_wherever_the_result_of_such_a_model_stands(schooled:
     assert warned == {"seer": ["trained on what this audit measures", "pretrained"], "blind": []}
     compared = render_standings(collect_standings([schooled]))
     for text in (render(page), compared):
-        assert "trained with the very change that this audit makes" in text
+        assert "trained with the same intervention that this audit applies" in text
         assert "VQA &lt;script&gt;" in text
         assert NASTY not in text
     assert "⚠ trained on what this audit measures" in summarise(page)
