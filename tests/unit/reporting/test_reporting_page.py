@@ -196,7 +196,7 @@ def test_a_view_of_every_kind_is_set(kinds: Result) -> None:
     words = reader.words
     assert [tag for tag, _ in reader.seen].count("svg") == 9
     assert all(view.title in words for view in kinds.views)
-    assert "There is nothing to draw." in words
+    assert "Nothing to draw." in words
     assert "There are no measures." in words
 
 

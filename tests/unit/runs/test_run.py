@@ -98,7 +98,7 @@ def test_a_budget_is_kept(run: Run) -> None:
 def test_a_run_on_other_data_is_refused(run: Run, tiny: Dataset) -> None:
     other = replace(tiny, examples=tiny.examples.with_columns(pl.lit("green").alias("answer")))
 
-    with pytest.raises(FileFormatError, match="other data there; name another folder"):
+    with pytest.raises(FileFormatError, match="other data there; choose another folder"):
         Run(run.store).start(other)
     assert Run(run.store).start(tiny).store.manifest.command == "eyechart test"
 
@@ -160,7 +160,7 @@ def test_a_study_with_other_settings_forgets_what_models_were_found_to_be(
     run.study([make_audit("accuracy", {"score": "exact-normalized"})])
 
     assert run.store.results() == {"one": {}, "two": {}}
-    assert "results by audit 'accuracy' of one, two are removed" in caplog.text
+    assert "removed the results of audit 'accuracy' for one, two" in caplog.text
 
 
 def test_every_command_that_went_on_with_a_run_is_kept(tiny: Dataset, tmp_path: Path) -> None:
