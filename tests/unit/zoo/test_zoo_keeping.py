@@ -84,14 +84,14 @@ def test_a_changed_byte_among_the_weights_is_noticed(folder: TrainingFolder) -> 
 def test_a_file_of_another_kind_gets_no_advice_to_unpickle_it(folder: TrainingFolder, found: bytes) -> None:
     (folder.path / "best.pt").write_bytes(found)
 
-    with pytest.raises(FileFormatError, match="not weights as torch writes them"):
+    with pytest.raises(FileFormatError, match="not weights written by torch"):
         folder.open()
 
 
 def test_weights_that_are_no_training_are_refused(folder: TrainingFolder) -> None:
     torch.save(torch.zeros(3), folder.path / "best.pt")
 
-    with pytest.raises(FileFormatError, match="other things than a training has"):
+    with pytest.raises(FileFormatError, match="not the state of a training"):
         folder.open()
 
 
@@ -185,7 +185,7 @@ def test_questions_without_programs_are_not_for_symbolic(world: Dataset, tmp_pat
 
 
 def test_batches_of_one_are_not_normalised_over(world: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="batches of two or more"):
+    with pytest.raises(SettingError, match="a batch size of at least 2"):
         train_into(tmp_path / "m", world, replace(WANTED, model="updn2", batch=1), lambda _: None)
 
 

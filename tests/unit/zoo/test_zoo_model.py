@@ -197,7 +197,7 @@ def test_features_of_another_size_are_refused(world: Dataset, models: Path, tmp_
     write_features(((name, np.ones((2, 7)), None) for name in names), tmp_path / "f")
     images = replace(world.images, features=tmp_path / "f")
 
-    with pytest.raises(ModelError, match="80 numbers a region"):
+    with pytest.raises(ModelError, match="80 numbers per region"):
         open_zoo(str(models / "updn")).answer(asked(world), images)
 
 

@@ -127,7 +127,7 @@ def test_pieces_are_found_in_either_file_of_a_tokenizer(released: Path) -> None:
 @pytest.mark.parametrize(
     ("lost", "wanted", "told"),
     [
-        ("vocab.txt", RELEASED, "a tokenizer as BERT's"),
+        ("vocab.txt", RELEASED, "a tokenizer like BERT's"),
         ("model.safetensors", RELEASED, "save_pretrained"),
         ("", replace(RELEASED, hidden=32), "width 32"),
         ("", replace(RELEASED, model="updn"), "choose lxmert"),
