@@ -202,7 +202,7 @@ def test_a_loss_that_is_no_number_stops_with_the_last_good_epoch_kept(
 
 
 def test_a_training_that_broke_in_its_first_epoch_can_begin_otherwise(world: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"finite loss.*epoch 0; lower the rate"):
+    with pytest.raises(ModelError, match=r"finite loss.*epoch 0; lower the learning rate"):
         train_into(tmp_path / "m", world, small("updn", rate=1e30), lambda _: None)
 
     train_into(tmp_path / "m", world, small("updn"), lambda _: None)
