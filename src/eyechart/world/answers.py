@@ -36,9 +36,9 @@ def draw_choices(
     target[:, TYPES.index(BIGGER)] = np.where(plan.first_is_bigger, plan.things[:, FIRST], plan.things[:, SECOND])
     codes = np.concatenate([target[:, :, None], decoys], axis=2)[asked]
     shuffled = np.take_along_axis(codes, np.argsort(rng.random(codes.shape), axis=1), axis=1)
-    places = np.where(shuffled == NO_OPTION, NO_OPTION, shuffled + _STARTS[asked[1]][:, None])
-    texts = pl.Series(_TEXTS).gather(pl.Series(places.ravel()).replace(NO_OPTION, None))
-    return texts.reshape(places.shape).arr.to_list().list.drop_nulls(), planted[asked]
+    indices = np.where(shuffled == NO_OPTION, NO_OPTION, shuffled + _STARTS[asked[1]][:, None])
+    texts = pl.Series(_TEXTS).gather(pl.Series(indices.ravel()).replace(NO_OPTION, None))
+    return texts.reshape(indices.shape).arr.to_list().list.drop_nulls(), planted[asked]
 
 
 def draw_decoys(settings: WorldSettings, plan: WorldPlan, rng: np.random.Generator) -> tuple[Ints, Flags]:
@@ -47,19 +47,19 @@ def draw_decoys(settings: WorldSettings, plan: WorldPlan, rng: np.random.Generat
     n = len(plan.split)
     decoys = np.full((n, len(TYPES), m - 1), NO_OPTION)
     planted = np.zeros((n, len(TYPES)), np.bool_)
-    for at, name in enumerate(TYPES):
-        target = plan.answers[:, at]
+    for column, name in enumerate(TYPES):
+        target = plan.answers[:, column]
         if name == BIGGER:
-            decoys[:, at] = bigger_decoys(plan, m)
+            decoys[:, column] = bigger_decoys(plan, m)
         elif name in RULE_TYPES:
-            decoys[:, at] = neutral_decoys(settings, name, plan.split, target, rng)
+            decoys[:, column] = neutral_decoys(settings, name, plan.split, target, rng)
         else:
-            decoys[:, at] = other_answers(target, len(QUESTION_TYPES[name].answers), m, rng)
+            decoys[:, column] = other_answers(target, len(QUESTION_TYPES[name].answers), m, rng)
     for shortcut in DECOYS:
-        at = TYPES.index(str(shortcut.question_type))
-        planted[:, at] = _draw_planted(settings, plan.split, rng)
+        column = TYPES.index(str(shortcut.question_type))
+        planted[:, column] = _draw_planted(settings, plan.split, rng)
         foils = draw_foils(str(shortcut.question_type), n, m, rng)
-        decoys[:, at] = np.where(planted[:, at, None], foils, decoys[:, at])
+        decoys[:, column] = np.where(planted[:, column, None], foils, decoys[:, column])
     return decoys, planted
 
 
@@ -84,8 +84,8 @@ def neutral_decoys(settings: WorldSettings, name: str, split: Ints, target: Ints
 def _around(arcs: Floats, orders: Ints, target: Ints, chances: Floats) -> Ints:
     ends = np.cumsum(arcs[orders], axis=1)
     m = round(float(arcs.sum()))
-    place = np.argmax(orders == target[:, None], axis=1)
-    start = np.take_along_axis(ends, place[:, None], axis=1)[:, 0] - arcs[target]
+    position = np.argmax(orders == target[:, None], axis=1)
+    start = np.take_along_axis(ends, position[:, None], axis=1)[:, 0] - arcs[target]
     point = start + chances * arcs[target]
     further = (point[:, None] + np.arange(1, m)) % m
     hit = (further[:, :, None] >= ends[:, None, :]).sum(axis=2).clip(max=len(arcs) - 1)
@@ -140,9 +140,9 @@ def _mistakes(
     pools = [wrong_answers(name) for name in QUESTION_TYPES]
     starts = np.cumsum([0, *map(len, pools)])
     sizes = np.array([len(pool) for pool in pools])[question_type]
-    at = (chances * sizes).astype(np.int64)
+    offset = (chances * sizes).astype(np.int64)
     texts = pl.Series([text for pool in pools for text in pool])
-    first, second = (texts.gather(starts[question_type] + (at + step) % sizes) for step in (0, 1))
+    first, second = (texts.gather(starts[question_type] + (offset + step) % sizes) for step in (0, 1))
     return first.zip_with(first != truth, second)
 
 

@@ -119,14 +119,14 @@ def _planted(settings: WorldSettings, plan: WorldPlan, at: Ints, type_at: Ints) 
     """Name the shortcut whose cue fires on each question."""
     rules = {name: rules_of(name, settings) for name in RULE_TYPES}
     names = [each.name for some in rules.values() for each in some]
-    place = np.full(len(at), NO_RULE)
+    index = np.full(len(at), NO_RULE)
     for number, (name, some) in enumerate(rules.items()):
         fires = np.where(type_at == TYPES.index(name), plan.fires[at, number], NO_RULE)
         counts = (fires != NO_RULE) & np.array([each.kind in settings.plant for each in some])[fires]
-        place = np.where(counts, number * len(some) + fires, place)
+        index = np.where(counts, number * len(some) + fires, index)
     for number, prior in enumerate(PRIORS if "prior" in settings.plant else ()):
-        place[type_at == TYPES.index(str(prior.question_type))] = len(names) + number
-    return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(place).replace(NO_RULE, None))
+        index[type_at == TYPES.index(str(prior.question_type))] = len(names) + number
+    return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(index).replace(NO_RULE, None))
 
 
 def _decoys(settings: WorldSettings, planted: Flags) -> pl.Expr:

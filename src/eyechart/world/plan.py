@@ -81,7 +81,9 @@ def draw_plan(settings: WorldSettings, rng: np.random.Generator, subject_rng: np
     asked = draw_types(settings, rng)
     design = design_of(settings)
     props = np.stack([choose(np.array(design.props), rng.random(n)) for _ in RULE_TYPES], axis=1)
-    words = np.stack([draw_words(design.words, props[:, at], rng.random(n)) for at in range(len(RULE_TYPES))], axis=1)
+    words = np.stack(
+        [draw_words(design.words, props[:, column], rng.random(n)) for column in range(len(RULE_TYPES))], axis=1
+    )
     fires = np.array(design.fires)[words, props]
     answers = draw_answers(settings, split, fires, rng)
     return WorldPlan(
@@ -132,19 +134,19 @@ def draw_answers(settings: WorldSettings, split: Ints, fires: Ints, rng: np.rand
     """Draw the answer of every type from its distribution given the cue that fires."""
     chances = rng.random((len(split), len(TYPES)))
     columns = []
-    for at, name in enumerate(TYPES):
+    for column, name in enumerate(TYPES):
         if name in RULE_TYPES:
-            columns.append(_rule_answers(settings, name, split, fires[:, RULE_TYPES.index(name)], chances[:, at]))
+            columns.append(_rule_answers(settings, name, split, fires[:, RULE_TYPES.index(name)], chances[:, column]))
         else:
-            columns.append(_prior_answers(settings, name, split, chances[:, at]))
+            columns.append(_prior_answers(settings, name, split, chances[:, column]))
     return np.stack(columns, axis=1)
 
 
 def _rule_answers(settings: WorldSettings, name: str, split: Ints, fires: Ints, chances: Floats) -> Ints:
     answers = choose(base(name), chances)
-    for rule_at, each in enumerate(rules_of(name, settings)):
-        for split_at, split_name in enumerate(SPLITS):
-            here = (fires == rule_at) & (split == split_at)
+    for rule_index, each in enumerate(rules_of(name, settings)):
+        for split_index, split_name in enumerate(SPLITS):
+            here = (fires == rule_index) & (split == split_index)
             answers[here] = choose(fired(each, settings, split_name), chances[here])
     return answers
 
@@ -152,9 +154,9 @@ def _rule_answers(settings: WorldSettings, name: str, split: Ints, fires: Ints, 
 def _prior_answers(settings: WorldSettings, name: str, split: Ints, chances: Floats) -> Ints:
     answers = choose(base(name), chances)
     for prior in PRIORS:
-        for split_at, split_name in enumerate(SPLITS):
+        for split_index, split_name in enumerate(SPLITS):
             if prior.question_type == name:
-                here = split == split_at
+                here = split == split_index
                 answers[here] = choose(fired(prior, settings, split_name), chances[here])
     return answers
 

@@ -61,22 +61,22 @@ def _first(plan: WorldPlan) -> Ints:
 
 def _second(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
     thing, attribute = plan.things[at, SECOND], plan.attribute[at] + len(THINGS) + len(ACTORS)
-    place = pl.Series(np.select([type_at == TYPES.index(BIGGER), type_at == TYPES.index(IS)], [thing, attribute], -1))
-    return pl.Series(_NAMES).gather(place.replace(-1, None))
+    index = pl.Series(np.select([type_at == TYPES.index(BIGGER), type_at == TYPES.index(IS)], [thing, attribute], -1))
+    return pl.Series(_NAMES).gather(index.replace(-1, None))
 
 
 def _fillers(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
     """List the cue word of each question, unless it is a label, and then its control words."""
     cue = np.full(len(at), -1)
-    for place, name in enumerate(RULE_TYPES):
+    for column, name in enumerate(RULE_TYPES):
         for state, kind in ((OWN, "word"), (PAIRED, "pair")):
             word = rule(kind, name).words[0]
             if word in FILLERS:
-                cue[(type_at == TYPES.index(name)) & (plan.words[at, place] == state)] = FILLERS.index(word)
+                cue[(type_at == TYPES.index(name)) & (plan.words[at, column] == state)] = FILLERS.index(word)
     controls = np.array([FILLERS.index(word) for word in CONTROL_WORDS])
-    places = np.column_stack([cue, np.where(plan.control_words[at, type_at], controls, -1)])
-    texts = pl.Series(FILLERS).gather(pl.Series(places.ravel()).replace(-1, None))
-    return texts.reshape(places.shape).arr.to_list().list.drop_nulls()
+    indices = np.column_stack([cue, np.where(plan.control_words[at, type_at], controls, -1)])
+    texts = pl.Series(FILLERS).gather(pl.Series(indices.ravel()).replace(-1, None))
+    return texts.reshape(indices.shape).arr.to_list().list.drop_nulls()
 
 
 def write_questions(parts: pl.DataFrame) -> pl.Series:

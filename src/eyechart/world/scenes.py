@@ -89,25 +89,25 @@ def draw_scenes(plan: WorldPlan, names: pl.Series, rng: np.random.Generator) -> 
     jitter = rng.random((*cells.shape, 2))  # drawn for all, so that absent objects do not shift others
     image, column = np.nonzero(present)
     order = np.lexsort((cells[image, column], image))
-    at = image[order], column[order]
-    sides = np.array(list(SIZES.values()))[sizes[at]]
+    index = image[order], column[order]
+    sides = np.array(list(SIZES.values()))[sizes[index]]
     return pl.DataFrame(
         {
-            "image": names.gather(at[0]),
-            "index": np.arange(len(at[0])) - np.searchsorted(at[0], at[0]),
-            "label": pl.Series(LABELS).gather(labels[at]),
-            "box": pl.Series(boxes_in(cells[at], sides, jitter[at])),
-            "color": pl.Series(list(COLORS)).gather(colors[at]),
-            "size": pl.Series(list(SIZES)).gather(sizes[at]),
-            "action": pl.Series(ACTIONS).gather(pl.Series(actions[at]).replace(NONE, None)),
+            "image": names.gather(index[0]),
+            "index": np.arange(len(index[0])) - np.searchsorted(index[0], index[0]),
+            "label": pl.Series(LABELS).gather(labels[index]),
+            "box": pl.Series(boxes_in(cells[index], sides, jitter[index])),
+            "color": pl.Series(list(COLORS)).gather(colors[index]),
+            "size": pl.Series(list(SIZES)).gather(sizes[index]),
+            "action": pl.Series(ACTIONS).gather(pl.Series(actions[index]).replace(NONE, None)),
         }
     )
 
 
 def _labels_and_presence(plan: WorldPlan, rng: np.random.Generator) -> tuple[Ints, Flags]:
     n = len(plan.split)
-    asked = {name: (plan.asked == at).any(axis=1) for at, name in enumerate(TYPES)}
-    answer = {name: plan.answers[:, at] for at, name in enumerate(TYPES)}
+    asked = {name: (plan.asked == column).any(axis=1) for column, name in enumerate(TYPES)}
+    answer = {name: plan.answers[:, column] for column, name in enumerate(TYPES)}
     thing = {part: plan.things[:, part] + LABELS.index(THINGS[0]) for part in range(JUDGED + 1)}
     chance = rng.random((n, 2 + SPARE_THINGS + _SPARE_FURNITURE)) < _SPARE_SHARE
     furniture = rng.integers(len(FURNITURE), size=(n, _SPARE_FURNITURE))

@@ -89,8 +89,8 @@ def _cross(question_type: str) -> tuple[Shortcut, ...]:
     by_word, by_object, pair = (rule(kind, question_type) for kind in RULE_KINDS)
     words, objects = (by_word.words, pair.words), (by_object.objects, pair.objects)
     answers = (by_object.answer, pair.answer)
-    places = ((0, 0), (0, 1), (1, 0), (1, 1))
-    return tuple(Shortcut(CROSSED, question_type, words[i], objects[j], answers[i != j]) for i, j in places)
+    indices = ((0, 0), (0, 1), (1, 0), (1, 1))
+    return tuple(Shortcut(CROSSED, question_type, words[i], objects[j], answers[i != j]) for i, j in indices)
 
 
 CROSSES = {name: _cross(name) for name in RULE_TYPES}
@@ -167,10 +167,10 @@ def fired(shortcut: Shortcut, settings: WorldSettings, split: str) -> Floats:
     plain = base(name)
     if shortcut.kind not in settings.plant:
         return plain
-    at = QUESTION_TYPES[name].answers.index(str(shortcut.answer))
+    index = QUESTION_TYPES[name].answers.index(str(shortcut.answer))
     strength = settings.strength_of(shortcut.kind, split)
-    shares = (1 - strength) * (_rival(shortcut) if shortcut.kind == CROSSED else without(plain, at))
-    shares[at] = strength
+    shares = (1 - strength) * (_rival(shortcut) if shortcut.kind == CROSSED else without(plain, index))
+    shares[index] = strength
     return shares
 
 
@@ -185,9 +185,9 @@ def base_rate(shortcut: Shortcut, settings: WorldSettings) -> float | None:
     """Compute P(answer | type, the cue does not fire); for a prior, the answer's share without the prior."""
     if shortcut.question_type is None or shortcut.answer is None:
         return None
-    at = QUESTION_TYPES[shortcut.question_type].answers.index(shortcut.answer)
+    index = QUESTION_TYPES[shortcut.question_type].answers.index(shortcut.answer)
     if shortcut.kind == "prior":
-        return float(base(shortcut.question_type)[at])
+        return float(base(shortcut.question_type)[index])
     share = design_of(settings).share
-    whole = marginal(shortcut.question_type, settings, "train")[at]
-    return float((whole - share * fired(shortcut, settings, "train")[at]) / (1 - share))
+    whole = marginal(shortcut.question_type, settings, "train")[index]
+    return float((whole - share * fired(shortcut, settings, "train")[index]) / (1 - share))

@@ -84,8 +84,8 @@ def critical_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Tensor:
     order = g.masked_fill(~seen, torch.finfo(g.dtype).min).gather(1, best).sort(1, descending=True)
     mass = (SHARPNESS * order.values).softmax(1).cumsum(1)
     kept = (mass <= MASS) | (torch.arange(mass.shape[1], device=g.device) == 0)
-    places = best if as_in_code else best.gather(1, order.indices)
-    return torch.zeros_like(seen).scatter(1, places, kept) & seen
+    indices = best if as_in_code else best.gather(1, order.indices)
+    return torch.zeros_like(seen).scatter(1, indices, kept) & seen
 
 
 @torch.no_grad()
