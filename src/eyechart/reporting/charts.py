@@ -120,10 +120,10 @@ def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
         number = isinstance(row["color"], int | float)
         row["depth"], row["below"] = (abs(row["color"]), row["color"] < 0) if number else (None, False)
         row["said"] = f"{row['color']:z.1f}" if number and in_points else format_name(row["color"])
-    above, beside = (relabel(format_name(row[role]) for row in rows) for role in ("x", "y"))
-    top = alt.Axis(orient="top", labelAngle=-35, **above)
+    x_labels, y_labels = (relabel(format_name(row[role]) for row in rows) for role in ("x", "y"))
+    top = alt.Axis(orient="top", labelAngle=-35, **x_labels)
     x = alt.X("x:N", title=axis_title(drawing.column("x")), sort=None, axis=top)
-    y = alt.Y("y:N", title=axis_title(drawing.column("y")), sort=None, axis=alt.Axis(**beside))
+    y = alt.Y("y:N", title=axis_title(drawing.column("y")), sort=None, axis=alt.Axis(**y_labels))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, tooltip=make_tooltips(drawing))
     # Depth by opacity, not by a colour ramp: it works on any background, with the number on top.
     depth = alt.Opacity("depth:Q", scale=alt.Scale(range=[0.06, 0.6]), legend=None)

@@ -48,7 +48,7 @@ def numbers(store: Store, model: str = "") -> list[str]:
 
 
 def locate(store: Store, name: str, model: str = "") -> tuple[TableFile, str] | None:
-    """Find the file and the column that a name stands for."""
+    """Find the file and the column that a name refers to."""
     for prefix, file in reversed(column_files(store, model)):
         column = name.removeprefix(prefix)
         if name.startswith(prefix) and column in file.scan().collect_schema():

@@ -74,8 +74,8 @@ def neutral_decoys(settings: WorldSettings, name: str, split: Ints, target: Ints
     orders = np.argsort(rng.random((_ORDERS, len(QUESTION_TYPES[name].answers))), axis=1)
     order_of, chances = rng.integers(_ORDERS, size=len(split)), rng.random(len(split))
     decoys = np.empty((len(split), m - 1), np.int64)
-    for at, split_name in enumerate(SPLITS):
-        here = split == at
+    for split_index, split_name in enumerate(SPLITS):
+        here = split == split_index
         arcs = m * marginal(name, settings, split_name)
         decoys[here] = _around(arcs, orders[order_of[here]], target[here], chances[here])
     return decoys

@@ -72,7 +72,7 @@ class NetworkVocabulary:
     @cached_property
     def word_numbers(self) -> dict[str, int]:
         """Map each word to its number."""
-        return {word: at for at, word in enumerate(self.words)}
+        return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
@@ -113,10 +113,10 @@ class NetworkVocabulary:
 
         0 is a type that did not occur in training.
         """
-        longest_first = sorted(range(1, len(self.types)), key=lambda at: -len(self.types[at]))
+        longest_first = sorted(range(1, len(self.types)), key=lambda n: -len(self.types[n]))
         text = pl.col("text").str.to_lowercase()
-        begun = [pl.when(text.str.starts_with(self.types[at].lower())).then(pl.lit(at)) for at in longest_first]
-        numbers = {kind: at for at, kind in enumerate(self.types)}
+        begun = [pl.when(text.str.starts_with(self.types[n].lower())).then(pl.lit(n)) for n in longest_first]
+        numbers = {kind: number for number, kind in enumerate(self.types)}
         given = pl.col("known").replace_strict(numbers, default=None, return_dtype=pl.Int32)
         asked = pl.DataFrame({"text": questions, "known": known}, {"text": pl.String, "known": pl.String})
         numbered = asked.with_columns(at=pl.coalesce(given, *begun, pl.lit(0)).cast(pl.Int32))
@@ -162,7 +162,7 @@ def make_tokenizer(words: tuple[str, ...]) -> "Tokenizer":
     """Build the tokenizer that splits texts into lower-case pieces, as both released networks expect."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    numbers = {word: at for at, word in enumerate(words)}
+    numbers = {word: number for number, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordPiece(numbers, unk_token=OTHER))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

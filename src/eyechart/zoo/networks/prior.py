@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from eyechart.zoo.batch import Batch, Out
 from eyechart.zoo.network import Network, NetworkSizes, TrainingRecipe
 
-SMALLEST = 1e-6  # stands for a mean of 0, whose logarithm does not exist
+SMALLEST = 1e-6  # replaces a mean of 0, which has no logarithm
 
 
 class Prior(Network):

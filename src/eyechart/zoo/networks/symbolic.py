@@ -8,7 +8,7 @@ relate   beta_m = 1 - prod_n (1 - alpha_n p(m beside n)), then query beta; the r
 count    the distribution of how many alpha_n hold      choose  the largest of two filters, then query
 
 The second word of a query is what it asks for ("color"), which determines the possible answers. The program of each
-question is given; detectors and relation are learned from answers alone. It stands in for DFOL and VLR on the planted
+question is given; detectors and relation are learned from answers alone. It replaces DFOL and VLR on the planted
 world, where programs are known: a network that must look, and so the upper anchor of the grounding audit.
 """
 
@@ -73,13 +73,13 @@ class Symbolic(Network):
         v = hide(batch.v, seen)  # [B, N, D]
         boxes = hide(torch.zeros_like(v[..., :4]) if batch.boxes is None else batch.boxes, seen)
         one, two = (self.concepts.one(v, word) * seen for word in (first, second))  # [B, N]
-        beside = self._beside(one, boxes, seen)
+        related = self._beside(one, boxes, seen)
         largest = self._largest(one, two, torch.cat([v, boxes], -1), seen)
         replies = self.replies.all(v)  # [B, N, A]
         by_operation = {
             "none": torch.zeros_like(replies[:, 0]),
             "query": some_logit(one.unsqueeze(-1) * replies),
-            "relate": some_logit(beside.unsqueeze(-1) * replies),
+            "relate": some_logit(related.unsqueeze(-1) * replies),
             "count": self.counted(count(one)),
             "exist": self.said["exist"](some_logit(one).unsqueeze(-1)),
             "choose": some_logit(largest.unsqueeze(-1) * replies),
@@ -88,8 +88,8 @@ class Symbolic(Network):
         every = torch.stack([by_operation[name] for name in OPERATIONS], 1)  # [B, operations, A]
         scores = every[torch.arange(len(every), device=every.device), operation]  # [B, A]
         of_kind = self.usual(operation) + self.asked(second) * is_one("query", operation)
-        looked = one + beside * is_one("relate", operation)
-        return Out(scores + of_kind, masked_softmax(looked.clamp(min=1e-9).log(), seen), h=scores)
+        attended = one + related * is_one("relate", operation)
+        return Out(scores + of_kind, masked_softmax(attended.clamp(min=1e-9).log(), seen), h=scores)
 
     def _beside(self, one: Tensor, boxes: Tensor, seen: Tensor) -> Tensor:
         """Find the regions in the relation to a region of `one`, [B, N]."""

@@ -59,7 +59,7 @@ def _choose(step: TrainingStep, rows: Tensor, kind: Hashable) -> Differentiate:
         run(step.clone(), rows)  # compiles the blocks, and the step uses what was compiled for the copy
     except torch.OutOfMemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - as said above
+    except Exception as error:  # noqa: BLE001 - see above
         _log.warning("steps of kind %s are not compiled, which is slower: %s", kind, error)
         return differentiate
     return run

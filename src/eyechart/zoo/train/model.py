@@ -106,7 +106,7 @@ class Answerer:
         regions = DeviceRegions(features.regions, self.device, room=0)  # fetches the images of these probes alone
         loader = QuestionLoader(questions, regions, len(self.vocabulary.answers), options=self.options)
         parts = [self._likeliest(batch) for batch in loader.batches(EVALUATION_BATCH)]
-        likely, scores = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+        likely, scores = (np.concatenate([part[index] for part in parts]) for index in (0, 1))
         attention = [row for *_, rows in parts if rows is not None for row in rows.tolist()]
         return _table(
             probes,
@@ -133,8 +133,8 @@ class Answerer:
             return texts
         options = probes["choices"].fill_null([]).to_list()
         return [
-            [choices[at] for at, score in zip(places, chances, strict=True) if at < len(choices) and score > 0]
-            for choices, places, chances in zip(options, likely.tolist(), scores.tolist(), strict=True)
+            [choices[i] for i, score in zip(indices, chances, strict=True) if i < len(choices) and score > 0]
+            for choices, indices, chances in zip(options, likely.tolist(), scores.tolist(), strict=True)
         ]
 
 

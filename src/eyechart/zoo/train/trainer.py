@@ -32,7 +32,7 @@ ZOO, RELEASED = "zoo:", "hf:"
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """What to train, and how; None stands for the value of the network's recipe."""
+    """What to train, and how; None means the value of the network's recipe."""
 
     model: str
     method: str = "plain"
@@ -110,8 +110,8 @@ def read_starting_vectors(file: Path, words: tuple[str, ...]) -> StartingVectors
     if not len(known.words):
         advice = "choose vectors of these words, in the format of GloVe or word2vec"
         raise FileFormatError(f"vectors of words of the vocabulary in {file}", "none", advice)
-    places = {word: at for at, word in enumerate(words)}
-    return StartingVectors(np.array([places[word] for word in known.words]), known.matrix)
+    indices = {word: index for index, word in enumerate(words)}
+    return StartingVectors(np.array([indices[word] for word in known.words]), known.matrix)
 
 
 def _check_predictions(folder: Path, epochs: list[Epoch]) -> None:
