@@ -191,16 +191,16 @@ def test_without_boxes_there_are_no_hints(world: Dataset, features: Features) ->
 
 
 @pytest.mark.parametrize(
-    ("blocks", "told"),
+    ("blocks", "message"),
     [
         ([("a", (2, 3), (2, 4)), ("b", (2, 5), (2, 4))], "3 numbers and a box"),
         ([("a", (2, 3), (3, 4))], "3 numbers and a box"),
     ],
 )
 def test_features_of_several_widths_or_without_their_boxes_are_not_written(
-    blocks: list[tuple[str, tuple[int, int], tuple[int, int]]], told: str, tmp_path: Path
+    blocks: list[tuple[str, tuple[int, int], tuple[int, int]]], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         write_features([(name, np.ones(v), np.ones(box)) for name, v, box in blocks], tmp_path / "out")
 
     assert not list(tmp_path.iterdir())

@@ -107,9 +107,9 @@ def test_weights_that_are_no_numbers_are_refused(folder: TrainingFolder) -> None
 @pytest.mark.parametrize("change", [{"answers": None}, {"depth": 3}, {"hidden": 0}])
 def test_sizes_that_are_none_are_refused(folder: TrainingFolder, change: dict[str, int | None]) -> None:
     file = folder.path / "zoo.json"
-    told = json.loads(file.read_text())
-    sizes = {name: value for name, value in {**told["sizes"], **change}.items() if value is not None}
-    file.write_text(json.dumps(told | {"sizes": sizes}))
+    content = json.loads(file.read_text())
+    sizes = {name: value for name, value in {**content["sizes"], **change}.items() if value is not None}
+    file.write_text(json.dumps(content | {"sizes": sizes}))
 
     with pytest.raises((FileFormatError, ModelError)):
         folder.open()
@@ -117,8 +117,8 @@ def test_sizes_that_are_none_are_refused(folder: TrainingFolder, change: dict[st
 
 def test_answers_in_another_order_are_another_vocabulary(folder: TrainingFolder, world: Dataset) -> None:
     file = folder.path / "vocabulary.json"
-    told = json.loads(file.read_text())
-    file.write_text(json.dumps(told | {"answers": told["answers"][::-1]}))
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps(content | {"answers": content["answers"][::-1]}))
 
     with pytest.raises(ModelError, match="the vocabulary that was written"):
         folder.open()
@@ -228,8 +228,8 @@ def test_a_teacher_that_patience_stops_is_taken_at_its_best(world: Dataset, monk
         "one": TrainingSettings("adam", 0.01, 64, 1, device="cpu"),
         "patient": TrainingSettings("adam", 0.01, 64, 9, patience=2, device="cpu"),
     }.items():
-        told = iter(scores[name])
-        monkeypatch.setattr(Training, "score", lambda _, split, told=told: next(told) if split == "val" else 0.0)
+        values = iter(scores[name])
+        monkeypatch.setattr(Training, "score", lambda _, split, values=values: next(values) if split == "val" else 0.0)
         found[name] = train_plainly("question-only", sizes, arrays, course).state_dict()
 
     for weight, value in found["one"].items():
