@@ -197,7 +197,7 @@ def test_a_view_of_every_kind_is_set(kinds: Result) -> None:
     assert [tag for tag, _ in reader.seen].count("svg") == 9
     assert all(view.title in words for view in kinds.views)
     assert "Nothing to draw." in words
-    assert "There are no measures." in words
+    assert "No measures." in words
 
 
 def test_an_interval_that_is_not_known_is_a_dash(result: Result) -> None:
