@@ -482,7 +482,7 @@ def test_stopping_says_how_to_go_on(eyechart: Eyechart, world: Path, monkeypatch
     monkeypatch.setattr("eyechart.cli.running.read", stop)
     code, _, err = eyechart("study", world, "-o", "R")
 
-    assert (code, err) == (130, "eyechart: stopped; run the same command again to go on\n")
+    assert (code, err) == (130, "eyechart: stopped; run the same command again to continue\n")
 
 
 def test_answers_are_exported_for_other_tools(eyechart: Eyechart, world: Path) -> None:
@@ -570,7 +570,7 @@ def test_compare_sets_models_side_by_side_in_every_form(eyechart: Eyechart, worl
     delta = next(row["delta"] for row in records if (row["model"], row["name"]) == ("blind", "accuracy"))
 
     assert (code, err) == (0, "")
-    assert "differences to seer" in out
+    assert "differences from seer" in out
     assert f"{100 * delta:.1f} [" in out
     assert f"{100 * delta:.1f} [" in eyechart("compare", "R", "--base", "seer", "--markdown")[1]
     assert "| measure | better | blind | seer |" in eyechart("compare", "R", "--to", "markdown")[1]

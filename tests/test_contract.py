@@ -96,5 +96,5 @@ def test_an_audit_that_breaks_a_promise_is_told_so(world: Dataset) -> None:
 def test_too_little_data_to_interrupt_is_said(tiny: Dataset, tmp_path: Path) -> None:
     case = Case(make_audit("accuracy"), tiny, load("world:guesser"))
 
-    with pytest.raises(AssertionError, match="give it more than two batches"):
+    with pytest.raises(AssertionError, match="provide more than two batches"):
         work_resumes_from_files(case, tmp_path)

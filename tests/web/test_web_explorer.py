@@ -241,7 +241,7 @@ def test_what_is_typed_is_shown_and_not_run(explore: Explore) -> None:
     page.wait_for_url("**text=**")
 
     assert page.get_by_label("text").input_value().startswith("<script>")
-    assert page.get_by_text("No example fits").is_visible()
+    assert page.get_by_text("No example matches").is_visible()
 
 
 def test_a_person_answers_with_the_keyboard_alone(open_page: Any, asking: Any, find_barriers: Any) -> None:  # noqa: ANN401

@@ -14,7 +14,8 @@ from eyechart.cli.options import AuditCommand
 
 ABOUT = """An eye test for multimodal data and models.
 
-Find the shortcuts in a visual question answering dataset, measure how much a model relies on them, repair the data."""
+Find the shortcuts in a visual question answering dataset, measure how much a model relies on them, and repair the
+data."""
 
 EXAMPLES: dict[Callable[..., None], str] = {
     reading.demo: "eyechart demo -o demo",
@@ -55,7 +56,7 @@ def start(
     *,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Print the version if asked for, or the help if there is no command."""
+    """Print the version on request, or the help if no command is given."""
     if version:
         typer.echo(f"eyechart {our_version()}")
         raise typer.Exit
@@ -64,7 +65,7 @@ def start(
 
 
 def main() -> None:
-    """Run a command; a user error is one line and exit code 1, and only a bug shows a traceback."""
+    """Run a command: a user error prints one line and exits with code 1; only a bug shows a traceback."""
     try:
         code = typer.main.get_command(app).main(prog_name="eyechart", standalone_mode=False)
     except EyechartError as error:
@@ -74,15 +75,15 @@ def main() -> None:
     except TyperException as error:
         code = _fail(f"{error.format_message()} (see --help)")
     if code == STOPPED:
-        _fail("stopped; run the same command again to go on")
+        _fail("stopped; run the same command again to continue")
     sys.exit(code)
 
 
 def _describe(error: OSError) -> str:
-    """Return which file the system refused, if it names one, and why."""
+    """Write which file the system refused to open, if it names one, and why."""
     path = error.filename2 or error.filename
-    what = "to read and write files" if path is None else f"to read or write {path}"
-    return f"expected {what}; found {error.strerror or error}; name another place, or make room"
+    expected = "to read and write files" if path is None else f"to read or write {path}"
+    return f"expected {expected}; found {error.strerror or error}; name another place, or make room"
 
 
 def _fail(message: str) -> int:

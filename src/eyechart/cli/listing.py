@@ -1,4 +1,4 @@
-"""The command that lists what can be named: audits, formats, models, scores, exports, networks, methods."""
+"""The command that lists what is available: audits, formats, models, scores, exports, networks and methods."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -18,11 +18,11 @@ from eyechart.runs.exports import list_exporters
 from eyechart.scoring import SCORES
 from eyechart.zoo import require_torch
 
-For = Annotated[Path | None, typer.Option("--for", metavar="DATA", help="Show which audits can run on these data.")]
+For = Annotated[Path | None, typer.Option("--for", metavar="DATA", help="Show which audits can run on this dataset.")]
 
 
 class What(StrEnum):
-    """What can be listed."""
+    """The kinds of things to list."""
 
     AUDITS = "audits"
     FORMATS = "formats"
@@ -33,7 +33,7 @@ class What(StrEnum):
     METHODS = "methods"
 
 
-Listing = tuple[Sequence[str], Sequence[Sequence[object]]]  # names of columns, and rows
+Listing = tuple[Sequence[str], Sequence[Sequence[object]]]  # column names and rows
 
 
 def ls(
@@ -43,7 +43,10 @@ def ls(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """List audits, formats, models, scores or exports, or the networks or methods that `train` takes."""
+    """List the audits, formats, models and so on to choose from.
+
+    `networks` and `methods` are for `eyechart train`.
+    """
     columns, rows = LISTINGS[what](None if data is None else read(data))
     if json:
         printing.print_json([dict(zip(columns, row, strict=True)) for row in rows])
@@ -119,6 +122,6 @@ def _about(thing: object) -> str:
 
 
 def _origin(kind: type, base: type) -> tuple[str, str]:
-    """Return what the file of a class is about, which names the paper, and what the class does."""
+    """Return the summary of a class's file, which names the paper, and the summary of the class itself."""
     own_file = kind.__module__ != base.__module__
     return _about(sys.modules[kind.__module__]) if own_file else "", _about(kind)

@@ -1,4 +1,4 @@
-"""The commands about models themselves: train a network of the zoo, and manage the cache of responses."""
+"""The commands for models themselves: train a network of the zoo, and manage the cache of responses."""
 
 import time
 from datetime import UTC, datetime
@@ -21,33 +21,31 @@ if TYPE_CHECKING:
     from eyechart.zoo.train.loop import Epoch
 
 _DEBIAS_HELP = (
-    "A method of `eyechart ls methods`, or file.py:Class; `lmh+css` combines two, `plain@8,hint` has two stages."
+    "A method from `eyechart ls methods`, or file.py:Class; `lmh+css` combines two, `plain@8,hint` runs in two stages."
 )
-_MODEL_HELP = "A network of `eyechart ls networks`, such as updn, or file.py:Class."
+_MODEL_HELP = "A network from `eyechart ls networks`, such as updn, or file.py:Class."
 _INIT_HELP = "Start from a trained model (zoo:FOLDER) or from the released weights of lxmert or visualbert (hf:FOLDER)."
-_KEEP_HELP = "Keep the answers of every epoch to all other splits, to study model selection."
-_COMPILE_HELP = "Compile the training steps, which takes minutes; for long training of deep networks on a GPU."
-_WORDS_HELP = "Word vectors to start from, such as GloVe's."
-_OUT_HELP = "The folder of the model; training that was stopped continues."
+_KEEP_HELP = "Save the answers of every epoch on all other splits, to study model selection."
+_COMPILE_HELP = "Compile the training steps: takes minutes, and pays off when training deep networks for long on a GPU."
+_WORDS_HELP = "Pretrained word vectors to start from, such as GloVe."
+_OUT_HELP = "The folder of the model; interrupted training resumes."
 
 Network = Annotated[str, typer.Argument(metavar="MODEL", help=_MODEL_HELP)]
 Debias = Annotated[str, typer.Option("--debias", metavar="METHOD", help=_DEBIAS_HELP)]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help=_OUT_HELP, show_default=False)]
 Epochs = Annotated[
-    int | None, typer.Option(help="The number of passes over all examples. Default: the network's recipe.", min=1)
+    int | None, typer.Option(help="The number of passes over the examples. Default: from the network's recipe.", min=1)
 ]
-Size = Annotated[int | None, typer.Option("--batch-size", help="Examples per step. Default: the recipe.", min=1)]
-Rate = Annotated[float | None, typer.Option(help="The learning rate. Default: the recipe.", min=0)]
-Hidden = Annotated[int | None, typer.Option(help="The width of the network. Default: the recipe.", min=2)]
+Size = Annotated[int | None, typer.Option("--batch-size", help="Examples per step. Default: from the recipe.", min=1)]
+Rate = Annotated[float | None, typer.Option(help="The learning rate. Default: from the recipe.", min=0)]
+Hidden = Annotated[int | None, typer.Option(help="The width of the network. Default: from the recipe.", min=2)]
 Patience = Annotated[int, typer.Option(help="Stop after this many epochs without a better validation score.", min=1)]
 Answers = Annotated[int, typer.Option(help="Learn this many of the most frequent answers.", min=1)]
 Init = Annotated[str | None, typer.Option("--init", metavar="KIND:DIR", help=_INIT_HELP)]
 Keep = Annotated[bool, typer.Option("--keep-predictions", help=_KEEP_HELP)]
-Words = Annotated[
-    Path | None, typer.Option("--words", metavar="FILE", help="Word vectors to start from, such as GloVe's.")
-]
+Words = Annotated[Path | None, typer.Option("--words", metavar="FILE", help=_WORDS_HELP)]
 Compile = Annotated[bool, typer.Option("--compile", help=_COMPILE_HELP)]
-Device = Annotated[str, typer.Option(help="`cpu`, `cuda`, or `auto`: a GPU if there is one.")]
+Device = Annotated[str, typer.Option(help="`cpu`, `cuda`, or `auto` (a GPU if available).")]
 
 
 def train(
@@ -74,8 +72,8 @@ def train(
 ) -> None:
     """Train a network, with or without a debiasing method.
 
-    Keeps the best epoch on the split `val` (or a tenth of the training images); other splits are scored, but never used
-    to choose. Stop it at any time, and run it again to continue. The result is the model zoo:DIR.
+    Keeps the epoch that is best on the `val` split (or on a tenth of the training images); other splits are scored but
+    never used for selection. You can stop it at any time and run it again to continue. The result is the model zoo:DIR.
     """
     require_torch()
     train_into: Any = import_object("eyechart.zoo.train.trainer:train_into")  # by name, as it needs torch
@@ -118,7 +116,7 @@ def _print_training(out: Path, record: "TrainingRecord", epochs: "list[Epoch]", 
         printing.print_json({**summary, "epochs": [each._asdict() for each in epochs]})
         return
     if not epochs:
-        typer.echo("nothing is left to train: all epochs are done, or the score stopped improving")
+        typer.echo("nothing left to train: all epochs are done, or the score has stopped improving")
     names = list(epochs[-1].accuracy) if epochs else []
     rows = [
         (each.number, f"{each.loss:.3f}", *(f"{100 * each.accuracy[name]:.1f}" for name in names), "*" * each.best)
@@ -131,10 +129,12 @@ def _print_training(out: Path, record: "TrainingRecord", epochs: "list[Epoch]", 
 
 
 _DAY = 86_400
-_OLDER_HELP = "With prune: only responses older than this."
-_NAMED_HELP = "With prune: only models whose name or settings contain this."
+_OLDER_HELP = "With prune: only responses older than this many days."
+_NAMED_HELP = "With prune: only models whose name or settings contain this text."
 
-File = Annotated[Path | None, typer.Option("--cache", metavar="FILE", help="The cache. Default: the one for all runs.")]
+File = Annotated[
+    Path | None, typer.Option("--cache", metavar="FILE", help="The cache file. Default: the one shared by all runs.")
+]
 OlderThan = Annotated[
     float | None,
     typer.Option("--older-than", metavar="DAYS", help=_OLDER_HELP, min=0),
@@ -164,7 +164,7 @@ def cache(
 ) -> None:
     """List, prune or clear the cached responses of models.
 
-    The responses of models lie in one file for all runs, so that nothing is paid for twice.
+    Responses are kept in one file for all runs, so you never pay for the same one twice.
     """
     path = file or default_cache_file()
     if action is Action.LS:
@@ -172,7 +172,8 @@ def cache(
         return
     if (action is Action.PRUNE) == (older_than is None and model is None):
         found = f"{action} with{'out' if action is Action.PRUNE else ''} --older-than or --model"
-        raise SettingError("prune for some answers, clear for all", found, "say which to prune, or clear everything")
+        advice = "say what to prune, or clear everything"
+        raise SettingError("`prune` with a filter, or `clear` without one", found, advice)
     before = float("inf") if older_than is None else time.time() - older_than * _DAY
     removed = AnswerCache(path).prune(before, model or "") if path.exists() else 0
     if json:

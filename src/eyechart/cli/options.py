@@ -1,6 +1,6 @@
-"""Options that several commands share, the settings file that can hold any of them, and the short options of audits.
+"""Options that several commands share, the YAML file that can set any of them, and the short options of audits.
 
-Audits add short options to the commands that create audits; they are looked up when such a command is called.
+Commands that create audits also take the short options that audits declare, looked up when the command is called.
 """
 
 import shlex
@@ -21,7 +21,7 @@ from eyechart.data.furniture import Option, furniture_of
 
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the values of a YAML file the defaults of the command, so that the command line overrides them."""
+    """Use the values of a YAML file as the command's defaults, so that the command line overrides them."""
     if path is None:
         return None
     known = {_option_name(parameter): parameter for parameter in context.command.get_params(context)}
@@ -29,15 +29,15 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     for key, value in _read_yaml(path).items():
         if key not in known:
             raise unknown_name(f"option in {path}", str(key), tuple(known))
-        several = [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
-        alone = getattr(known[key], "multiple", False) and not isinstance(several, list)
-        defaults[str(known[key].name)] = [several] if alone else several
+        default = [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
+        is_single = getattr(known[key], "multiple", False) and not isinstance(default, list)
+        defaults[str(known[key].name)] = [default] if is_single else default
     context.default_map = defaults
     return path
 
 
 def _option_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export the type
-    """Return the name of a parameter as users type it: `batch-size`, `set`, `data`."""
+    """Return the name of a parameter as users type it, such as `batch-size`, `set` or `data`."""
     return str(max(parameter.opts, key=len)).lstrip("-")
 
 
@@ -56,34 +56,34 @@ def _read_yaml(path: Path) -> Mapping[Any, Any]:
 
 _CONFIG_HELP = "A YAML file of options; the command line overrides it."
 _SET_HELP = "A setting, such as `score=exact` or `accuracy.score=exact`; may be repeated."
-_AUDIT_HELP = "An audit; may be repeated. Default: all that can run."
-_OWN_AUDIT_HELP = "An audit of your own that has exports, as `file.py:Class`; may be repeated."
+_AUDIT_HELP = "An audit; may be repeated. Default: all that apply."
+_OWN_AUDIT_HELP = "Your own audit, as `file.py:Class`, whose exports to add; may be repeated."
 _MODEL_HELP = (
     "A model: `hf:org/name`, `openai:name`, `predictions:answers.json` or `python:file.py:function`; may be repeated."
 )
 _URL_HELP = "The server of `openai:` models, such as http://127.0.0.1:8000/v1."
 _DRAWS_HELP = "Ask each probe this many times; needs a temperature."
-_CACHE_HELP = "The file that caches responses, or `off`. Default: one file for all runs."
-_HTTP_HELP = "Fetch pictures that the data give as http(s) addresses."
-_PRIVATE_HELP = "Fetch them from hosts that are not public as well, such as this machine."
+_CACHE_HELP = "The file to cache responses in, or `off`. Default: one file shared by all runs."
+_HTTP_HELP = "Download pictures that the data refer to by http(s) URL."
+_PRIVATE_HELP = "Download them from private hosts too, such as this machine."
 _PARTIAL_HELP = "Judge even if fewer than 99 % of the probes are answered."
 _LEARN_HELP = "A split to learn from, or `none`; may be repeated. Default: train."
-_JUDGE_HELP = "A split to judge, or `none` for all that is not learned from; may be repeated. Default: test, else val."
+_JUDGE_HELP = "A split to judge on, or `none` for all data not learned from; may be repeated. Default: test, else val."
 _FAIL_HELP = "A threshold in points, such as `perception.image < 20`; may be repeated. Exit code 2 if one is crossed."
 _ENGINE_HELP = "Where to compute: `local`, `ray` (all cores), `ray:auto` or `ray:ADDRESS` (a Ray cluster)."
 _BY_HELP = "Break results down by a column; may be repeated."
-_TEMPERATURE_HELP = "The sampling temperature; 0 takes the likeliest answer."
-_DRY_RUN_HELP = "Only count the model calls that would be made, and what they take."
+_TEMPERATURE_HELP = "The sampling temperature; at 0 the model gives its likeliest answer."
+_DRY_RUN_HELP = "Make no model calls; only count them and estimate what they would take."
 _DATA_HELP = "A dataset written by `eyechart read`, or a table file."
 
 Config = Annotated[Path | None, typer.Option("--config", help=_CONFIG_HELP, callback=_load_config, is_eager=True)]
 Engine = Annotated[str, typer.Option(help=_ENGINE_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Seed = Annotated[int, typer.Option(help="The seed of everything that is drawn at random.")]
-Limit = Annotated[int | None, typer.Option(help="Use only this many examples, chosen by the seed.", min=1)]
+Seed = Annotated[int, typer.Option(help="The seed for all random draws.")]
+Limit = Annotated[int | None, typer.Option(help="Use only this many examples, sampled with the seed.", min=1)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
 By = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help=_BY_HELP)]
-Score = Annotated[str | None, typer.Option(help="How answers are scored; see `eyechart ls scores`.")]
+Score = Annotated[str | None, typer.Option(help="How to score answers; see `eyechart ls scores`.")]
 Learn = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_LEARN_HELP)]
 Judge = Annotated[list[str] | None, typer.Option(metavar="SPLIT", help=_JUDGE_HELP)]
 Audits = Annotated[list[str] | None, typer.Option("-a", "--audit", help=_AUDIT_HELP)]
@@ -96,9 +96,9 @@ Cache = Annotated[str | None, typer.Option("--cache", metavar="FILE", help=_CACH
 AllowHttp = Annotated[bool, typer.Option("--allow-http", help=_HTTP_HELP)]
 AllowPrivateHttp = Annotated[bool, typer.Option("--allow-private-http", help=_PRIVATE_HELP)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN_HELP)]
-MaxCalls = Annotated[int | None, typer.Option(help="Refuse to make more model calls than this.", min=0)]
+MaxCalls = Annotated[int | None, typer.Option(help="Refuse to run if more model calls than this are needed.", min=0)]
 BatchSize = Annotated[int, typer.Option(help="The number of probes passed to the model at once.", min=1)]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Ask again what the model has answered already.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ask again even where the model has already answered.")]
 FailOn = Annotated[list[str] | None, typer.Option(metavar="THRESHOLD", help=_FAIL_HELP)]
 AllowPartial = Annotated[bool, typer.Option("--allow-partial", help=_PARTIAL_HELP)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
@@ -117,7 +117,7 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
 
 
 def command_line() -> str:
-    """Return the command that is running, so that a report can say how to repeat it."""
+    """Return the running command line, for reports to show how to reproduce them."""
     return shlex.join(["eyechart", *sys.argv[1:]])
 
 
@@ -125,22 +125,22 @@ _SHORT_OPTIONS = "eyechart.shortcuts"  # in the context: setting -> text
 
 
 class AuditCommand(TyperCommand):
-    """A command that creates audits, with their short options before `--help`."""
+    """A command that creates audits; their short options are listed before `--help`."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer does not export the types
-        """List the options of the command and those of the audits."""
+        """List the command's own options and those of the audits."""
         own = super().get_params(ctx)
         return [*own[:-1], *_create_options(), *own[-1:]]
 
 
 def short_options(context: typer.Context) -> dict[str, str]:
-    """Return the short options as settings: `--precision 2` is `perception.precision=2`."""
+    """Return the given short options as settings: `--precision 2` becomes `perception.precision=2`."""
     settings: dict[str, str] = context.meta.get(_SHORT_OPTIONS, {})
     return settings
 
 
 def _create_options() -> list[Any]:
-    """Let typer create the options, as it does for a function that takes all of them."""
+    """Create the options by letting typer read a function that takes all of them."""
 
     def command(**_: object) -> None: ...
 
@@ -157,7 +157,7 @@ def _parameters() -> Iterator[Parameter]:
                 option.flag,
                 help=option.help,
                 metavar=option.metavar,
-                expose_value=False,  # stored in the context, as no command knows their names
+                expose_value=False,  # stored in the context, since no command has parameters for them
                 callback=_store_option(f"{audit}.{option.setting}", option),
             )
             kind = list[str] | None if option.several else str | None
@@ -166,7 +166,7 @@ def _parameters() -> Iterator[Parameter]:
 
 
 def _store_option(setting: str, option: Option) -> Callable[[typer.Context, Any], Any]:
-    def store(context: typer.Context, value: Any) -> Any:  # noqa: ANN401 - text, or several
+    def store(context: typer.Context, value: Any) -> Any:  # noqa: ANN401 - one text or several
         if value:
             context.meta.setdefault(_SHORT_OPTIONS, {})[setting] = ",".join(value) if option.several else value
         return value

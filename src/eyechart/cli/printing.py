@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def print_json(content: object) -> None:
-    """Print JSON and nothing else."""
+    """Print a value as JSON."""
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table, with numbers aligned to the right and text printed literally."""
+    """Print a table, with numbers right-aligned and text printed literally."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -34,25 +34,25 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     content = [[_cell(value) for value in row] for row in rows]
     table = Table(box=box.SIMPLE_HEAD)
     for name, *cells in zip(columns, *content, strict=True):
-        counts = all(cell.replace(",", "").isdecimal() for cell in cells if cell)
-        narrow = max(map(len, cells), default=0) < 30
-        table.add_column(Text(name), justify="right" if counts else "left", no_wrap=narrow)
+        is_count = all(cell.replace(",", "").isdecimal() for cell in cells if cell)
+        is_narrow = max(map(len, cells), default=0) < 30
+        table.add_column(Text(name), justify="right" if is_count else "left", no_wrap=is_narrow)
     for row in content:
         table.add_row(*map(Text, row))  # a plain string would be read as markup, and `:cat:` as a picture
-    # A pipe has no width; 80 columns would break the lines that programs look for.
+    # A pipe has no width, and wrapping at 80 columns would break lines that scripts search for.
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(Text(title), style="bold")
     console.print(table)
 
 
 def print_counts(title: str, counts: pl.DataFrame) -> None:
-    """Print how much was read, dropped, missing and extra, with reasons."""
+    """Print how many rows were read, dropped, missing or extra, and why."""
     columns = [name for name in counts.columns if counts[name].is_not_null().any()]
     print_table(title, columns, counts.select(columns).rows())
 
 
 def print_calls(title: str, calls: Mapping[str, int], *, as_json: bool) -> None:
-    """Print a number for each condition."""
+    """Print the number of calls by condition, and their sum."""
     if as_json:
         print_json(calls)
     else:
@@ -60,7 +60,7 @@ def print_calls(title: str, calls: Mapping[str, int], *, as_json: bool) -> None:
 
 
 def print_estimate(title: str, calls: pl.DataFrame) -> None:
-    """Print what asking would take, by condition."""
+    """Print the estimated cost of asking, by condition."""
     total = calls.select(pl.lit("all").alias("condition"), pl.exclude("condition").sum())
     print_table(title, calls.columns, pl.concat([calls, total.select(calls.columns)]).rows())
 
@@ -77,16 +77,16 @@ def _count_statuses(answers: pl.DataFrame) -> dict[str, int]:
 
 
 def print_answers(run: Store, model: str, stock: pl.DataFrame) -> None:
-    """Print the number of answers by status, and what the files of a model hold and lack."""
+    """Print the number of answers by status, and what a model's answer files contain and lack."""
     rows = [(condition, *counts.values()) for condition, counts in count_statuses(run, model).items()]
     total = ("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True)))
     print_table(f"answers of {model}", ("condition", *STATUSES, "n"), [*rows, total])
     if stock.height:
-        print_counts(f"{model}: what its files hold", stock)
+        print_counts(f"{model}: contents of its answer files", stock)
 
 
 def print_summary(page: Page, *, as_json: bool) -> None:
-    """Print the verdict of every study and result in a run; the JSON names the audits that were left out as well."""
+    """Print the verdict of every study and result in a run; the JSON also lists the audits that were skipped."""
     if as_json:
         typer.echo(to_json(page), nl=False)
         return
@@ -97,7 +97,7 @@ def print_summary(page: Page, *, as_json: bool) -> None:
 
 
 def print_learned(models: Iterable[Learned]) -> None:
-    """Print caveats about the training of each model."""
+    """Print caveats about how each model was trained."""
     for each in models:
         if each.trained_on_the_metric:
             typer.echo(f"{each.model}: trained on what these audits measure: {', '.join(each.trained_on_the_metric)}")
@@ -106,12 +106,12 @@ def print_learned(models: Iterable[Learned]) -> None:
 
 
 def progress_bars(*, silent: bool) -> Progress:
-    """Choose how progress is shown: as bars on a terminal, else not at all."""
+    """Return progress bars if standard error is a terminal, else something that shows nothing."""
     return ProgressBars() if sys.stderr.isatty() and not silent else quiet
 
 
 class ProgressBars:
-    """Bars in one display, shown as long as any work is going on."""
+    """Progress bars in one display, shown while any work is in progress."""
 
     def __init__(self) -> None:
         from rich.console import Console

@@ -1,4 +1,4 @@
-"""The commands to begin with: demo and read."""
+"""The commands to start with: demo and read."""
 
 import shutil
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ from eyechart.zoo.features import with_features
 
 DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
-_HEAT_HELP = "Maps of where people looked, as `QUESTION_ID.png`; the hot regions become the evidence of `grounding`."
-_FEATURES_HELP = "Region features of the images, written by `python -m eyechart.zoo.converters`; `train` needs them."
-_MAP_HELP = "Columns by our names, such as `question=prompt answer=label`."
+_HEAT_HELP = "Human attention maps, as `QUESTION_ID.png`; their hot regions become the evidence for `grounding`."
+_FEATURES_HELP = "Region features of the images, from `python -m eyechart.zoo.converters`; `train` needs them."
+_MAP_HELP = "Which column holds what, such as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, such as `images=500`; may be repeated."
 _FORMAT_HELP = "The format of the files; see `eyechart ls formats`."
 _OUT_HELP = "The folder to write to."
-_WORDS_HELP = "The file, folder or archive to read; none for a format that generates its data."
+_WORDS_HELP = "The file, folder or archive to read; leave it out for a format that generates its data."
 
 DemoOut = Annotated[Path, typer.Option("-o", "--out", help="The folder for the world, the run and the report.")]
 Pictures = Annotated[int, typer.Option(help="The number of pictures to draw.", min=20)]
@@ -54,10 +54,10 @@ def demo(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Run everything once on a small artificial world.
+    """Run every step once on a small synthetic dataset.
 
-    Draws pictures and questions with planted shortcuts, so that the truth is known; audits models that look and models
-    that cheat; prints the results and writes a report.
+    Draws pictures and questions with planted shortcuts, so that the truth is known; audits models that look at the
+    pictures and models that cheat; prints the results and writes a report.
     """
     progress = printing.progress_bars(silent=json)
     with progress("drawing the planted world", images) as advance, replacing_folder(out / "world", ours=FILES) as draft:
@@ -78,7 +78,7 @@ def demo(
 
 
 def read(
-    format: Format,  # noqa: A002 - what it is called everywhere
+    format: Format,  # noqa: A002 - its name everywhere else
     words: Words = None,
     *,
     out: ReadOut,
@@ -93,13 +93,13 @@ def read(
 ) -> None:
     """Read files into a dataset folder.
 
-    Counts the rows that were read and dropped, with the reasons. Further columns may follow `--map question=prompt`.
+    Reports how many rows were read and dropped, and why. One `--map` may be followed by several columns.
     """
-    path, more = _path_and_map(words or [])
+    path, further_columns = _path_and_map(words or [])
     given: dict[str, object] = dict(options.pairs(settings or []))
-    if map or more:
-        given["map"] = options.pairs([*(map or []), *more])
-    with suppress(UnknownNameError):  # reading raises a better one, after a look at the file
+    if map or further_columns:
+        given["map"] = options.pairs([*(map or []), *further_columns])
+    with suppress(UnknownNameError):  # reading raises a better one, having seen the file
         given = ({"seed": seed} if "seed" in reader_settings(format) else {}) | given
     with replacing_folder(out, ours=FILES) as draft:
         # A format that draws its own pictures leaves them in the dataset's folder.
@@ -114,14 +114,14 @@ def read(
     if json:
         printing.print_json({"data": str(out), **sizes, "counts": data.counts.to_dicts()})
         return
-    printing.print_counts(f"{data.name}: what became of the rows", data.counts)
+    printing.print_counts(f"{data.name}: rows read and dropped", data.counts)
     typer.echo(f"{sizes['examples']:,} examples on {sizes['images']:,} images in {out}")
 
 
 def _path_and_map(words: Sequence[str]) -> tuple[Path | None, list[str]]:
-    """Separate the path from words that follow `--map question=prompt`, which itself takes only one."""
+    """Separate the path from further columns of `--map`, which by itself takes only one."""
     paths = [word for word in words if "=" not in word or Path(word).exists()]
     if len(paths) > 1:
-        advice = "name the folder or archive that holds the files"
+        advice = "give the folder or archive that holds the files"
         raise SettingError("one path to read", " ".join(paths), advice)
     return Path(paths[0]) if paths else None, [word for word in words if word not in paths]

@@ -1,4 +1,4 @@
-"""The commands over finished runs: report, compare, export and view."""
+"""The commands on finished runs: report, compare, export and view."""
 
 import webbrowser
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from eyechart.reporting.standings_page import render_standings, summarise_standi
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
 from eyechart.runs.exports import find_exporter
 
-_OWN_AUDIT_HELP = "An audit of your own, for its pages; may be repeated."
-_PAGE_HELP = "Write a self-contained page."
+_OWN_AUDIT_HELP = "Your own audit, whose pages to add; may be repeated."
+_PAGE_HELP = "Also write a self-contained HTML page."
 _FORM_HELP = f"Print the tables as {', '.join(TEXTS)} or csv."
-_OPTIONS_HELP = "With --ask: the options to offer, one of the sets of `decoys`."
-_HOST_HELP = "The address to listen on; any other than 127.0.0.1 lets other machines in."
-_NAME_HELP = "A host name under which others open it; may be repeated."
+_OPTIONS_HELP = "With --ask: the answer options to offer, one of the sets of `decoys`."
+_HOST_HELP = "The address to listen on; anything but 127.0.0.1 lets other machines connect."
+_NAME_HELP = "A host name by which others reach it; may be repeated."
 
 PageFile = Annotated[
     Path | None, typer.Option("-o", "--out", help="The page to write. Default: report.html in the run.")
@@ -38,14 +38,17 @@ Base = Annotated[str | None, typer.Option(help="The model to compare the others 
 Form = Annotated[str | None, typer.Option("--to", metavar="FORM", help=_FORM_HELP)]
 ComparisonPage = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help=_PAGE_HELP)]
 ExportName = Annotated[
-    str, typer.Option("--to", metavar="WHAT", help="What to write; see `eyechart ls exports`.", show_default=False)
+    str,
+    typer.Option("--to", metavar="WHAT", help="The format to write; see `eyechart ls exports`.", show_default=False),
 ]
 ExportFolder = Annotated[Path, typer.Option("-o", "--out", help="The folder to write to.", show_default=False)]
-Ask = Annotated[bool, typer.Option("--ask", help="Let people answer probes instead; they become the model `human`.")]
-Items = Annotated[int, typer.Option(help="With --ask: how many examples each person is asked about.", min=1)]
+Ask = Annotated[
+    bool, typer.Option("--ask", help="Let people answer probes instead; their answers become the model `human`.")
+]
+Items = Annotated[int, typer.Option(help="With --ask: how many examples to ask each person about.", min=1)]
 Options = Annotated[str, typer.Option(metavar="SET", help=_OPTIONS_HELP)]
 Host = Annotated[str, typer.Option(help=_HOST_HELP)]
-Port = Annotated[int, typer.Option(help="The port; 0 takes any free one.", min=0, max=65535)]
+Port = Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help=_NAME_HELP)]
 PageAudits = Annotated[list[str] | None, typer.Option("--audit", "-a", metavar="FILE.py:CLASS", help=_OWN_AUDIT_HELP)]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")]
@@ -60,9 +63,9 @@ def report(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Write a run's results as one self-contained page.
+    """Write a run's results as one self-contained HTML page.
 
-    With --json or --markdown, print the content of the page instead; `--markdown >> $GITHUB_STEP_SUMMARY` adds a
+    With --json or --markdown, prints the contents of the page instead; `--markdown >> $GITHUB_STEP_SUMMARY` adds a
     summary to a CI job. The exit code is 2 if a --fail-on threshold is crossed.
     """
     thresholds = [read_threshold(text) for text in fail_on or ()]
@@ -78,7 +81,7 @@ def report(
 
 
 def apply_thresholds(page: Page, thresholds: Sequence[Threshold]) -> None:
-    """Exit with code 2 if a threshold is crossed, printing which."""
+    """Exit with code 2 if any threshold is crossed, after printing which."""
     lines = list(crossed(page, thresholds))
     for line in lines:
         typer.echo(f"crossed: {line}", err=True)
@@ -99,9 +102,9 @@ def compare(
 ) -> None:
     """Compare models example by example.
 
-    Each difference from the base model has a confidence interval and a q-value; each rank has the share of bootstrap
-    samples of images in which it holds. Results that are not means over examples are only listed side by side. The runs
-    must be on the same data; a model that appears in several runs is named with its run.
+    Each difference from the base model has a confidence interval and a q-value; each ranked model has the share of
+    bootstrap samples of the images in which it leads. Results that are not means over examples are only listed side by
+    side. All runs must be on the same data; a model that appears in several is listed with its run.
     """
     if to is not None and to not in (*TEXTS, "csv"):
         raise unknown_name("form of a table", to, (*TEXTS, "csv"))
@@ -135,7 +138,7 @@ def _print_grid(title: str, grid: TextGrid) -> None:
 
 
 def _print_as(standings: Standings, form: str) -> None:
-    """Print all measures for a paper or a program, those by group last."""
+    """Print all measures in a form for papers or programs, those by group last."""
     if form == "csv":
         tables = [pl.DataFrame(contest.records, infer_schema_length=None) for contest in standings.contests]
         typer.echo(pl.concat(tables, how="vertical_relaxed").write_csv(), nl=False)
@@ -157,12 +160,12 @@ def export(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Write the contents of a run as files for other tools.
+    """Export a run as files for other tools.
 
-    `eyechart ls exports` lists what can be written.
+    `eyechart ls exports` lists the formats.
     """
     store = Store(run, Web(allow_http, allow_private_http))
-    _ = store.manifest  # fails at once if the folder is not a run
+    _ = store.manifest  # fails early if the folder is not a run
     written = find_exporter(to, audit or ())(store, out)
     if json:
         printing.print_json(written)
@@ -181,21 +184,21 @@ def view(
     port: Port = 0,
     name: Names = None,
     audit: PageAudits = None,
-    open: Open = True,  # noqa: A002 - the usual name of this option
+    open: Open = True,  # noqa: A002 - the customary name of this option
     _config: options.Config = None,
 ) -> None:
     """Explore a run in the browser.
 
-    Prints an address with a token, without which nobody sees anything. Stop with Ctrl-C. Needs the extra `view`.
+    Prints a URL with an access token; requests without it are refused. Stop it with Ctrl-C. Needs the `view` extra.
     """
     _require_extra()
-    # Imported by name, as they need the extra.
+    # Imported by name, because they need the extra.
     server_address: Any = import_object("eyechart.viewing.server:ServerAddress")
     ask_people: Any = import_object("eyechart.viewing.server:ask_people")
     view_run: Any = import_object("eyechart.viewing.server:view_run")
 
     def announce(url: str) -> None:
-        typer.echo(f"look at: {url}")
+        typer.echo(f"open: {url}")
         if open:
             webbrowser.open(url)
 

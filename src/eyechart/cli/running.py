@@ -25,7 +25,8 @@ from eyechart.runs.run import NamedSplits, Run
 
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.", show_default=False)]
 Answered = Annotated[
-    list[str] | None, typer.Option("-m", "--model", help="The name of a model. Default: all that have answered.")
+    list[str] | None,
+    typer.Option("-m", "--model", help="The name of a model; may be repeated. Default: all that have answered."),
 ]
 Round = Annotated[int, typer.Option("--round", help="The round of draws to write.", min=0)]
 
@@ -60,9 +61,9 @@ def study(
 def probe(
     run: options.RunFolder, *, turn: Round = 0, json: options.Json = False, _config: options.Config = None
 ) -> None:
-    """Write the probes that a model must answer.
+    """Write the probes for models to answer.
 
-    There is one file of keys for each condition; none of them holds the reference answers.
+    Writes one file of keys for each condition; none contains the reference answers.
     """
     printing.print_calls("probes", _open(run, json=json).probe(turn), as_json=json)
 
@@ -87,9 +88,9 @@ def predict(
 ) -> None:
     """Ask models for the answers that are still missing.
 
-    Stop it at any time, and run it again to continue: at most one batch is lost. The JSON gives for each model its
-    `answers` by condition and status, and the `counts` of what its files hold and lack; with --dry-run, it gives the
-    `calls` by condition.
+    You can stop it at any time and run it again to continue; at most one batch is lost. For each model, the JSON has
+    its `answers` by condition and status, and the `counts` of what its files contain and lack; with --dry-run it has
+    the `calls` by condition.
     """
     models = load_all(model, _model_settings(base_url, draws, temperature, cache), fresh=fresh)
     web = Web(allow_http, allow_private_http)
@@ -117,7 +118,7 @@ def judge(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Measure models by their answers."""
+    """Judge models by their answers."""
     opened = _open(run, Asking(allow_partial=allow_partial), engine=engine, json=json)
     answered = tuple(opened.store.models())
     for name in model or answered:
@@ -159,8 +160,8 @@ def audit(
 ) -> None:
     """Study, probe, predict, judge and report in one go.
 
-    The report is written into the run. Run the same command again to continue where it stopped. The exit code is 2 if a
-    --fail-on threshold is crossed.
+    Writes the report into the run folder. Run the same command again to continue where it stopped. The exit code is 2
+    if a --fail-on threshold is crossed.
     """
     thresholds = [read_threshold(text) for text in fail_on or ()]  # before anything is asked
     models = load_all(model, _model_settings(base_url, draws, temperature, cache), fresh=fresh)
@@ -200,28 +201,28 @@ def _open(
 def _model_settings(
     base_url: str | None, draws: int | None, temperature: float | None, cache: str | None
 ) -> dict[str, object]:
-    """Collect the settings of models that are asked."""
+    """Collect the settings of the models to ask, leaving out those not given."""
     given = {"base_url": base_url, "draws": draws, "temperature": temperature, "cache": cache}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def _preview(run: Run, models: Sequence[Model], *, json: bool) -> None:
-    """Print what asking would take: tables as soon as they are known, or JSON by model and condition."""
-    takes: dict[str, dict[str, dict[str, int]]] = {}
+    """Print what asking would take: a table for each model as soon as it is ready, or JSON by model and condition."""
+    estimates: dict[str, dict[str, dict[str, int]]] = {}
     for model in models:
-        title = f"calls of {model.name} to come"
+        title = f"calls to make to {model.name}"
         if isinstance(model, EstimatingModel):
-            ahead = run.foresee(model)
-            takes[model.name] = {row.pop("condition"): row for row in ahead.to_dicts()}
+            estimate = run.foresee(model)
+            estimates[model.name] = {row.pop("condition"): row for row in estimate.to_dicts()}
             if not json:
-                printing.print_estimate(title, ahead)
+                printing.print_estimate(title, estimate)
         else:
             calls = run.calls(model)
-            takes[model.name] = {condition: {"calls": n} for condition, n in calls.items()}
+            estimates[model.name] = {condition: {"calls": n} for condition, n in calls.items()}
             if not json:
                 printing.print_calls(title, calls, as_json=False)
     if json:
-        printing.print_json(takes)
+        printing.print_json(estimates)
 
 
 def _collect_settings(
@@ -233,7 +234,7 @@ def _collect_settings(
 
 
 def _create_audits(names: Sequence[str] | None, data: Dataset, settings: Mapping[str, str]) -> list[Audit]:
-    """Create the audits, each with the settings meant for it; a setting meant for none is an error."""
+    """Create the audits, each with its settings; a setting that none of them has is an error."""
     chosen = names or runnable(data)
     own = {name: _own_settings(name, settings) for name in chosen}
     for key in settings:
@@ -245,7 +246,7 @@ def _create_audits(names: Sequence[str] | None, data: Dataset, settings: Mapping
 
 
 def _own_settings(name: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Select the settings an audit has; those prefixed with its name and a dot override the others."""
+    """Select the settings that an audit has; those prefixed with its name and a dot take precedence."""
     known = setting_names(AUDITS.get(name))
     plain = {key: value for key, value in settings.items() if key in known}
     return plain | {key[len(name) + 1 :]: value for key, value in settings.items() if key.startswith(f"{name}.")}

@@ -1,4 +1,4 @@
-"""Write results as a page: collect plain values first, also as JSON, then render them; no audit is known by name."""
+"""Write results as a page: collect plain values (also as JSON), then render them, without knowing audits by name."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -39,13 +39,13 @@ def report(source: Source, to: str | Path) -> Path:
 
 
 def write_report(store: Store, page: Page, to: str | Path) -> Path:
-    """Write one self-contained page about a run that is collected already, with the pictures of its galleries."""
+    """Write one self-contained page about a collected run, with the pictures of its galleries."""
     drawings = [drawing for section in page.sections for drawing in section.drawings]
     return write_page(render(page, make_thumbnails(drawings, store.data.images)), to)
 
 
 def write_page(text: str, to: str | Path) -> Path:
-    """Write a page whole or not at all."""
+    """Write a page atomically, and return its path."""
     path = Path(to)
     with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8")
@@ -53,14 +53,14 @@ def write_page(text: str, to: str | Path) -> Path:
 
 
 def gather(source: Source) -> Page:
-    """Collect a page from whatever holds results."""
+    """Collect a page from a run folder, a result, or a mapping of results."""
     if isinstance(source, str | Path):
         return collect(Store(Path(source)))
     return collect_results(_results(source))
 
 
 def to_json(page: Page) -> str:
-    """Write a collected page as JSON text."""
+    """Return a collected page as JSON text."""
     return json.dumps(as_dict(page), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 

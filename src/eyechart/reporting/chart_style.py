@@ -1,7 +1,7 @@
-"""How charts look: colours that follow the page, quiet axes, short names, and SVG that can be inlined.
+"""The style of charts: colours that follow the page, quiet axes, short names, and SVG that can be inlined.
 
-Every colour is a CSS variable with a fallback: inlined, a chart follows the page; saved as a file, it has colours too.
-A condition has its own colour, everything else the next one of the palette. Long names are cut in the middle, for
+Every colour is a CSS variable with a fallback: an inlined chart follows the page, and a saved file has colours too.
+A condition has its own colour, everything else the next one of the palette. Long names are cut in the middle, because
 models of a family differ at the end.
 """
 
@@ -16,14 +16,14 @@ from eyechart.reporting.palette import Palette, paint
 
 FONT = 12
 INK, SOFT, LINE, PAPER = map(paint, ("ink", "soft", "line", "paper"))
-# After Okabe and Ito: told apart by readers with any kind of colour vision.
+# After Okabe and Ito: distinguishable with any kind of colour vision.
 PALETTE = tuple(paint(f"series-{number}") for number in range(1, 9))
 MARK, AGAINST = paint("mark"), paint("against")
 WIDTH = 340
 MOST_COLORS = 8
 OTHER_NAMES = "(other)"
-PALEST = 0.4  # opacity of the last of the bars that share a colour
-LETTERS = 32  # of a name, where two names do not need more to differ
+PALEST = 0.4  # opacity of the last among bars that share a colour
+LETTERS = 32  # of a name, unless names need more to differ
 
 Records: TypeAlias = list[dict[str, Any]]
 Chart: TypeAlias = Any  # an Altair chart; Altair is loaded when the first one is drawn
@@ -65,7 +65,7 @@ def chart_config() -> dict[str, Any]:
 
 
 def inline_svg(svg: str, title: str, mark: str) -> str:
-    """Make the ids of a chart its own, beginning with `mark`, and label the chart for screen readers."""
+    """Give the ids of a chart the prefix `mark`, and label the chart for screen readers."""
     new_ids: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:
@@ -77,12 +77,12 @@ def inline_svg(svg: str, title: str, mark: str) -> str:
         bare = re.sub(r' (?:aria-[a-z]+|role|pointer-events|font-family|xmlns:xlink)="[^"]*"', "", named)
         return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", bare)
 
-    svg = re.sub(r"<[^>]+>", tidy, svg)  # text between tags is the data's own and stays as it is
+    svg = re.sub(r"<[^>]+>", tidy, svg)  # text between tags comes from the data and stays as it is
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}" font-family="sans-serif"', 1)
 
 
 def has_values(drawing: Drawing, role: str) -> bool:
-    """Return whether any row has a value in a role; without one a scale would have no end."""
+    """Return whether any row has a value in a role, as a scale needs at least one."""
     return any(record.get(role) is not None for record in drawing.records())
 
 
@@ -93,7 +93,7 @@ def axis_title(column: DrawingColumn | None) -> str:
 
 
 def make_axis(drawing: Drawing, role: str, along: Iterable[str], *, whole: bool = True) -> dict[str, Any]:
-    """Scale an axis: shares over the whole range from 0 to 100, differences and anything else over their values."""
+    """Scale an axis: shares from 0 to 100, differences and everything else over the range of their values."""
     import altair as alt
 
     column = drawing.column(role)
@@ -105,7 +105,7 @@ def make_axis(drawing: Drawing, role: str, along: Iterable[str], *, whole: bool 
 
 
 def make_tooltips(drawing: Drawing) -> list[Any]:
-    """List all values of a mark, for the tooltip that shows when it is pointed at."""
+    """List all values of a mark for its tooltip."""
     import altair as alt
 
     formats = {"points": ",.1f", "number": ",.4~r", "ratio": ",.4~r", "count": ","}
@@ -119,7 +119,7 @@ def make_tooltips(drawing: Drawing) -> list[Any]:
 
 
 def few_colors(rows: Records) -> Records:
-    """Keep as many coloured names as eyes can tell apart, and call the rest by one name."""
+    """Keep as many coloured names as are distinguishable, and merge the rest under one name."""
     names = dict.fromkeys(format_name(row["color"]) for row in rows if "color" in row)
     kept = list(names) if len(names) <= MOST_COLORS else list(names)[: MOST_COLORS - 1]
     return [row | ({"color": _kept(row["color"], kept)} if "color" in row else {}) for row in rows]
@@ -130,7 +130,7 @@ def _kept(value: object, names: list[str]) -> str:
 
 
 def color_bars(drawing: Drawing, rows: Records, palette: Palette) -> dict[str, Any]:
-    """Colour bars by their condition where all are named by conditions; the name beside a bar is its legend."""
+    """Colour bars by condition if all are named after conditions; the name next to a bar serves as its legend."""
     import altair as alt
 
     names = list(dict.fromkeys(format_name(row["y"]) for row in rows))
@@ -156,7 +156,7 @@ def color(drawing: Drawing, rows: Records, palette: Palette) -> dict[str, Any]:
 
 
 def _shades(rows: Records, colored: Chart, palette: Palette) -> dict[str, Any]:
-    """Make the bars of one family of conditions, which share its colour, paler and paler."""
+    """Make the bars of one family of conditions, which share a colour, increasingly pale."""
     import altair as alt
 
     names = list(dict.fromkeys(row["color"] for row in rows))
@@ -166,12 +166,12 @@ def _shades(rows: Records, colored: Chart, palette: Palette) -> dict[str, Any]:
         return {}
     steps = [each.index(name) / max(1, len(each) - 1) for name, each in zip(names, alike, strict=True)]
     scale = alt.Scale(type="ordinal", domain=names, range=[1 - (1 - PALEST) * step for step in steps])
-    # Of the same title and legend as the colours, so that there is one legend for both.
+    # With the same title and legend as the colours, so that both share one legend.
     return {"opacity": alt.Opacity("color:O", scale=scale, title=colored["title"], legend=colored["legend"])}
 
 
 def _scale(names: list[str], palette: Palette) -> Chart:
-    """Fix the colour of every name: a condition's own, for anything else the next one."""
+    """Fix the colour of every name: a condition's own, or else the next one of the palette."""
     import altair as alt
 
     if palette.are_conditions(name for name in names if name != OTHER_NAMES):
@@ -180,7 +180,7 @@ def _scale(names: list[str], palette: Palette) -> Chart:
 
 
 def shorten(names: Iterable[str]) -> dict[str, str]:
-    """Cut long names in the middle, where that leaves no two alike; else let them be as long as needed."""
+    """Cut long names in the middle, keeping them as long as needed to stay distinct."""
     whole = list(dict.fromkeys(names))
     longest = max(map(len, whole), default=0)
     for letters in range(min(LETTERS, longest), longest):
@@ -192,7 +192,7 @@ def shorten(names: Iterable[str]) -> dict[str, str]:
 
 
 def relabel(names: Iterable[str]) -> dict[str, Any]:
-    """Return the settings that make a legend or an axis write the short names, if any is cut."""
+    """Return the settings that make a legend or an axis use the shortened names, if any is shortened."""
     cut = {whole: short for whole, short in shorten(names).items() if whole != short}
     if not cut:
         return {}
@@ -200,7 +200,7 @@ def relabel(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _cut(name: str, letters: int, kept: int) -> str:
-    """Keep `kept` letters of the beginning, and of the end what there is room for."""
+    """Keep the first `kept` letters, and as many of the last as there is room for."""
     if len(name) <= letters:
         return name
     end = letters - kept - 1

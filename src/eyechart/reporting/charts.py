@@ -1,4 +1,4 @@
-"""Draw charts with Altair, to look at and to play with, by the roles of columns, never by an audit's column names.
+"""Draw still and interactive charts with Altair, by the roles of columns and never by an audit's column names.
 
 A chart is a Vega-Lite specification with its data inside, and the SVG made from it.
 """
@@ -28,12 +28,12 @@ from eyechart.reporting.chart_style import (
 from eyechart.reporting.drawing import VALUE_ROLES, Drawing, DrawingColumn, DrawingKind, format_name
 from eyechart.reporting.palette import NO_LOOKS, Palette
 
-BARRED = ("bars", "intervals")  # drawn as one line a row
+BARRED = ("bars", "intervals")  # drawn with one line per row
 MOST_LABELS = 15
 
 
 def drawable(drawing: Drawing) -> bool:
-    """Return whether a drawing becomes a chart; the others are tables."""
+    """Return whether a drawing can become a chart; others become tables."""
     kinds = {column.role: column.kind for column in drawing.columns}
     needed, numbers = NEEDED.get(drawing.kind, ("?",)), VALUE_ROLES[drawing.kind]
     fits = kinds.keys() >= set(needed) and all(kinds[role] != "text" for role in numbers)
@@ -41,31 +41,31 @@ def drawable(drawing: Drawing) -> bool:
 
 
 def make_spec(drawing: Drawing, palette: Palette = NO_LOOKS) -> dict[str, Any]:
-    """Make the Vega-Lite specification of a chart, with its data inside."""
+    """Build the Vega-Lite specification of a chart, including its data."""
     spec: dict[str, Any] = CHARTS[drawing.kind](drawing, palette).configure(**chart_config()).to_dict()
     return spec
 
 
 def make_svg(spec: dict[str, Any], title: str, mark: str = "chart") -> str:
-    """Draw a specification; `mark` begins every id inside, so it must differ between the charts of one page."""
+    """Draw a specification as SVG; `mark` is the prefix of all ids in it, and must be unique on a page."""
     import vl_convert
 
     return inline_svg(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), title, mark)
 
 
 def caption(drawing: Drawing) -> str:
-    """Write what of the table is not in the drawing."""
+    """Say which rows of the table are missing from the drawing."""
     kept, whole = len(drawing.rows), len(drawing.rows) + drawing.left_out
     if drawing.kind == "histogram":
         return f"{drawing.left_out:,} rows without a value are not drawn." if drawing.left_out else ""
     if drawing.kind == "scatter" and drawing.left_out:
-        return f"Drawn are {kept:,} of {whole:,} points, evenly taken."
+        return f"Showing {kept:,} of {whole:,} points, evenly spaced in the table."
     drawn = _drawn(drawing)
     if drawn == kept:
-        return f"Shown are the first {kept:,} of {whole:,} rows." if kept < whole else ""
-    listed = kept == whole or drawing.table == "measures"
-    below = "they are in the table" if listed else f"the table has the first {kept:,}"
-    return f"Drawn are the first {drawn:,}, and {whole - drawn:,} more are not: {below}."
+        return f"Showing the first {kept:,} of {whole:,} rows." if kept < whole else ""
+    all_listed = kept == whole or drawing.table == "measures"
+    rest = "are in the table" if all_listed else f"are not drawn (the table has the first {kept:,})"
+    return f"Showing the first {drawn:,}; {whole - drawn:,} more {rest}."
 
 
 def _histogram(drawing: Drawing, palette: Palette) -> Chart:
@@ -81,7 +81,7 @@ def _histogram(drawing: Drawing, palette: Palette) -> Chart:
 
 
 def _side_by_side(rows: Records) -> Records:
-    """Divide every bin among the colours, so that each bar stands on the ground and none hides another."""
+    """Divide every bin among the colours, so that all bars start at 0 and none hides another."""
     colors = list(dict.fromkeys(row.get("color") for row in rows))
     for row in rows:
         index, width = colors.index(row.get("color")), (row["to"] - row["x"]) / len(colors)
@@ -120,12 +120,12 @@ def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
         number = isinstance(row["color"], int | float)
         row["depth"], row["below"] = (abs(row["color"]), row["color"] < 0) if number else (None, False)
         row["said"] = f"{row['color']:z.1f}" if number and in_points else format_name(row["color"])
-    above, beside = (relabel(format_name(row[role]) for row in rows) for role in ("x", "y"))
-    top = alt.Axis(orient="top", labelAngle=-35, **above)
+    x_labels, y_labels = (relabel(format_name(row[role]) for row in rows) for role in ("x", "y"))
+    top = alt.Axis(orient="top", labelAngle=-35, **x_labels)
     x = alt.X("x:N", title=axis_title(drawing.column("x")), sort=None, axis=top)
-    y = alt.Y("y:N", title=axis_title(drawing.column("y")), sort=None, axis=alt.Axis(**beside))
+    y = alt.Y("y:N", title=axis_title(drawing.column("y")), sort=None, axis=alt.Axis(**y_labels))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, tooltip=make_tooltips(drawing))
-    # Depth by opacity, not by a ramp of colours: it works on any background, and the number stands on top.
+    # Depth by opacity, not by a colour ramp: it works on any background, with the number on top.
     depth = alt.Opacity("depth:Q", scale=alt.Scale(range=[0.06, 0.6]), legend=None)
     side = alt.condition("datum.below", alt.value(AGAINST), alt.value(MARK))
     cells = base.mark_rect().encode(opacity=depth, color=side)
@@ -146,12 +146,12 @@ def _scatter(drawing: Drawing, palette: Palette) -> Chart:
     if drawing.column("label") and len(rows) <= MOST_LABELS:
         known = [row["x"] for row in rows if row["x"] is not None]
         dots += _labels_within(base, x["scale"].to_dict().get("domain", (min(known), max(known))))
-    # Dragged and zoomed where the page is live; the picture is the same without.
+    # Allows panning and zooming on an interactive page; the still picture is the same.
     return dots.properties(width=WIDTH + 200, height=300).interactive()
 
 
 def _labels_within(base: Chart, ends: tuple[float, float]) -> Chart:
-    """Write labels on the side of their points that is towards the middle, where there is room."""
+    """Write labels on the inner side of their points, where there is room."""
     words, middle = base.encode(text="label:N"), sum(ends) / 2
     right = words.mark_text(align="left", dx=8, color=INK, limit=160).transform_filter(f"datum.x <= {middle}")
     return right + words.mark_text(align="right", dx=-8, color=INK, limit=160).transform_filter(f"datum.x > {middle}")
@@ -176,7 +176,7 @@ NEEDED: dict[DrawingKind, tuple[str, ...]] = {
 
 
 def _drawn(drawing: Drawing) -> int:
-    """Count the rows that are in the chart."""
+    """Count the rows that the chart shows."""
     if drawable(drawing) and drawing.kind == "matrix":
         return len(_corner(drawing))
     return min(MOST_BARS, len(drawing.rows)) if drawable(drawing) and drawing.kind in BARRED else len(drawing.rows)
@@ -190,7 +190,7 @@ def _corner(drawing: Drawing) -> Records:
 
 
 def _binned(column: DrawingColumn | None) -> str:
-    """Return the title of the axis of bins, whose column is named after where each begins."""
+    """Return the axis title for bins, whose column is named after where each begins."""
     if column is None:
         return ""
     name = column.name.removesuffix("from").rstrip()

@@ -1,4 +1,4 @@
-"""Collect all that a page shows, as plain values that JSON can hold; nothing here knows how it will look."""
+"""Collect everything a page shows as plain values that JSON can hold, independently of how it is rendered."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -58,7 +58,7 @@ def collect_results(
     learned: Mapping[str, Learned] | None = None,
     judged: Mapping[str, str] | None = None,
 ) -> Page:
-    """Collect results that are still in memory, from which nothing is known of the data."""
+    """Collect results that are still in memory, without facts about the data."""
     sections = _sections(studies, results, learned or {}, judged or {})
     subjects = list(dict.fromkeys(section.subject for section in sections))
     page = _page(", ".join(subjects) if len(subjects) < 4 else f"{len(subjects)} subjects", sections)
@@ -66,7 +66,7 @@ def collect_results(
 
 
 def collect_summary(store: Store) -> tuple[Summary, ...]:
-    """Collect the verdicts of a run alone, for which nothing is drawn and no rows are read."""
+    """Collect only the verdicts of a run, without preparing drawings or reading rows."""
     judged, learned = judged_by_audit(store, find_facts(store)), learned_by_model(store)
     studies = [_outline(study, "study", judged) for study in store.studies().values()]
     results = [result for audits in store.results().values() for result in audits.values()]
@@ -75,31 +75,31 @@ def collect_summary(store: Store) -> tuple[Summary, ...]:
 
 
 def learned_by_model(store: Store) -> dict[str, Learned]:
-    """Read what the models of a run were trained on, as far as they say."""
+    """Read what the models of a run were trained on, for those that say so."""
     return {model: learned for model in store.models() if (learned := read_learned(store, model))}
 
 
 def read_learned(store: Store, model: str) -> Learned | None:
-    """Read what a run recorded of a model's training; None where it says nothing of it."""
+    """Read what a run recorded about a model's training; None if nothing."""
     identity = store.identity(model)
     learned = Learned(model, _names(identity, "pretrained_on"), _names(identity, "trained_on_the_metric"))
     return learned if learned.pretrained_on or learned.trained_on_the_metric else None
 
 
 def collect_looks(store: Store | None = None) -> tuple[Look, ...]:
-    """Collect how conditions look: those of all registered audits, and of the studies of a run."""
+    """Collect the looks of conditions, from all registered audits and from the studies of a run."""
     registered = looks_of(AUDITS.get(name) for name in AUDITS.names())
     return tuple(dict.fromkeys([*registered, *(store.looks() if store else ())]))
 
 
 def judged_by_audit(store: Store, facts: Facts) -> dict[str, str]:
-    """Write for each audit of a run how many examples it judges."""
+    """Describe for each audit of a run how many examples it judges."""
     planned = [audit for audit in store.studies() if store.plan_file(audit).is_file()]
     return {audit: facts.describe_judged(store.plan(audit)) for audit in planned}
 
 
 def find_facts(store: Store) -> Facts:
-    """Count the data of a run."""
+    """Collect the sizes and other facts of a run's data."""
     data = store.data
     images = data.scan("image").select("image").collect().to_series()
     splits = data.scan("split").select(pl.col("split").fill_null("(none)")).collect() if data.splits() else None
@@ -121,7 +121,7 @@ def columns_of(results: Iterable[Result]) -> list[str]:
 
 
 def as_dict(page: Page) -> dict[str, Any]:
-    """Turn a page into what JSON can hold."""
+    """Convert a page to values that JSON can hold."""
     from pydantic import TypeAdapter
 
     content: dict[str, Any] = TypeAdapter(Page).dump_python(page, mode="json")
@@ -149,7 +149,7 @@ def _sections(
     learned: Mapping[str, Learned],
     judged: Mapping[str, str],
 ) -> tuple[Section, ...]:
-    """Order by audit, the study of the data before the models, whatever order they came in."""
+    """Build the sections, sorted by audit, with the study of the data before the models."""
     of_models = (_with_cautions(_section(result, "result", judged), learned) for result in results)
     sections = [*(_section(study, "study", judged) for study in studies), *of_models]
     return tuple(sorted(sections, key=lambda section: (*_order(section), repr(section))))
@@ -191,20 +191,20 @@ def _outline(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
 
 
 def _counts(table: pl.DataFrame) -> tuple[CountRow, ...]:
-    # What went well has no reason and comes first.
+    # Successes have no reason and are listed first.
     ordered = table.sort("condition", pl.col("reason").is_not_null(), "status", "reason")
     return tuple(CountRow(**row) for row in ordered.select("condition", "status", "reason", "n").iter_rows(named=True))
 
 
 def _compare(store: Store) -> Iterator[Comparison]:
-    """Compare the models of a run, audit by audit; results of different settings are not compared."""
+    """Compare the models of a run audit by audit, skipping audits whose results have different settings."""
     for audit, results in gather_results([store]).items():
         if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
             yield Comparison.of(audit, compare(results, store.data_with(columns_of(results.values()))))
 
 
 def _overviews(sections: Iterable[Section]) -> Iterator[Drawing]:
-    """Lay the headlines of several subjects side by side, one drawing for each audit and measure."""
+    """Draw the headline measures of several subjects side by side, one drawing per audit and measure."""
     judged = [section for section in sections if section.role == "result"]
     for audit, of_audit in groupby(judged, key=lambda section: section.audit):
         headlines = [(section.subject, section.headline) for section in of_audit if section.headline]
@@ -226,8 +226,8 @@ def _overview(title: str, headlines: list[tuple[str, MeasureRow]]) -> Drawing:
     sign = 1 if better == "lower" else -1
     best_first = sorted(headlines, key=lambda pair: (pair[1].value is None, sign * (pair[1].value or 0), pair[0]))
     rows = tuple((subject, row.value, row.low, row.high, row.n) for subject, row in best_first)
-    alone = "Whiskers are the interval of each subject alone"
-    reading = f"{order_sentence(better)} {alone}; only a comparison example by example says which is better."
+    whiskers = "Whiskers show the interval of each subject on its own"
+    reading = f"{order_sentence(better)} {whiskers}; only a comparison example by example shows which is better."
     return Drawing(title, reading, "bars", "summary", columns, rows)
 
 
@@ -244,6 +244,6 @@ def _cover(store: Store, model: str, condition: str) -> Coverage:
 
 
 def _names(identity: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    # What any model says of itself; only a list of words is taken at its word.
+    # Models can write anything into their identity; only a list is accepted.
     value = identity.get(key)
     return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""A comparison as a table of text, for a page, Markdown or LaTeX: a row for each measure, a column for each model."""
+"""A comparison as a table of text for a page, Markdown or LaTeX, with a row per measure and a column per model."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -24,48 +24,48 @@ class TextGrid(NamedTuple):
 
 
 def lay_out(comparison: pl.DataFrame) -> TextGrid:
-    """Lay out each measure, which way it is better, and each model's value, paired difference to the base and rank."""
+    """Lay out measures with their better direction and, for each model, the value, paired difference and rank."""
     models = comparison["model"].unique(maintain_order=True).to_list()
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in comparison.iter_rows(named=True):
         rows.setdefault((name_measure(row), _way(row["better"])), {})[row["model"]] = _cell(row)
     bases = comparison["base"].drop_nulls().unique().to_list()
-    against = f", differences to {bases[0]}" if bases else ""
+    suffix = f", differences from {bases[0]}" if bases else ""
     audits = " and ".join(comparison["audit"].unique(maintain_order=True).to_list())
     parts = " by group" if comparison.height and comparison["by"].is_not_null().all() else ""
     cells = tuple((*measure, *(texts.get(model, "") for model in models)) for measure, texts in rows.items())
-    return TextGrid(f"{audits}{parts}: {len(models)} models{against}", ("measure", "better", *models), cells)
+    return TextGrid(f"{audits}{parts}: {len(models)} models{suffix}", ("measure", "better", *models), cells)
 
 
 def with_way(name: str, better: Better) -> str:
-    """Add to a name which way is better, where either is."""
+    """Append the better direction to a name, unless there is none."""
     return name if better == "neither" else f"{name} ({better} is better)"
 
 
 def order_sentence(better: Better) -> str:
-    """Write what comes first where values are in order."""
+    """Describe the order in which values are sorted."""
     return "The highest comes first." if better == "neither" else f"{better.capitalize()} is better and comes first."
 
 
 def _way(better: Better) -> str:
-    """Return which way is better; empty where neither is."""
+    """Return the better direction; empty if there is none."""
     return "" if better == "neither" else better
 
 
 def to_markdown(grid: TextGrid) -> str:
-    """Write a table for a README or an issue."""
+    """Format a table as Markdown, for a README or an issue."""
     lines = [grid.columns, tuple("---" for _ in grid.columns), *grid.rows]
     escaped = ["| " + " | ".join(map(_escape, line)) + " |" for line in lines]
     return "\n".join([f"**{grid.title}**", "", *escaped, ""])
 
 
 def _escape(cell: str) -> str:
-    """Escape what would end a cell, or be read as HTML."""
+    """Escape characters that would end a cell or be read as HTML."""
     return " ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def to_latex(grid: TextGrid) -> str:
-    """Write a table for a paper, for the package booktabs."""
+    """Format a table as LaTeX for the package booktabs."""
     lines = [" & ".join(cell.translate(LATEX) for cell in row) + r" \\" for row in (grid.columns, *grid.rows)]
     return "\n".join(
         [
@@ -88,7 +88,7 @@ TEXTS: dict[str, Callable[[TextGrid], str]] = {"markdown": to_markdown, "latex":
 
 
 def format_difference(row: Mapping[str, Any]) -> str | None:
-    """Write the difference to the base with its interval; None where there is none."""
+    """Format the difference from the base with its interval; None if there is none."""
     if row["delta"] is None:
         return None
     delta = {"unit": row["unit"], "value": row["delta"], "low": row["delta_low"], "high": row["delta_high"]}
@@ -96,7 +96,7 @@ def format_difference(row: Mapping[str, Any]) -> str | None:
 
 
 def _cell(row: Mapping[str, Any]) -> str:
-    """Write a value with its interval and n, the difference with the same and q, and the rank with its probability."""
+    """Format a value with its interval and n, the difference likewise with q, and the rank with its probability."""
     parts = [f"{speak(row)}, n={row['n']:,}"]
     if (difference := format_difference(row)) is not None:
         parts.append(f"{difference}, n={row['common']:,}, q={row['q']:.2g}")

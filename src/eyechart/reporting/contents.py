@@ -1,4 +1,4 @@
-"""What a page consists of, as plain values that JSON can hold."""
+"""The contents of a page, as plain values that JSON can hold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Role = Literal["study", "result"]
 
 
 class Caution(NamedTuple):
-    """What a reader must know of a result, in a few words and in a sentence."""
+    """A caveat about a result, in a few words and in a sentence."""
 
     short: str
     sentence: str
@@ -24,26 +24,24 @@ class Caution(NamedTuple):
 
 @dataclass(frozen=True)
 class Learned:
-    """What a model says it learned from: data before its training, and audits whose own change it was trained with."""
+    """The training a model reports: its pretraining data, and the audits whose intervention it was trained with."""
 
     model: str
     pretrained_on: tuple[str, ...]
     trained_on_the_metric: tuple[str, ...]
 
     def cautions(self, audit: str) -> tuple[Caution, ...]:
-        """List what a reader of this model's result by an audit must keep in mind."""
+        """List the caveats about this model's result by an audit."""
         cautions = []
         if audit in self.trained_on_the_metric:
             sentence = (
-                "It was trained with the very change that this audit makes. A good value shows that it has learned to"
-                " answer this change, not that it looks: do not set it beside models that were not trained so."
+                "It was trained with the same intervention that this audit applies. A good value shows that it has"
+                " learned to handle it, not that it looks: do not compare it with models that were not trained so."
             )
             cautions.append(Caution("trained on what this audit measures", sentence))
         if self.pretrained_on:
             names = "; ".join(self.pretrained_on)
-            sentence = (
-                f"It was pretrained on {names}. Where the judged examples come from there, it may have seen them."
-            )
+            sentence = f"It was pretrained on {names}, and may have seen the judged examples if they come from there."
             cautions.append(Caution("pretrained", sentence))
         return tuple(cautions)
 
@@ -78,7 +76,7 @@ class MeasureRow:
 
 @dataclass(frozen=True)
 class CountRow:
-    """How many share one fate, and why."""
+    """The number of rows with one status and reason."""
 
     condition: str | None
     status: str
@@ -86,14 +84,14 @@ class CountRow:
     n: int
 
     def cells(self) -> tuple[str, str, str, str]:
-        """Write the row as the cells of a table, what is not known as a dash."""
+        """Format the row as the cells of a table, with dashes for unknown values."""
         condition, reason = ("-" if value is None else value for value in (self.condition, self.reason))
         return condition, self.status, reason, f"{self.n:,}"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One row of the table that a reader sees first."""
+    """One row of the table of verdicts."""
 
     audit: str
     subject: str
@@ -111,13 +109,13 @@ class Summary:
 
     @property
     def short_cautions(self) -> str:
-        """Join the cautions in a few words each."""
+        """Join the short forms of the cautions."""
         return "; ".join(caution.short for caution in self.cautions)
 
 
 @dataclass(frozen=True)
 class Section:
-    """What one audit found about one subject."""
+    """The findings of one audit about one subject."""
 
     audit: str
     subject: str
@@ -129,11 +127,11 @@ class Section:
     drawings: tuple[Drawing, ...]
     settings: dict[str, Any]
     wants_more: bool
-    judged: str = ""  # how many examples the verdict is about; empty where it is not known
+    judged: str = ""  # how many examples the verdict is about; empty if unknown
     cautions: tuple[Caution, ...] = ()
 
     def summary(self) -> Summary:
-        """Reduce the section to its verdict and the measure the verdict rests on."""
+        """Reduce the section to its verdict and headline measure."""
         measure, verdict = self.headline, self.verdict
         return Summary(
             audit=self.audit,
@@ -154,7 +152,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Facts:
-    """What data were audited, and what became of what was read."""
+    """Facts about the audited data: sizes, splits, division, and the rows read and dropped."""
 
     name: str
     examples: int
@@ -163,22 +161,22 @@ class Facts:
     modalities: tuple[str, ...]
     cluster: str
     counts: tuple[CountRow, ...]
-    divided: DivisionRecord | None = None  # not known of runs that an older eyechart made
+    divided: DivisionRecord | None = None  # unknown for runs of an older eyechart
 
     def describe_judged(self, plan: StudyPlan) -> str:
-        """Write how many examples an audit judges; nothing where its study used another division, or an unknown one."""
+        """Describe how many examples an audit judges; empty if its study used another or an unknown division."""
         divided = self.divided
         if divided is None or plan.division != divided.division:
             return ""
         sizes, whole = divided.sizes, f"{self.examples:,}"
         if not plan.learns:
-            every = sizes.judged == self.examples
-            return f"judged on all {whole} examples" if every else f"judged on {sizes.judged:,} of {whole} examples"
+            is_all = sizes.judged == self.examples
+            return f"judged on all {whole} examples" if is_all else f"judged on {sizes.judged:,} of {whole} examples"
         held_out = "" if divided.division.learn else f" held out by {self.cluster}"
         return f"judged on {sizes.held_out:,} of {whole} examples{held_out}, learned from {sizes.learned_apart:,}"
 
     def describe_division(self) -> str:
-        """Write how many examples are learned from and how many judged; nothing where it is not known."""
+        """Describe how many examples are learned from and how many judged; empty if unknown."""
         if self.divided is None:
             return ""
         division, sizes = self.divided.division, self.divided.sizes
@@ -187,33 +185,33 @@ class Facts:
         parts.append(f"Judged: {sizes.judged:,}{splits}.")
         if not division.learn and sizes.held_out:
             parts.append(
-                f"Audits that learn hold a part of these out by {self.cluster}, with seed {division.seed}: "
+                f"Audits that learn hold out part of these by {self.cluster}, with seed {division.seed}: "
                 f"they learn from {sizes.learned_apart:,} and judge {sizes.held_out:,}."
             )
         if sizes.neither:
-            parts.append(f"In no part: {sizes.neither:,}.")
+            parts.append(f"Unused: {sizes.neither:,}.")
         return " ".join(parts)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How a run came about, so that it can be made again."""
+    """The commands, settings and inputs of a run, needed to reproduce it."""
 
-    command: str  # several on a line each
+    command: str  # one per line if there are several
     seed: int
     limit: int | None
     inputs: dict[str, str]
 
     @classmethod
     def of(cls, manifest: RunManifest) -> Self:
-        """Take the origin of a run from its manifest."""
+        """Read the origin of a run from its manifest."""
         inputs = dict(sorted(manifest.inputs.items()))
         return cls("\n".join(manifest.commands), manifest.seed, manifest.limit, inputs)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of the probes of a condition a model answered, by status; `missing` got no answer at all."""
+    """The numbers of probes of a condition that a model answered, by status; `missing` probes got no answer at all."""
 
     model: str
     condition: str
@@ -229,19 +227,19 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Stock:
-    """What the files of answers of a model hold and lack."""
+    """Counts of what a model's answer files contain and lack."""
 
     model: str
     counts: tuple[CountRow, ...]
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Write the counts as rows of a table, each after the name of the model."""
+        """Format the counts as rows of a table that begin with the name of the model."""
         return [(self.model, *row.cells()) for row in self.counts]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models side by side by one audit: a row of text for each measure, over all examples and by group."""
+    """Models side by side by one audit: a row of text per measure, over all examples and by group."""
 
     audit: str
     whole: TextGrid
@@ -250,14 +248,14 @@ class Comparison:
 
     @classmethod
     def of(cls, audit: str, table: pl.DataFrame) -> Self:
-        """Lay out a compared table, measures over all examples apart from those by group."""
+        """Lay out a compared table, separating measures over all examples from those by group."""
         whole, groups = (lay_out(table.filter(part)) for part in (pl.col("by").is_null(), pl.col("by").is_not_null()))
         return cls(audit, whole, groups, tuple(map(plain, table.iter_rows(named=True))))
 
 
 @dataclass(frozen=True)
 class Page:
-    """All that a page shows, in its order."""
+    """Everything a page shows, in the order of the page."""
 
     title: str
     version: str
@@ -275,7 +273,7 @@ class Page:
 
     @property
     def outdated(self) -> str:
-        """Write how many results an older eyechart made; nothing where none."""
+        """Say how many results an older version of eyechart made; empty if none."""
         n = sum(section.role == "result" and section.verdict == OUTDATED for section in self.sections)
         made = "1 result was" if n == 1 else f"{n:,} results were"
-        return f"{made} made by an older eyechart: `eyechart judge RUN` concludes anew." if n else ""
+        return f"{made} made by an older version of eyechart; run `eyechart judge RUN` to update." if n else ""

@@ -1,4 +1,4 @@
-"""A view before it is drawn: the few rows and columns to show, as plain values."""
+"""Prepare a view for drawing: select the few rows and columns to show, as plain values."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ from eyechart.data.result import Result, Unit, View, ViewKind
 ColumnKind = Literal["text"] | Unit
 DrawingKind = ViewKind | Literal["intervals"]  # intervals: differences around 0
 
-MOST_ROWS = 60  # a page is for reading; whole tables lie in the run folder
+MOST_ROWS = 60  # a page is for reading; the run folder has the whole tables
 MOST_CELLS = 400  # of a matrix
 MOST_POINTS = 2000
 BINS = 20
-SMALLEST = 0.001  # nearer to 0 than this, only a bound is written
+SMALLEST = 0.001  # closer to 0 than this, only a bound is written
 VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
     "bars": ("x",),
     "intervals": ("x",),
@@ -29,12 +29,12 @@ VALUE_ROLES: dict[DrawingKind, tuple[str, ...]] = {
     "gallery": ("x",),
 }
 INTERVAL_ROLES = ("low", "high")
-RANKED = ("measures", "rows")  # kept by their keys; the tables of an audit are in the order it wants
+RANKED = ("measures", "rows")  # stored by key; an audit's own tables are in the order it chose
 
 
 @dataclass(frozen=True)
 class DrawingColumn:
-    """One column to show: its name, what it stands for in the drawing, and how its values are written."""
+    """One column to show: its name, its role in the drawing, and how to format its values."""
 
     name: str
     role: str | None
@@ -43,7 +43,7 @@ class DrawingColumn:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A view with its data: all that is needed to draw it or to lay it out as a table."""
+    """A view with its data: everything needed to draw it or to lay it out as a table."""
 
     title: str
     reading: str
@@ -55,11 +55,11 @@ class Drawing:
     names: tuple[str, ...] = ()  # of colours, where several drawings share them
 
     def column(self, role: str) -> DrawingColumn | None:
-        """Find the column of a role."""
+        """Find the column with a role."""
         return next((column for column in self.columns if column.role == role), None)
 
     def records(self) -> list[dict[str, Any]]:
-        """List the rows as values by role, those in points times a hundred."""
+        """List the rows as values by role, multiplying those in points by a hundred."""
         scales = [100 if column.kind == "points" else 1 for column in self.columns]
         roles = [column.role or column.name for column in self.columns]
         return [
@@ -82,7 +82,7 @@ class _Selection(NamedTuple):
 
 
 def prepare(result: Result, view: View) -> Drawing:
-    """Select, order and thin out the rows that a view draws."""
+    """Select, sort and thin out the rows that a view draws."""
     wanted = (pl.col(name).cast(pl.String).eq_missing(pl.lit(value, pl.String)) for name, value in view.where.items())
     table = result.table(view.table).filter(pl.lit(value=True), *wanted)
     shown = _arrange(table, view)
@@ -92,7 +92,7 @@ def prepare(result: Result, view: View) -> Drawing:
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Turn a value of a table into what JSON can hold; what is not a finite number becomes None."""
+    """Convert a value of a table to one that JSON can hold; numbers that are not finite become None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -103,7 +103,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
 
 
 def format_value(value: object, kind: ColumnKind) -> str:
-    """Write a value of a column: shares in points of a hundred, None as a dash."""
+    """Format a value of a column, with shares as percentages and None as a dash."""
     if value is None:
         return "-"
     if isinstance(value, int) and not isinstance(value, bool):
@@ -116,7 +116,7 @@ def format_value(value: object, kind: ColumnKind) -> str:
 
 
 def format_name(value: object) -> str:
-    """Write a value that is a name."""
+    """Format a value that is a name."""
     return format_value(value, "text")
 
 
@@ -143,7 +143,7 @@ def _arrange(table: pl.DataFrame, view: View) -> _Selection:
 
 
 def _units(table: pl.DataFrame, view: View) -> Mapping[str, Unit]:
-    """Return the units of columns: those a view declares, or for measures the one that all rows share."""
+    """Return the units of columns: those the view declares, or for measures the one that all rows share."""
     if view.table != "measures":
         return view.units
     units = table["unit"].unique().to_list()
@@ -151,7 +151,7 @@ def _units(table: pl.DataFrame, view: View) -> Mapping[str, Unit]:
 
 
 def _ranked(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
-    """Sort the bars with the most examples first, else the longest; names decide ties."""
+    """Sort bars by the number of examples, else by length, in descending order; names break ties."""
     order = [(roles[role], role in ("n", "x")) for role in ("n", "x", "y", "color") if role in roles]
     if not order:
         return table
@@ -159,7 +159,7 @@ def _ranked(table: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _binned(table: pl.DataFrame, roles: Mapping[str, str], unit: Unit | None) -> _Selection:
-    """Count values in equal bins, so that a page never holds one row for each example."""
+    """Count values in equal bins, so that a page never contains one row per example."""
     value, color = pl.col(roles["x"]), roles.get("color")
     group = pl.col(color).cast(pl.String).alias("group") if color else pl.lit(None, pl.String).alias("group")
     known = table.filter(value.cast(pl.Float64).is_finite().fill_null(value=False)).select(value.alias("x"), group)
@@ -173,7 +173,7 @@ def _binned(table: pl.DataFrame, roles: Mapping[str, str], unit: Unit | None) ->
 
 
 def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Selection:
-    """Count each word, the most frequent first: words have no bins, so their histogram is bars."""
+    """Count each text, the most frequent first: texts have no bins, so their histogram becomes bars."""
     shown = {"y": roles["x"], "x": "count"} | ({"color": roles["color"]} if "color" in roles else {})
     by = list(dict.fromkeys(name for name in shown.values() if name != "count"))
     counted = table.drop_nulls(roles["x"]).group_by(by).agg(pl.len().cast(pl.Int64).alias("count"))
@@ -182,7 +182,7 @@ def _counted(table: pl.DataFrame, roles: Mapping[str, str]) -> _Selection:
 
 
 def _edges(values: pl.Series, unit: Unit | None) -> np.ndarray:
-    """Choose bins: the whole range of a share, one bin a whole number where they are few, else equal parts."""
+    """Choose bins: over the whole range of a share, one per integer if they are few, else equal parts."""
     low, high = float(values.cast(pl.Float64).min()), float(values.cast(pl.Float64).max())  # type: ignore[arg-type]
     if unit == "points" and low >= -1 and high <= 1:
         return np.linspace(0 if low >= 0 else -1, 1, BINS + 1)

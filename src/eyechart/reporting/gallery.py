@@ -1,8 +1,8 @@
-"""Galleries: examples as cards, with their picture as the model saw it, boxes around things, and the answers.
+"""Galleries: examples as cards, with their picture as the model saw it, boxes around objects, and the answers.
 
-A gallery view names its columns by what they stand for: `image` the picture, `hidden` and `removal` what was hidden in
-it and how, `boxes` a list of boxes, or of {label, box}, to be drawn; `title` the line above, `group` what puts cards
-beside each other. Every other name is a line of its own on the card, under that very name.
+A gallery view names its columns by their roles: `image` is the picture, `hidden` and `removal` are what was hidden in
+it and how, `boxes` is a list of boxes, or of {label, box}, to draw, `title` is the line at the top, and cards with the
+same `group` are shown next to each other. Every other column is a line on the card, labelled with its name.
 """
 
 import base64
@@ -35,7 +35,7 @@ QUALITY = 60
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A small picture as a data URL, and the size of the whole one, which boxes are measured in."""
+    """A small picture as a data URL, and the size of the original, which the coordinates of boxes refer to."""
 
     url: str
     width: int
@@ -43,12 +43,12 @@ class Thumbnail:
 
     @classmethod
     def of(cls, pixels: Pixels) -> Self:
-        """Shrink a picture."""
+        """Make the thumbnail of a picture."""
         text = base64.b64encode(shrink(pixels, SIDE, QUALITY)).decode("ascii")
         return cls(f"data:image/webp;base64,{text}", pixels.shape[1], pixels.shape[0])
 
     def frame(self, label: str, box: Sequence[float]) -> "Frame":
-        """Place a box, which is in pixels of the whole picture, over the thumbnail; what lies outside is cut off."""
+        """Convert a box from pixels of the original to a frame over the thumbnail, clipped to the picture."""
         left, right = (100 * min(max(box[side] / self.width, 0), 1) for side in (0, 2))
         top, bottom = (100 * min(max(box[side] / self.height, 0), 1) for side in (1, 3))
         return Frame(label, left, top, right - left, bottom - top)
@@ -56,7 +56,7 @@ class Thumbnail:
 
 @dataclass(frozen=True)
 class Frame:
-    """A box over a picture, in hundredths of its sides."""
+    """A box over a picture, in percent of its width and height."""
 
     label: str
     left: float
@@ -66,24 +66,24 @@ class Frame:
 
     @property
     def side(self) -> tuple[str, float]:
-        """Return where the label begins: at the side of the frame with the most room."""
+        """Return the side and offset where the label begins: the side of the frame with more room."""
         right = 100 - self.left - self.width
         return ("left", self.left) if self.left <= right else ("right", right)
 
 
 @dataclass(frozen=True)
 class Card:
-    """One example as it is shown."""
+    """One example, laid out for display."""
 
     title: str
-    condition: str | None  # the title, where that is the name of a condition
+    condition: str | None  # the title, if it names a condition
     lines: tuple[tuple[str, str], ...]
     picture: Thumbnail | None
     frames: tuple[Frame, ...]
 
     @classmethod
     def of(cls, record: Mapping[str, Any], thumbnails: "Thumbnails", palette: Palette) -> Self:
-        """Lay one row of a gallery out as a card."""
+        """Build a card from one row of a gallery."""
         picture = thumbnails.get(picture_key(record))
         lines = tuple(
             (name, _text(value))
@@ -95,12 +95,12 @@ class Card:
         return cls(title, title if palette.are_conditions([title]) else None, lines, picture, frames)
 
 
-CardGroup = tuple[str, tuple[Card, ...]]  # a name, and cards that belong beside each other
+CardGroup = tuple[str, tuple[Card, ...]]  # a name, and cards that belong together
 Thumbnails = dict[str, Thumbnail]
 
 
 def shrink(pixels: Pixels, side: int, quality: int) -> bytes:
-    """Write a picture as WebP, of at most this many pixels on a side."""
+    """Encode a picture as WebP, with at most this many pixels on a side."""
     from PIL import Image
 
     small = Image.fromarray(pixels)
@@ -111,12 +111,12 @@ def shrink(pixels: Pixels, side: int, quality: int) -> bytes:
 
 
 def picture_key(record: Mapping[str, Any]) -> str:
-    """Return a key for the picture of a record: the image and all that was done to it."""
+    """Return a key for the picture of a record: the image and its edits."""
     return repr([record.get(role) for role in ("image", "removal", "hidden")])
 
 
 def make_thumbnails(drawings: Iterable[Drawing], images: Images) -> Thumbnails:
-    """Make a thumbnail of every picture in galleries, each once; those that cannot be opened are left out."""
+    """Make one thumbnail of each distinct picture in galleries, skipping those that cannot be opened."""
     shown: dict[str, dict[str, Any]] = {}
     for drawing in drawings:
         if drawing.kind == "gallery" and drawing.column("image"):
@@ -125,7 +125,7 @@ def make_thumbnails(drawings: Iterable[Drawing], images: Images) -> Thumbnails:
 
 
 def arrange_cards(drawing: Drawing, thumbnails: Thumbnails, palette: Palette) -> tuple[CardGroup, ...]:
-    """Lay the rows of a gallery out as cards, those of one group together."""
+    """Build cards from the rows of a gallery, by group."""
     records = drawing.records()
     groups = groupby(records, key=lambda record: _text(record.get("group")))
     return tuple((name, tuple(Card.of(record, thumbnails, palette) for record in group)) for name, group in groups)
@@ -143,7 +143,7 @@ def _make_thumbnail(record: Mapping[str, Any], images: Images) -> Thumbnail | No
     try:
         picture = next(show_pictures(probe, images))
     except EyechartError:
-        return None  # a page about results is written even where the pictures lie elsewhere
+        return None  # the page is written even if the pictures are elsewhere
     return None if picture is None else Thumbnail.of(picture.pixels)
 
 

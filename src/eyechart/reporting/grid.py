@@ -1,4 +1,4 @@
-"""Lay rows out as a grid of text, the one shape of table that a page has, and save records as CSV."""
+"""Lay out rows as grids of text, the form of every table on a page, and save records as CSV."""
 
 import base64
 import csv
@@ -17,7 +17,7 @@ FATES = (*STATUSES, "missing")
 
 
 class Head(NamedTuple):
-    """The name of a column, and whether numbers stand in it."""
+    """The name of a column, and whether it contains numbers."""
 
     name: str
     number: bool = False
@@ -32,14 +32,14 @@ class Grid:
     notes: tuple[str, ...] = field(default=())
 
     def without_blanks(self) -> "Grid":
-        """Leave out the columns that have nothing but dashes."""
+        """Drop the columns that contain only dashes."""
         kept = [index for index in range(len(self.head)) if any(row[index] != "-" for row in self.rows)]
         rows = tuple(tuple(row[index] for index in kept) for row in self.rows)
         return Grid(tuple(self.head[index] for index in kept), rows, self.notes)
 
 
 def measure_grid(measures: Sequence[MeasureRow]) -> Grid:
-    """Lay measures out; an empty column is left out, and a note that all share stands once."""
+    """Lay out measures, without empty columns, and with a note that all rows share only once."""
     notes = list(dict.fromkeys(row.note for row in measures if row.note))
     shared = len(notes) == 1 and all(row.note for row in measures)
     grouped = any(row.by for row in measures)
@@ -62,26 +62,26 @@ def measure_grid(measures: Sequence[MeasureRow]) -> Grid:
 
 
 def count_grid(counts: Iterable[CountRow]) -> Grid:
-    """Lay counts out."""
+    """Lay out counts by condition, status and reason."""
     head = (Head("condition"), Head("status"), Head("reason"), Head("n", number=True))
     return Grid(head, tuple(row.cells() for row in counts)).without_blanks()
 
 
 def stock_grid(stocks: Iterable[Stock]) -> Grid:
-    """Lay out what files of answers hold."""
+    """Lay out what the answer files of models contain and lack."""
     head = (Head("model"), Head("condition"), Head("status"), Head("reason"), Head("n", number=True))
     return Grid(head, tuple(row for stock in stocks for row in stock.cells()))
 
 
 def coverage_grid(coverage: Iterable[Coverage]) -> Grid:
-    """Lay out how many probes were answered."""
+    """Lay out how many probes of each condition were answered."""
     fixed = (Head("model"), Head("condition"), Head("asked", number=True), Head("usable", number=True))
     head = (*fixed, *(Head(fate, number=True) for fate in FATES))
     return Grid(head, tuple(tuple(_coverage_cells(row)) for row in coverage))
 
 
 def drawing_grid(drawing: Drawing) -> Grid:
-    """Lay out the data of a drawing, an interval beside its value."""
+    """Lay out the data of a drawing, with each interval next to its value."""
     indices = {column.name: index for index, column in reversed(list(enumerate(drawing.columns)))}
     ends = [indices[column.name] for role in INTERVAL_ROLES if (column := drawing.column(role))]
     value = _index_of_value(drawing) if len(ends) == 2 else None
@@ -97,20 +97,20 @@ def drawing_grid(drawing: Drawing) -> Grid:
 
 
 def beside_grid(part: TextGrid) -> Grid:
-    """Lay out models side by side, the difference and the rank below the value they belong to."""
+    """Lay out models side by side, with differences and ranks below the values they belong to."""
     rows = tuple((name, better, *(cell.replace(PART, "\n") for cell in cells)) for name, better, *cells in part.rows)
     return Grid(tuple(map(Head, part.columns)), rows)
 
 
 def format_p(value: float | None) -> str | None:
-    """Write a p-value or q-value."""
+    """Format a p-value or q-value."""
     if value is None:
         return None
     return f"< {SMALLEST}" if value < SMALLEST else f"{value:.3f}"
 
 
 def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Write records as CSV at full precision into a link that needs no server; an empty column is left out."""
+    """Return records as a data URL of CSV at full precision, without empty columns."""
     names = [name for name in (records[0] if records else ()) if any(record[name] is not None for record in records)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -124,7 +124,7 @@ def _csv_cell(value: object) -> object:
 
 
 def _index_of_value(drawing: Drawing) -> int | None:
-    """Find the column that low and high belong to."""
+    """Find the index of the column that low and high belong to."""
     role = {"lines": "y", "matrix": "color", "scatter": "y"}.get(drawing.kind, "x")
     return next((index for index, column in enumerate(drawing.columns) if column.role == role), None)
 

@@ -1,4 +1,4 @@
-// Charts come alive when they are scrolled to; charts and tables can be saved. Without this script the page shows the same, still.
+// Make charts interactive when they scroll into view, and let charts and tables be saved. Without this script the page shows the same content, static.
 
 const charts = document.querySelectorAll("figure[data-chart]");
 
@@ -18,7 +18,7 @@ async function bringAlive(figure) {
   figure.dataset.chart = "live";
 }
 
-// Colours are variables of this page; a file of its own needs them spelled out, and as they are by day, for it goes on white.
+// Colours are variables of this page; a saved file needs their values, in the light scheme, because its background is white.
 function asFile(svg) {
   const copy = svg.cloneNode(true);
   for (const element of copy.querySelectorAll("[fill], [stroke]")) {
@@ -87,7 +87,7 @@ function saveTable(table, kind) {
 
 const kinds = { csv: "CSV", md: "Markdown", tex: "LaTeX", svg: "SVG", png: "PNG" };
 
-// What only works with this script is only there with it.
+// Offer only what works with this script.
 function offer(place, kind) {
   const shown = place.previousElementSibling; // a table or a chart, in a region with its name
   const region = shown.closest("[aria-label]") ?? place.closest("figure").querySelector(".chart");
@@ -120,5 +120,5 @@ const watcher = new IntersectionObserver((seen) => {
 }, { rootMargin: "400px" });
 charts.forEach((figure) => watcher.observe(figure));
 
-// Print what is folded, too.
+// Print folded parts too.
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));

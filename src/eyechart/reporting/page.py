@@ -1,4 +1,4 @@
-"""Render a page as one HTML file that needs nothing else, no request, no font and no script; or as Markdown."""
+"""Render a page as one self-contained HTML file, which loads nothing and works without scripts, or as Markdown."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,14 +25,14 @@ from eyechart.reporting.grid import (
 from eyechart.reporting.palette import Palette
 from eyechart.reporting.rendering import FEW, Figure, PageTable, fill
 
-WORDS = ("said", "note")  # fields of a measure that stand on the page as text, not in its CSV
-FEW_MODELS = 2  # whose sections stand open
+WORDS = ("said", "note")  # fields of a measure that are text on the page and not in its CSV
+FEW_MODELS = 2  # up to this many, their sections are open
 SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔ cannot tell", "not tested": "not tested"}
 COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
 
 
 def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
-    """Render a page as HTML; all that comes from data is escaped."""
+    """Render a page as HTML, escaping everything that comes from data."""
     palette = Palette(page.looks)
     content = _content(page, thumbnails or {}, palette)
     figures = [
@@ -43,14 +43,14 @@ def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
 
 
 def summarise(page: Page) -> str:
-    """Write the verdicts, then the models side by side over all examples, as Markdown for GitHub."""
+    """Summarise the verdicts and the comparison of models over all examples, as Markdown for GitHub."""
     lines = [f"# {page.title}", ""]
     if page.facts:
         size = f"{page.facts.examples:,} examples on {page.facts.images:,} images."
         lines += [f"{size} {page.facts.describe_division()}".rstrip(), ""]
     if page.outdated:
         lines += [page.outdated, ""]
-    lines.append(to_markdown(TextGrid("What was found", COLUMNS, tuple(map(_verdict_row, page.summary)))))
+    lines.append(to_markdown(TextGrid("Verdicts", COLUMNS, tuple(map(_verdict_row, page.summary)))))
     lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
     if page.left_out:
         reasons = "; ".join(f"{audit} ({why})" for audit, why in page.left_out.items())
@@ -85,7 +85,7 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
 
 
 def _by_audit(summary: tuple[Summary, ...]) -> Iterator[tuple[str, str, str, list[tuple[Summary, str]]]]:
-    """Group the verdicts by audit: its name, its question, what is judged, rows with their anchors."""
+    """Group the verdicts by audit: its name, its question, what is judged, and rows with their anchors."""
     anchored = [(row, f"section-{number}") for number, row in enumerate(summary, start=1)]
     for audit, group in groupby(anchored, key=lambda pair: pair[0].audit):
         rows = list(group)
@@ -93,7 +93,7 @@ def _by_audit(summary: tuple[Summary, ...]) -> Iterator[tuple[str, str, str, lis
 
 
 def _block(section: Section, anchor: str, draw: Callable[[Drawing, str], Figure], *, is_open: bool) -> dict[str, Any]:
-    """Lay a section out for the template."""
+    """Lay out a section for the template."""
     whole = [row for row in section.measures if row.by is None]
     drawings = enumerate(section.drawings, start=1)
     records = ({name: value for name, value in asdict(row).items() if name not in WORDS} for row in section.measures)
@@ -122,7 +122,7 @@ def _measures(title: str, rows: list[MeasureRow]) -> PageTable:
 
 
 def _tables(comparison: Comparison) -> list[PageTable]:
-    """Make the tables of a comparison: over all examples, and folded by group."""
+    """Make the tables of a comparison: one over all examples, and a folded one by group."""
     whole, groups = (beside_grid(part) for part in (comparison.whole, comparison.groups))
     tables = [PageTable(comparison.whole.title, whole, folded=False)]
     if groups.rows:
@@ -131,15 +131,15 @@ def _tables(comparison: Comparison) -> list[PageTable]:
 
 
 def _cover(coverage: tuple[Coverage, ...]) -> PageTable | None:
-    """Lay out how much was answered; where that is long, its title names the smallest share."""
+    """Lay out how many probes were answered; the title gives the smallest share, for when the table is folded."""
     if not coverage:
         return None
-    share = f"{min(row.share for row in coverage):.1%} of the probes usable at least"
+    share = f"at least {min(row.share for row in coverage):.1%} of the probes usable"
     return PageTable(f"{len(coverage)} conditions of models: {share}", coverage_grid(coverage), len(coverage) > FEW)
 
 
 def _settings(sections: tuple[Section, ...]) -> list[tuple[str, list[str], dict[str, str]]]:
-    """List the settings of each audit once for all subjects that share them."""
+    """List the settings of each audit, once for all subjects that share them."""
     shared: dict[tuple[str, str], list[Section]] = {}
     for section in sections:
         shared.setdefault((section.audit, json.dumps(section.settings, sort_keys=True)), []).append(section)

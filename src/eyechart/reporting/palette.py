@@ -1,8 +1,8 @@
-"""Colours with a meaning: a condition has one in every chart, table and gallery, light and dark.
+"""Colours of conditions: each has one in every chart, table and gallery, light and dark.
 
-Which conditions there are, what they are called and which family each belongs to comes from the audits, as looks; known
-here is only the one under which nothing is changed. The colours of the families stand once, as variables of style.css;
-whatever is not CSS takes them from there.
+Audits declare, as looks, which conditions there are, how they are described and which family each belongs to; only the
+unchanged condition is known here. The colours of the families are defined once, as variables of style.css, and read
+from there for everything that is not CSS.
 """
 
 import re
@@ -20,22 +20,22 @@ PLAIN = Look(PLAIN_CONDITION, "as it is", "plain")
 
 @dataclass(frozen=True)
 class Palette:
-    """How conditions look: each takes the first look that fits its name."""
+    """The looks of conditions: each has the first look that matches its name."""
 
     looks: tuple[Look, ...] = ()
 
     def family(self, condition: str) -> str:
-        """Return the family of a condition, or its own colour without the `#`."""
+        """Return the family of a condition, or its individual colour without the `#`."""
         look = self._find(condition)
         return _family(look.color) if look else OTHER
 
     def describe(self, condition: str) -> str:
-        """Describe what is done under a condition; empty where no audit does."""
+        """Describe what is done under a condition; empty if no audit describes it."""
         look = self._find(condition)
         return look.said if look else ""
 
     def are_conditions(self, names: Iterable[str]) -> bool:
-        """Return whether all names are those of conditions."""
+        """Return whether all names are names of known conditions."""
         looks = [self._find(name) for name in names]
         return bool(looks) and None not in looks
 
@@ -45,7 +45,7 @@ class Palette:
         return paint(f"condition-{name}") if name in families() else f"#{name}"
 
     def rules(self) -> str:
-        """Write the style rules of colours that are of no family, which style.css does not have."""
+        """Write the style rules for colours outside the families, which style.css does not have."""
         own = sorted({_family(look.color) for look in self.looks} - {*families()})
         return "".join(f".dot.of-{name}, .under.of-{name} {{ --dot: #{name}; }}\n" for name in own)
 
@@ -57,7 +57,7 @@ NO_LOOKS = Palette()
 
 
 def paint(name: str) -> str:
-    """Write a colour as a variable of the page, with its light value for files that leave the page."""
+    """Write a colour as a CSS variable, with its light value as fallback for files outside the page."""
     return f"var(--{name}, {variables()[name]})"
 
 
@@ -77,7 +77,7 @@ def families() -> tuple[str, ...]:
 
 
 def _family(color: str) -> str:
-    """Accept only a family or six hexadecimal digits, for the colour is written into the page."""
+    """Accept only a family or six hexadecimal digits, because the colour is written into the page."""
     if color in families():
         return color
     return color[1:] if re.fullmatch(r"#[0-9a-fA-F]{6}", color) else OTHER

@@ -1,4 +1,4 @@
-"""Fill templates to HTML that needs nothing else, and make the figures and tables that every page consists of."""
+"""Render templates to self-contained HTML, and make the figures and tables that pages consist of."""
 
 import json
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from eyechart.reporting.palette import NO_LOOKS, Palette
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FEW = 12  # rows of a table that stand open; longer ones are folded
-MOST_POINTS = 200  # of a scatter that are also worth a table
-BADGES: dict[State, tuple[str, str]] = {  # a sign and words, so that colour is never the only difference
+FEW = 12  # longer tables are folded
+MOST_POINTS = 200  # larger scatter plots have no table
+BADGES: dict[State, tuple[str, str]] = {  # signs and words, so that colour is never the only difference
     "yes": ("✓", "the answer to the audit's question is yes, which is good"),
     "no": ("✕", "the answer is no: the audit found the problem it looks for"),
     "cannot tell": ("?", "too few examples, or too many answers lost, to tell"),
-    "not tested": ("\N{EN DASH}", "the audit describes, or lacks what its question needs"),
+    "not tested": ("\N{EN DASH}", "the audit only describes, or lacks what its question needs"),
 }
 
 
 @dataclass(frozen=True)
 class PageTable:
-    """A grid with its name, folded where it is long."""
+    """A grid with a title, folded if it is long."""
 
     title: str
     grid: Grid
@@ -38,7 +38,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing on the page: its picture if it has one, and the table of its data where that stands nowhere else."""
+    """A drawing on the page: its chart or cards, and a table of its data if they are nowhere else on the page."""
 
     title: str
     reading: str
@@ -50,14 +50,14 @@ class Figure:
 
     @classmethod
     def of(cls, drawing: Drawing, mark: str, palette: Palette, thumbnails: Thumbnails) -> Self:
-        """Draw what can be drawn; `mark` begins every id inside."""
+        """Build a figure from a drawing; `mark` is the prefix of all ids in it."""
         spec = make_spec(drawing, palette) if drawable(drawing) else None
         cards = arrange_cards(drawing, thumbnails, palette) if drawing.kind == "gallery" else ()
         return cls(
             drawing.title,
             drawing.reading,
             caption(drawing),
-            # Vega escapes the text it draws; a test holds it to that.
+            # Vega escapes the text it draws, which a test checks.
             svg=Markup(make_svg(spec, drawing.title, mark)) if spec else None,  # noqa: S704
             spec=_embedded(spec) if spec else None,
             cards=cards,
@@ -66,7 +66,7 @@ class Figure:
 
 
 def fill(template: str, content: dict[str, Any], palette: Palette, *, alive: bool) -> str:
-    """Fill a template with our own style and script, and with the runtime of charts where any comes alive."""
+    """Render a template with our style and script, and with the chart runtime if any chart is interactive."""
     style = _own("style.css") + Markup(palette.rules())  # noqa: S704 - only names of colours
     assets = {"style": style, "script": _own("page.js"), "runtime": _runtime() if alive else None}
     templates = open_templates("eyechart.reporting", ".", palette)
@@ -74,7 +74,7 @@ def fill(template: str, content: dict[str, Any], palette: Palette, *, alive: boo
 
 
 def open_templates(package: str, folder: str, palette: Palette = NO_LOOKS) -> "Environment":
-    """Open the templates of a package with the colours of a palette; all that comes from data is escaped."""
+    """Open the templates of a package with the colours of a palette, escaping everything that comes from data."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
@@ -90,7 +90,7 @@ def open_templates(package: str, folder: str, palette: Palette = NO_LOOKS) -> "E
 
 
 def slug(state: State) -> str:
-    """Return the class that a state has in style.css."""
+    """Return the CSS class of a state in style.css."""
     return state.replace(" ", "-")
 
 
@@ -99,7 +99,7 @@ def _own(name: str) -> Markup:
 
 
 def _runtime() -> Markup:
-    """Return the script that makes charts live; a page holds it once, however many charts there are."""
+    """Return the script that makes charts interactive, which a page includes once."""
     import vl_convert
 
     bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub asks for a snippet, the code does not
@@ -107,15 +107,15 @@ def _runtime() -> Markup:
 
 
 def _numbers(drawing: Drawing) -> PageTable | None:
-    """Lay out the data of a drawing, unless they stand elsewhere on the page or have too many rows."""
-    grid, charted = drawing_grid(drawing), drawable(drawing)
-    elsewhere = charted and drawing.table in ("measures", "summary")
-    too_long = drawing.kind == "scatter" and len(grid.rows) > MOST_POINTS
-    if not grid.rows or elsewhere or too_long:
+    """Lay out the data of a drawing, unless they are elsewhere on the page or have too many rows."""
+    grid, is_chart = drawing_grid(drawing), drawable(drawing)
+    is_elsewhere = is_chart and drawing.table in ("measures", "summary")
+    is_too_long = drawing.kind == "scatter" and len(grid.rows) > MOST_POINTS
+    if not grid.rows or is_elsewhere or is_too_long:
         return None
-    return PageTable(f"The numbers: {len(grid.rows):,} rows", grid, charted or len(grid.rows) > FEW)
+    return PageTable(f"The numbers: {len(grid.rows):,} rows", grid, is_chart or len(grid.rows) > FEW)
 
 
 def _embedded(spec: dict[str, Any]) -> Markup:
-    """Write JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot end the script element containing it."""
     return Markup(json.dumps(spec, ensure_ascii=False).replace("<", "\\u003c"))  # noqa: S704 - escaped here

@@ -1,4 +1,4 @@
-"""Rank models of one or several runs by each audit: who is ahead, and how surely, as plain values."""
+"""Rank the models of one or several runs by each audit, with the uncertainty of the ranks, as plain values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ LEADERS = ("audit", "measure", "best", "value [interval]", "n", "leads in")
 
 @dataclass(frozen=True)
 class Entrant:
-    """A model that is compared: its name here, its own, and the run its results lie in."""
+    """A compared model: its name in the comparison and in its run, and the run its results are from."""
 
     name: str
     model: str
@@ -35,14 +35,14 @@ class Entrant:
 
     @classmethod
     def of(cls, judged: JudgedModel) -> Self:
-        """Take what a run recorded of a judged model."""
+        """Read what a run recorded about a judged model."""
         origin, learned = Origin.of(judged.run.manifest), read_learned(judged.run, judged.model)
         return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One model by the measure that the audit's verdict rests on, and its difference to the base."""
+    """One model by the headline measure of an audit, and its difference from the base."""
 
     name: str
     state: State
@@ -58,7 +58,7 @@ class Standing:
 
     @classmethod
     def of(cls, row: dict[str, Any], result: Result, learned: Learned | None) -> Self:
-        """Take a model's standing from its row of a compared table."""
+        """Build a model's standing from its row of a compared table."""
         return cls(
             name=row["model"],
             state=result.verdict.state,
@@ -74,7 +74,7 @@ class Standing:
         )
 
     def cells(self) -> tuple[str, ...]:
-        """Write the standing as the cells of a ranking."""
+        """Format the standing as the cells of a ranking."""
         return (
             _count_or_dash(self.rank),
             self.name + "".join(f" (⚠ {caution.short})" for caution in self.cautions),
@@ -90,7 +90,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class AuditRanking:
-    """Models side by side by one audit."""
+    """Models ranked and side by side by one audit."""
 
     audit: str
     base: str
@@ -104,7 +104,7 @@ class AuditRanking:
     records: tuple[dict[str, Any], ...]  # every value and difference, as numbers
 
     def leader(self) -> tuple[str, ...]:
-        """Write which model has the best value, as the cells of LEADERS."""
+        """Format the model with the best value as the cells of LEADERS."""
         best = [standing for standing in self.standings if standing.rank == 1]
         measure = with_way(self.measure, self.better)
         if not best:
@@ -115,7 +115,7 @@ class AuditRanking:
 
 @dataclass(frozen=True)
 class Standings:
-    """All that a page of comparisons shows, in its order."""
+    """Everything a page of comparisons shows, in the order of the page."""
 
     title: str
     version: str
@@ -127,13 +127,13 @@ class Standings:
 
     def leaders(self) -> TextGrid:
         """List which model has the best value by each audit."""
-        return TextGrid("Who is ahead", LEADERS, tuple(ranking.leader() for ranking in self.contests))
+        return TextGrid("Leading models", LEADERS, tuple(ranking.leader() for ranking in self.contests))
 
 
 def collect_standings(
     runs: Sequence[Store], audits: Sequence[str] = (), base: str | None = None, command: str = ""
 ) -> Standings:
-    """Rank the models of runs on the same data; the page lists the audits that cannot be compared, and why."""
+    """Rank the models of runs on the same data, and list the audits that cannot be compared, with the reasons."""
     judged = list_judged_models(runs)
     by_audit = {
         name: _of_audit(judged, name) for name in dict.fromkeys(name for each in judged for name in each.results)
@@ -144,9 +144,9 @@ def collect_standings(
     if base is not None and base not in (names := [each.name for each in judged]):
         raise unknown_name("model to compare with", base, tuple(names))
     chosen = {name: by_audit[name] for name in audits or by_audit}
-    left_out = {name: why for name, results in chosen.items() if (why := _why_not(results, base))}
+    left_out = {name: reason for name, results in chosen.items() if (reason := _why_not(results, base))}
     if len(left_out) == len(chosen):
-        advice = "judge two models or more by the same audit with the same settings"
+        advice = "judge at least two models by the same audit with the same settings"
         raise DataError("results that can be compared", "; ".join(left_out.values()) or "none", advice)
     entrants = tuple(map(Entrant.of, judged))
     learned = {entrant.name: entrant.learned for entrant in entrants}
@@ -158,12 +158,12 @@ def collect_standings(
         facts=find_facts(runs[0]),
         entrants=entrants,
         contests=tuple(_rank(results, runs[0], base, learned) for results in kept.values()),
-        left_out=tuple(f"{name}: {why}" for name, why in left_out.items()),
+        left_out=tuple(f"{name}: {reason}" for name, reason in left_out.items()),
     )
 
 
 def as_dict(standings: Standings) -> dict[str, Any]:
-    """Turn standings into what JSON can hold."""
+    """Convert standings to values that JSON can hold."""
     from pydantic import TypeAdapter
 
     content: dict[str, Any] = TypeAdapter(Standings).dump_python(standings, mode="json")
@@ -175,7 +175,7 @@ def _of_audit(judged: Iterable[JudgedModel], audit: str) -> dict[str, Result]:
 
 
 def _why_not(results: dict[str, Result], base: str | None) -> str | None:
-    """Write why results cannot be compared; None where they can."""
+    """Say why results cannot be compared; None if they can."""
     if len(results) < 2:
         return f"only {', '.join(results)} was judged by it"
     if base is not None and base not in results:
@@ -209,7 +209,7 @@ def _rank(results: dict[str, Result], run: Store, base: str | None, learned: dic
 
 
 def _choose(table: pl.DataFrame, headline: Key | None) -> Key | None:
-    """Choose the measure that the verdict rests on, or where its examples cannot be paired the nearest that can."""
+    """Choose the measure that the verdict rests on, or the closest one whose examples can be paired."""
     whole = table.filter(pl.col("by").is_null())
     paired = whole.filter(pl.col("delta").is_not_null())
     candidates = (paired if paired.height else whole).select("name", "condition").unique(maintain_order=True)
@@ -217,7 +217,7 @@ def _choose(table: pl.DataFrame, headline: Key | None) -> Key | None:
         return None
     name, condition = (headline.name, headline.condition or "plain") if headline else (None, "plain")
     same_name = pl.col("name").eq_missing(pl.lit(name, pl.String))
-    # Where another measure takes its place, nothing is hidden in it: `orig` rather than `orig-image`.
+    # For another measure, prefer the condition with nothing hidden: `orig` rather than `orig-image`.
     wanted = pl.when(same_name).then(pl.lit(condition)).otherwise(pl.lit(condition.partition("-")[0]))
     nearest = candidates.sort(
         ~same_name, pl.col("name") != "accuracy", pl.col("condition").fill_null("plain") != wanted, maintain_order=True
@@ -232,18 +232,17 @@ def _is(chosen: Key | None) -> pl.Expr:
 
 
 def _conclude(standings: Sequence[Standing], headline: Key | None, better: Better) -> str:
-    """Write who has the best value, and how often when the examples are drawn again."""
+    """Say which model has the best value, and in how many bootstrap samples."""
     if better == "neither" and headline is not None:
-        return f"Neither way is better by {headline.name}: these values only stand beside each other, without ranks."
+        return f"Neither direction is better for {headline.name}: these values are listed side by side, without ranks."
     ranked = [each for each in standings if each.rank is not None and each.first is not None]
     if not ranked or headline is None:
-        return "These values do not rest on single examples; they only stand beside each other, without ranks."
+        return "These values are not means over examples; they are listed side by side, without ranks."
     best = [each for each in ranked if each.rank == 1]
     names = " and ".join(each.name for each in best)
     share = _percent(sum(each.first or 0 for each in best))
     value = f"{best[0].said}, the {'lowest' if better == 'lower' else 'highest'}"
-    again = f"it stays so in {share} of the samples when whole clusters are drawn again"
-    return f"The best {headline.name} is that of {names}, {value}; {again}."
+    return f"The best {headline.name} is that of {names}: {value}, in {share} of bootstrap samples of whole clusters."
 
 
 def _percent(share: float) -> str:

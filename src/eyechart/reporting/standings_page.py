@@ -1,4 +1,4 @@
-"""Render models side by side as one HTML file, and as Markdown, from the same collected standings."""
+"""Render collected standings as one HTML file or as Markdown."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ RANKED = (
     Head("n of both", number=True),
     Head("q", number=True),
 )
-FEW_FIGURES = 2  # of an audit that stand open
+FEW_FIGURES = 2  # of an audit to show; the others are folded
 
 
 def render_standings(page: Standings) -> str:
-    """Render standings as HTML; all that comes from data is escaped."""
+    """Render standings as HTML, escaping everything that comes from data."""
     blocks = [_block(ranking, f"contest-{number}") for number, ranking in enumerate(page.contests, start=1)]
     content = {
         "page": page,
@@ -39,11 +39,11 @@ def render_standings(page: Standings) -> str:
 
 
 def summarise_standings(page: Standings) -> str:
-    """Write standings as Markdown, as GitHub shows it."""
+    """Summarise standings as Markdown for GitHub."""
     lines = [f"# {page.title}", "", f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
     lines.append(to_markdown(page.leaders()))
     for ranking in page.contests:
-        title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences to {ranking.base}"
+        title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences from {ranking.base}"
         rows = tuple(standing.cells() for standing in ranking.standings)
         lines += [to_markdown(TextGrid(title, tuple(head.name for head in RANKED), rows)), ranking.sentence, ""]
     lines += [f"Not compared: {reason}." for reason in page.left_out]
@@ -53,7 +53,7 @@ def summarise_standings(page: Standings) -> str:
 
 
 def _block(ranking: AuditRanking, anchor: str) -> dict[str, Any]:
-    """Lay a ranking out for the template."""
+    """Lay out a ranking for the template."""
     drawings = enumerate(ranking.drawings, start=1)
     figures = [Figure.of(drawing, f"{anchor}-{number}", NO_LOOKS, {}) for number, drawing in drawings]
     whole, groups = (beside_grid(part) for part in (ranking.whole, ranking.groups))

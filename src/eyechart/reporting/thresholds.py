@@ -2,11 +2,11 @@
 
     AUDIT.MEASURE[@CONDITION][[COLUMN=GROUP]][.low|.high] <|<=|>|>= NUMBER
 
-In the place of a measure may stand a condition: `perception.image` is the measure that the verdict of `perception`
-rests on, under `image`; in full `perception.perception@image`.
+A condition may take the place of the measure: `perception.image` is the measure that the verdict of `perception` rests
+on, under `image`; in full `perception.perception@image`.
 
-Shares are in points, as everywhere. A threshold holds for every subject of the audit; `.low` and `.high` compare an end
-of the interval, so that only what is sure counts. An unknown number crosses every threshold.
+Shares are in points, as everywhere. A threshold applies to every subject of the audit; `.low` and `.high` compare an
+end of the interval, so that uncertain values do not count. An unknown value crosses every threshold.
 """
 
 import re
@@ -31,7 +31,7 @@ _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 class Threshold(NamedTuple):
-    """One threshold and the measures it is about."""
+    """One threshold and the measures it applies to."""
 
     text: str
     audit: str
@@ -44,7 +44,7 @@ class Threshold(NamedTuple):
     limit: float
 
     def crossed_by(self, row: MeasureRow) -> bool:
-        """Return whether a measure is on the wrong side, or unknown."""
+        """Return whether a measure is on the wrong side of the limit, or unknown."""
         value: float | None = getattr(row, self.end)
         return value is None or _SIGNS[self.sign](float(value) * (100 if row.unit == "points" else 1), self.limit)
 
@@ -71,7 +71,7 @@ def read_threshold(text: str) -> Threshold:
 
 
 def crossed(page: Page, thresholds: Iterable[Threshold]) -> Iterator[str]:
-    """Write a line for every crossing; a threshold that fits nothing in the run is an error."""
+    """Write a line for every crossed threshold; one that matches nothing in the run is an error."""
     for threshold in thresholds:
         for section, row in _matching(page, threshold):
             if threshold.crossed_by(row):
@@ -79,7 +79,7 @@ def crossed(page: Page, thresholds: Iterable[Threshold]) -> Iterator[str]:
 
 
 def _matching(page: Page, threshold: Threshold) -> list[tuple[Section, MeasureRow]]:
-    """Find the measures a threshold is about: of the models if they have them, else of the data."""
+    """Find the measures a threshold applies to: those of the models if there are any, else those of the data."""
     sections = [section for section in page.sections if section.audit == threshold.audit]
     if not sections:
         raise unknown_name("audit of the run", threshold.audit, tuple({section.audit for section in page.sections}))
@@ -98,7 +98,7 @@ def _name(row: MeasureRow) -> str:
 
 
 def _named(section: Section, row: MeasureRow, threshold: Threshold) -> bool:
-    """Return whether a threshold names, by its condition alone, what the verdict of a section rests on."""
+    """Return whether a threshold names a condition of the measure that the verdict of a section rests on."""
     key = section.verdict.measure
     if key is None or threshold.condition is not None:
         return False

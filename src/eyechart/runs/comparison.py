@@ -1,32 +1,33 @@
-"""Compare models by what one audit found about each of them on the same examples.
+"""Compare models by the results of one audit on the same examples.
 
 A measure that is the mean of a column of the rows is compared example by example: the mean difference to the base model
-over the examples both have, its interval and its test cluster as everywhere. q is Benjamini-Hochberg over all
-differences of the audit. Over all examples and in every group the models are also ranked, the best value first as the
-measure declares it, and `first` is the share of bootstrap samples (whole clusters, drawn for all models together) in
-which a model leads. By constants and descriptions, where neither direction is better, nothing is ranked.
+over the examples both have, with an interval and a test that respect clusters. q is Benjamini-Hochberg over all
+differences of the audit. Over all examples and in every group the models are also ranked, in the direction that the
+measure declares as better, and `first` is the share of bootstrap samples (whole clusters, drawn for all models
+together) in which a model leads. Measures for which neither direction is better are not ranked.
 
 Where a measure is a sum of weights times scores, a result may have them in its table `weights`: id, score, and the
-weights under the name of the column that the measure is the mean of. Then the difference is no surer than the few
-examples that carry it let it be (see `statistics.paired_sums`).
+weights under the name of the column that the measure is the mean of. The interval of the difference then accounts for
+how few examples carry it (see `statistics.paired_sums`).
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
 import numpy as np
 import polars as pl
-from eyechart.data.dataset import Dataset
+
 from eyechart.base.errors import DataError
 from eyechart.base.registry import unknown_name
+from eyechart.data.dataset import Dataset
 from eyechart.data.result import Better, Key, Measure, Result
+from eyechart.data.store import Store
+from eyechart.data.tables import MEASURES, empty
 from eyechart.statistics import Difference, adjust
 from eyechart.statistics.leads import ClusteredScores, leads
 from eyechart.statistics.paired import PairedScores, compare_pairs, reduce_pairs
 from eyechart.statistics.paired_sums import WeightedParts, reduce_parts, widen
-from eyechart.data.store import Store
-from eyechart.data.tables import MEASURES, empty
-
 
 SHOWN = ("name", "condition", "by", "group", "unit", "better", "value", "low", "high", "n", "clusters")
 SCHEMA = (
@@ -38,44 +39,44 @@ SCHEMA = (
 
 
 class Reduced(NamedTuple):
-    """The scores of a model and of the base on the examples both have, reduced to what their difference needs."""
+    """Paired scores of a model and the base, reduced to what the estimate of their difference needs."""
 
     pairs: PairedScores
-    parts: WeightedParts | None  # of a weighted sum that few examples carry
+    parts: WeightedParts | None  # only for weighted sums
 
 
 def compare(results: Mapping[str, Result], data: Dataset | None = None, base: str | None = None) -> pl.DataFrame:
-    """Compare the results of one audit by model; the base is the first model unless another is named.
+    """Compare the results of one audit across models; the base is the first model unless another is named.
 
-    `data` is needed where measures are broken down by columns of the examples.
+    `data` is needed for measures broken down by columns of the examples.
     """
     base = _check(results, base)
     rows: list[dict[str, object]] = []
-    reduced: dict[int, Reduced] = {}  # by the row of the model, as all are compared at once
+    reduced: dict[int, Reduced] = {}  # by row number, because all are compared at once
     contests: dict[tuple[int, ...], ClusteredScores] = {}
     measured = {model: _by_key(result) for model, result in results.items()}
-    for key in dict.fromkeys(key for own in measured.values() for key in own):
-        found = {model: own[key] for model, own in measured.items() if key in own}
-        row = {model: len(rows) + place for place, model in enumerate(found)}
-        scores = {model: _scores(results[model], measure, data) for model, measure in found.items()}
-        scored = {model: own for model, own in scores.items() if own is not None}
+    for key in dict.fromkeys(key for measures in measured.values() for key in measures):
+        by_model = {model: measures[key] for model, measures in measured.items() if key in measures}
+        index = {model: len(rows) + offset for offset, model in enumerate(by_model)}
+        scores = {model: _scores(results[model], measure, data) for model, measure in by_model.items()}
+        scored = {model: table for model, table in scores.items() if table is not None}
         for model in scored.keys() - {base} if base in scored else ():
-            if own := _against(scored[model], scored[base]):
-                reduced[row[model]] = own
-        if contest := _contest(list(scored.values()), next(iter(found.values())).better):
-            contests[tuple(row[model] for model in scored)] = contest
-        rows += [_row(results[model].audit, model, measure) for model, measure in found.items()]
-    for at, difference in _differences(reduced).items():
-        rows[at] |= _delta(base, difference)
+            if pair := _against(scored[model], scored[base]):
+                reduced[index[model]] = pair
+        if contest := _contest(list(scored.values()), next(iter(by_model.values())).better):
+            contests[tuple(index[model] for model in scored)] = contest
+        rows += [_row(results[model].audit, model, measure) for model, measure in by_model.items()]
+    for row, difference in _differences(reduced).items():
+        rows[row] |= _delta(base, difference)
     for members, ranking in _rankings(contests).items():
-        for at, (rank, first) in zip(members, ranking, strict=True):
-            rows[at] |= {"rank": rank, "first": first}
+        for row, (rank, first) in zip(members, ranking, strict=True):
+            rows[row] |= {"rank": rank, "first": first}
     table = pl.DataFrame(rows, schema=SCHEMA)
     return table.with_columns(pl.Series("q", adjust(table["p"].fill_null(np.nan))).fill_nan(None))
 
 
 class JudgedModel(NamedTuple):
-    """A model of a run, the name it is compared by, and its results by audit."""
+    """A judged model: its name in the comparison and in its run, the run, and its results by audit."""
 
     name: str
     model: str
@@ -84,27 +85,27 @@ class JudgedModel(NamedTuple):
 
 
 def list_judged_models(runs: Sequence[Store]) -> list[JudgedModel]:
-    """List the models of runs on the same data; a name that occurs in two runs is extended by its run."""
+    """List the judged models of runs on the same data; a name that occurs in several runs gets the run appended."""
     if any(run.manifest.inputs != runs[0].manifest.inputs for run in runs):
-        found = f"other data than in {runs[0].folder}"
+        found = f"data other than in {runs[0].folder}"
         raise DataError("runs on the same data", found, "audit the models on one dataset, with one --limit and --seed")
-    different = {run.folder.resolve(): run for run in runs}
-    models = [(place, model, audits) for place, run in different.items() for model, audits in run.results().items()]
+    distinct = {run.folder.resolve(): run for run in runs}
+    models = [(folder, model, audits) for folder, run in distinct.items() for model, audits in run.results().items()]
     names = [model for _, model, _ in models]
-    short = _shorten(list(different))
+    short = _shorten(list(distinct))
     return [
-        JudgedModel(model if names.count(model) == 1 else f"{model} ({short[place]})", model, different[place], audits)
-        for place, model, audits in models
+        JudgedModel(model if names.count(model) == 1 else f"{model} ({short[folder]})", model, distinct[folder], audits)
+        for folder, model, audits in models
     ]
 
 
-def _shorten(places: Sequence[Path]) -> dict[Path, str]:
-    """Shorten paths to their last parts, as many as are needed to tell them apart."""
-    for parts in range(1, max(len(place.parts) for place in places) + 1):
-        names = ["/".join(place.parts[-parts:]) for place in places]
-        if len(set(names)) == len(places):
+def _shorten(folders: Sequence[Path]) -> dict[Path, str]:
+    """Shorten paths to as many of their last parts as are needed to distinguish them."""
+    for parts in range(1, max(len(folder.parts) for folder in folders) + 1):
+        names = ["/".join(folder.parts[-parts:]) for folder in folders]
+        if len(set(names)) == len(folders):
             break
-    return dict(zip(places, names, strict=True))
+    return dict(zip(folders, names, strict=True))
 
 
 def gather_results(runs: Sequence[Store]) -> dict[str, dict[str, Result]]:
@@ -119,11 +120,11 @@ def gather_results(runs: Sequence[Store]) -> dict[str, dict[str, Result]]:
 def _check(results: Mapping[str, Result], base: str | None) -> str:
     if not results:
         raise DataError("results to compare", "none", "judge a model first")
-    for what in ("audit", "settings"):
-        found = {model: getattr(result, what) for model, result in results.items()}
-        if any(value != next(iter(found.values())) for value in found.values()):
+    for field in ("audit", "settings"):
+        values = {model: getattr(result, field) for model, result in results.items()}
+        if any(value != next(iter(values.values())) for value in values.values()):
             advice = "judge the models by the same study"
-            raise DataError(f"results with the same {what}", f"different ones for {', '.join(found)}", advice)
+            raise DataError(f"results with the same {field}", f"different ones for {', '.join(values)}", advice)
     if base is not None and base not in results:
         raise unknown_name("model to compare with", base, tuple(results))
     return base or next(iter(results))
@@ -139,7 +140,7 @@ def _row(audit: str, model: str, measure: Measure) -> dict[str, object]:
 
 
 def _scores(result: Result, measure: Measure, data: Dataset | None) -> pl.DataFrame | None:
-    """Return the scores of the examples that a measure is the mean of: id, cluster, score; weight and weighted if any."""
+    """Return the scores that a measure is the mean of: id, cluster, score; also weight and weighted if it has any."""
     of, by = measure.of, measure.by
     if of is None or of not in result.rows.columns:
         return None
@@ -159,7 +160,7 @@ def _scores(result: Result, measure: Measure, data: Dataset | None) -> pl.DataFr
 
 
 def _against(model: pl.DataFrame, base: pl.DataFrame) -> Reduced | None:
-    """Reduce the scores of a model and of the base on the examples both have, if there are any."""
+    """Pair the scores of a model with the base's and reduce them; None if they have no examples in common."""
     both = model.join(base.drop("cluster"), on="id", validate="1:1", suffix="_base")
     if not both.height:
         return None
@@ -171,7 +172,7 @@ def _against(model: pl.DataFrame, base: pl.DataFrame) -> Reduced | None:
 
 
 def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:
-    """Let the weights of either sign sum to what they do over all examples of the model, as some may not be common."""
+    """Rescale the weights of each sign to sum to the model's total, as some of its examples may not be common."""
     weight = pl.col("weight")
     scale = {above: every.filter((every > 0) == above).sum() for above in (True, False)}
     whole = pl.when(weight > 0).then(scale[True]).otherwise(scale[False])
@@ -181,21 +182,23 @@ def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:
 
 def _differences(reduced: Mapping[int, Reduced]) -> dict[int, Difference]:
     """Estimate and test all differences at once."""
-    found = dict(zip(reduced, compare_pairs([each.pairs for each in reduced.values()]), strict=True))
-    parts = {at: each.parts for at, each in reduced.items() if each.parts is not None}
-    return found | dict(zip(parts, widen([found[at] for at in parts], list(parts.values())), strict=True))
+    differences = dict(zip(reduced, compare_pairs([each.pairs for each in reduced.values()]), strict=True))
+    parts = {row: each.parts for row, each in reduced.items() if each.parts is not None}
+    return differences | dict(zip(parts, widen([differences[row] for row in parts], list(parts.values())), strict=True))
 
 
-def _delta(base: str, found: Difference) -> dict[str, object]:
+def _delta(base: str, difference: Difference) -> dict[str, object]:
     names = ("base", "delta", "delta_low", "delta_high", "common", "p")
-    return dict(zip(names, (base, found.value, found.low, found.high, found.n, found.p), strict=True))
+    return dict(
+        zip(names, (base, difference.value, difference.low, difference.high, difference.n, difference.p), strict=True)
+    )
 
 
 def _contest(scores: Sequence[pl.DataFrame], better: Better) -> ClusteredScores | None:
-    """Sum the scores of models by cluster, over the examples that all of them have, so that more is better."""
+    """Sum the scores of models by cluster over the examples they all have, negated where lower is better."""
     if len(scores) < 2 or better == "neither":
         return None
-    sign, names = -1 if better == "lower" else 1, [f"of {place}" for place in range(len(scores))]
+    sign, names = -1 if better == "lower" else 1, [f"of {number}" for number in range(len(scores))]
     joined = scores[0].select("id", "cluster")
     for name, column in zip(names, scores, strict=True):
         joined = joined.join(column.select("id", (sign * pl.col("score")).alias(name)), on="id", validate="1:1")
@@ -206,9 +209,9 @@ def _contest(scores: Sequence[pl.DataFrame], better: Better) -> ClusteredScores 
 
 
 def _rankings(contests: Mapping[tuple[int, ...], ClusteredScores]) -> dict[tuple[int, ...], list[tuple[int, float]]]:
-    """Return for each member of each contest its rank, and the share of samples in which it leads."""
-    found = zip(contests.items(), leads(list(contests.values())), strict=True)
+    """Rank the members of each contest, with the share of samples in which each leads."""
+    pairs = zip(contests.items(), leads(list(contests.values())), strict=True)
     return {
         members: list(zip(pl.Series(-contest.means).rank("min").to_list(), led.tolist(), strict=True))
-        for (members, contest), led in found
+        for (members, contest), led in pairs
     }

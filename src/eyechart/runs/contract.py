@@ -1,31 +1,32 @@
-"""The contract: what every audit promises, as checks that can be run on any audit, including your own.
+"""The contract: the promises of every audit, as checks to run on any audit, including your own.
 
     from eyechart import check_audit
 
     check_audit(MyAudit(), data, model)
 
-Each promise raises an AssertionError that says what was broken. docs/extending.md shows it at work.
+A broken promise raises an AssertionError that says what is wrong. docs/extending.md has an example.
 """
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
 import polars as pl
 from polars.testing import assert_frame_equal
+
 from eyechart.audits import refer_to, remake_audit
+from eyechart.base.errors import TableError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
-from eyechart.engines.local import Local
-from eyechart.base.errors import TableError
-from eyechart.runs.interview import Asking
 from eyechart.data.probes import fill
 from eyechart.data.protocols import Audit, Engine, Model, Step
 from eyechart.data.result import Result
-from eyechart.runs.run import Run
 from eyechart.data.store import Store
 from eyechart.data.tables import PROBES, check
-
+from eyechart.engines.local import Local
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import Run
 
 SECRETS = ("answer", "answers", "relevance", "evidence")  # columns that would give the answer away
 
@@ -40,7 +41,7 @@ class Case:
     engine: Engine = field(default_factory=Local)
 
     def results(self, folder: Path, data: Dataset | None = None, engine: Engine | None = None) -> tuple[Result, Result]:
-        """Study and judge, in a folder."""
+        """Study and judge in a folder, and return the study and the result."""
         run = Run(Store(folder), engine or self.engine, asking=Asking(batch=37)).start(data or self.data)
         study = run.study([self.audit])[self.audit.name]
         return study, run.audit(self.model)[self.audit.name]
@@ -57,7 +58,7 @@ class Backwards:
 
 @dataclass(frozen=True)
 class Failing:
-    """A model that fails after some batches, which it counts in a folder that several processes may share."""
+    """A model that fails after some batches, counted in a folder so that several processes can share the count."""
 
     model: Model
     batches: int
@@ -65,7 +66,7 @@ class Failing:
 
     @property
     def name(self) -> str:
-        """Return the name of the model itself."""
+        """Return the name of the wrapped model."""
         return self.model.name
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
@@ -78,7 +79,7 @@ class Failing:
 
 
 def probes_fit_and_keep_the_secret(case: Case, folder: Path) -> None:
-    """Probes have their schema's form, and neither they nor what is shown carries the reference."""
+    """Check that probes fit their schema, and that neither they nor what they show contain the reference."""
     study, _ = case.results(folder)
     for condition, probes in case.audit.probe(case.data, study):
         check(probes, PROBES)
@@ -88,12 +89,12 @@ def probes_fit_and_keep_the_secret(case: Case, folder: Path) -> None:
 
 
 def two_runs_are_equal(case: Case, folder: Path) -> None:
-    """The same input gives the same study and the same result."""
+    """Check that the same input gives the same study and the same result."""
     assert_same(case.results(folder / "once"), case.results(folder / "twice"))
 
 
 def input_stays_untouched(case: Case, folder: Path) -> None:
-    """Neither table of the dataset is changed."""
+    """Check that the audit changes neither table of the dataset."""
     examples, images = case.data.examples.clone(), case.data.images.table.clone()
     case.results(folder)
     assert_frame_equal(examples, case.data.examples)
@@ -101,46 +102,46 @@ def input_stays_untouched(case: Case, folder: Path) -> None:
 
 
 def order_does_not_matter(case: Case, folder: Path) -> None:
-    """Examples and batches may come in any order: every row of every table stays the same."""
-    turned = replace(case.data, examples=case.data.examples.sample(fraction=1, shuffle=True, seed=1))
-    straight = case.results(folder / "straight")
-    assert_same(straight, case.results(folder / "examples", data=turned))
-    assert_same(straight, case.results(folder / "batches", engine=Backwards()))
+    """Check that the results do not depend on the order of examples or batches."""
+    shuffled = replace(case.data, examples=case.data.examples.sample(fraction=1, shuffle=True, seed=1))
+    expected = case.results(folder / "straight")
+    assert_same(expected, case.results(folder / "examples", data=shuffled))
+    assert_same(expected, case.results(folder / "batches", engine=Backwards()))
 
 
 def work_resumes_from_files(case: Case, folder: Path) -> None:
-    """A run that fails and is continued ends like one that never failed."""
+    """Check that a run that fails and is continued gives the same results as one that never failed."""
     broken = replace(case, model=Failing(case.model, 2, folder / "counted"))
     try:
         broken.results(folder / "broken")
     except InterruptedError:
         pass
     else:
-        raise AssertionError("the model was to break down: give it more than two batches of 37 probes")
+        raise AssertionError("the model should have failed: provide more than two batches of 37 probes")
     assert_same(case.results(folder / "broken"), case.results(folder / "whole"))
 
 
 def verdicts_rest_on_a_measure(case: Case, folder: Path) -> None:
-    """A verdict answers a question in its own words, and rests on a measure of the result."""
+    """Check that every verdict answers a question, has a label, and rests on a measure of the result."""
     try:
         results = case.results(folder)
-    except TableError as error:  # what a result itself refuses
+    except TableError as error:  # raised by a result that is invalid in itself
         raise AssertionError(str(error)) from None
     for result in results:
         verdict = result.verdict
-        assert verdict.question.endswith("?"), f"no question, but {verdict.question!r}"
-        assert verdict.label, "no label: say the verdict in two or three words"
-        assert verdict.measure or not result.measures.height, "a verdict names the measure it rests on"
+        assert verdict.question.endswith("?"), f"not a question: {verdict.question!r}"
+        assert verdict.label, "no label: sum up the verdict in two or three words"
+        assert verdict.measure or not result.measures.height, "no measure: name the one that the verdict rests on"
 
 
 def settings_are_recorded(case: Case, folder: Path) -> None:
-    """The settings in study and result make the same audit again."""
+    """Check that the settings recorded in study and result recreate the same audit."""
     for result in case.results(folder):
         assert remake_audit(refer_to(case.audit), result.settings) == case.audit, result.settings
 
 
 def every_example_is_accounted_for(case: Case, folder: Path) -> None:
-    """Each probe is counted once under its condition, and each usable one has a row in the result."""
+    """Check that each probe is counted once under its condition, and that all rows belong to known examples."""
     study, result = case.results(folder)
     counts = result.tables["counts"]
     for condition, probes in case.audit.probe(case.data, study):
@@ -170,7 +171,7 @@ def check_audit(audit: Audit, data: Dataset, model: Model, engine: Engine | None
 
 
 def check_engine(engine: Engine, audit: Audit, data: Dataset, model: Model) -> None:
-    """Check that an engine gives the results of the local one, row for row, floats included."""
+    """Check that an engine gives exactly the results of the local one, floats included."""
     case = Case(audit, data, model)
     with tempfile.TemporaryDirectory() as folder:
         here, there = Path(folder) / "here", Path(folder) / "there"
@@ -178,7 +179,7 @@ def check_engine(engine: Engine, audit: Audit, data: Dataset, model: Model) -> N
 
 
 def assert_same(left: tuple[Result, Result], right: tuple[Result, Result]) -> None:
-    """Compare two pairs of study and result, every table to the last bit."""
+    """Check that two pairs of study and result are exactly equal, table by table."""
     for one, other in zip(left, right, strict=True):
         for name in ("measures", "rows", *one.tables):
             assert_frame_equal(one.table(name), other.table(name), check_exact=True)

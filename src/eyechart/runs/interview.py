@@ -1,4 +1,4 @@
-"""Interview: ask one model the probes of a run: what is left to ask, what that takes, and the answers."""
+"""The interview of one model on the probes of a run: what is left to ask, what that takes, and the answers."""
 
 import json
 import logging
@@ -6,34 +6,35 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
 import polars as pl
+
 from eyechart.base.errors import FileFormatError, ModelError
 from eyechart.base.files import write_record
-from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
 from eyechart.base.progress import Progress, watched_by
 from eyechart.data.protocols import Engine, EstimatingModel, IdentifiedModel, Model, PrerecordedModel
 from eyechart.data.records import ModelIdentity
 from eyechart.data.store import Store
 from eyechart.data.tables import ANSWERS, COUNTS, empty
-
+from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
 
 _log = logging.getLogger("eyechart.runs.run")
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How a model is asked."""
+    """How to ask a model, and what to allow when judging it."""
 
     batch: int = 512
-    fresh: bool = False  # ask again what is answered already
+    fresh: bool = False  # ask again even what is already answered
     max_calls: int | None = None
     allow_partial: bool = False
-    skip: bool = False  # leave out audits that the data or a file of answers do not allow, if none were named
+    skip: bool = False  # skip audits that the data or an answer file do not support, if none were named
 
 
 @dataclass(frozen=True)
 class Interview:
-    """One model, the run whose probes it answers, and how it is asked."""
+    """One model, the run whose probes it answers, and how to ask it."""
 
     model: Model
     store: Store
@@ -46,14 +47,14 @@ class Interview:
         return {condition: self._todo(condition).height * self._draws for condition in self.store.conditions()}
 
     def foresee(self, model: EstimatingModel) -> pl.DataFrame:
-        """Build all the prompts that are left, and count by condition what asking would take."""
+        """Build all remaining prompts, and count by condition what asking them would take."""
         todo = {condition: self._todo(condition) for condition in self.store.conditions()}
         total = sum(probes.height for probes in todo.values()) * model.draws
         with self.progress(f"building prompts for {model.name}", total) as advance:
             return estimate_calls(model, todo.items(), self.store.data, self.asking.batch, advance)
 
     def predict(self) -> pl.DataFrame:
-        """Ask the model what it has not answered yet, and count what a file of answers holds and lacks."""
+        """Ask the model what it has not answered yet, and count what an answer file contains and lacks."""
         served = self._served_conditions()
         calls = {condition: n for condition, n in self.calls().items() if condition in served}
         if not calls:
@@ -70,30 +71,30 @@ class Interview:
         return stock
 
     def _served_conditions(self) -> set[str]:
-        """Return the conditions to ask under: all, but for a file of answers only those of audits that it serves."""
+        """Return the conditions to ask under: all, or for an answer file those of the audits that it covers."""
         wanted, model = self.store.wanted(), self.model
         if not (isinstance(model, PrerecordedModel) and self.asking.skip):
             return set(self.store.conditions())
         kept = wanted.served_by(model.holds)
         warn_left_out(self.model.name, wanted.conditions.keys() - kept.keys())
         if not kept:
-            needed = ", ".join(sorted({condition for own in wanted.conditions.values() for condition in own}))
+            needed = ", ".join(sorted({name for conditions in wanted.conditions.values() for name in conditions}))
             advice = "name a file for each condition of an audit, as in predictions:plain=...,evidence=..."
             raise ModelError(f"answers of {self.model.name} for an audit (conditions {needed})", "too few", advice)
-        return {condition for own in kept.values() for condition in own}
+        return {name for conditions in kept.values() for name in conditions}
 
     def _check_budget(self, calls: int) -> None:
-        most = self.asking.max_calls
-        if most is None or calls <= most:
+        limit = self.asking.max_calls
+        if limit is None or calls <= limit:
             return
         if isinstance(self.model, EstimatingModel):
             calls = int(self.foresee(self.model)["calls"].sum())
-        if calls > most:
+        if calls > limit:
             advice = "raise --max-calls, or take fewer examples with --limit"
-            raise ModelError(f"at most {most} calls of {self.model.name}", f"{calls} to make", advice)
+            raise ModelError(f"at most {limit} calls of {self.model.name}", f"{calls} to make", advice)
 
     def _record_identity(self, identity: dict[str, Any]) -> None:
-        """Record what exactly answers, and refuse to mix its answers with those of anything else."""
+        """Record the identity of the model, and refuse to mix its answers with those of another one."""
         name, current = self.model.name, ModelIdentity("asked", identity)
         file = self.store.asked_file(name)
         if file.is_file() and any(self.store.answer_folder(name).glob("*")):
@@ -114,12 +115,16 @@ class Interview:
                 for answers in ask(step, todo, self.store.data, self.engine, self.asking.batch):
                     log.append(answers)
                     advance(answers.height)
-        self.store.write(self._known(condition).sort(ANSWERS.key), file)  # in whichever order they came
+        self.store.write(self._known(condition).sort(ANSWERS.key), file)  # whatever order they arrived in
         log.remove()
-        return self.model.stock(self.store.probes(condition)) if isinstance(self.model, PrerecordedModel) else empty(COUNTS)
+        return (
+            self.model.stock(self.store.probes(condition))
+            if isinstance(self.model, PrerecordedModel)
+            else empty(COUNTS)
+        )
 
     def _copy_answers(self, condition: str) -> pl.DataFrame:
-        """Copy the answers to exactly the same content that were given under other conditions."""
+        """Copy the answers that were given to exactly the same content under other conditions."""
         todo = self._unanswered(condition)
         files = [
             self.store.answer_file(self.model.name, other) for other in self.store.conditions() if other != condition
@@ -148,7 +153,7 @@ class Interview:
 
     @property
     def _from_scratch(self) -> bool:
-        """Tell whether earlier answers are ignored; files of answers may have changed and are cheap to read."""
+        """Return whether to ignore earlier answers; answer files may have changed and are cheap to read."""
         return self.asking.fresh or isinstance(self.model, PrerecordedModel)
 
     @property
@@ -157,6 +162,6 @@ class Interview:
 
 
 def warn_left_out(model: str, audits: Iterable[str]) -> None:
-    """Log which audits a model cannot be judged by."""
+    """Warn about the audits that a model cannot be judged by."""
     for name in sorted(audits):
         _log.warning("audit %r left out: %s has no answers under some of its conditions", name, model)

@@ -1,35 +1,36 @@
-"""The run: study, probe, predict and judge over one folder, so that work can stop and continue anywhere."""
+"""The run: study, probe, predict and judge in one folder, so that work can stop and continue at any point."""
 
 import logging
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
 from urllib.parse import unquote
+
 import polars as pl
+
 from eyechart.audits import lacking, learns, refer_to, remake_audit
 from eyechart.audits.parsing import warn_of_unknown_options, with_parsing
-from eyechart.data.dataset import Dataset
-from eyechart.engines.local import Local
 from eyechart.base.errors import DataError, FileFormatError
 from eyechart.base.files import replacing_folder, write_record
-from eyechart.data.furniture import furniture_of
-from eyechart.runs.interview import Asking, Interview, warn_left_out
-from eyechart.data.predictions import Predictions
 from eyechart.base.progress import Progress, quiet, watched_by
+from eyechart.data.dataset import Dataset
+from eyechart.data.furniture import furniture_of
+from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Audit, Engine, EstimatingModel, Model
-from eyechart.data.result import Result
 from eyechart.data.records import DivisionRecord, LeftOutAudits, RunManifest, StudyPlan, WantedConditions
+from eyechart.data.result import Result
 from eyechart.data.store import Store, fingerprint
 from eyechart.data.web import Web
-
+from eyechart.engines.local import Local
+from eyechart.runs.interview import Asking, Interview, warn_left_out
 
 _log = logging.getLogger("eyechart.runs.run")
 
 
 class NamedSplits(NamedTuple):
-    """The splits to learn from and to judge, if they are named."""
+    """The splits to learn from and to judge on; None where the user names none."""
 
     learn: Sequence[str] | None = None
     judge: Sequence[str] | None = None
@@ -45,12 +46,17 @@ class Run:
     asking: Asking = field(default_factory=Asking)
 
     def start(
-        self, data: Dataset, command: str = "", seed: int = 0, limit: int | None = None, parts: NamedSplits | None = None
+        self,
+        data: Dataset,
+        command: str = "",
+        seed: int = 0,
+        limit: int | None = None,
+        parts: NamedSplits | None = None,
     ) -> Self:
-        """Put a dataset (or a sample of it) into the folder, or continue what is there if it is on the same data.
+        """Write a dataset (or a sample of it) into the folder, or continue the run there if it is on the same data.
 
-        What is learned from and what is judged is decided here, once, unless the data were divided before; later calls
-        may only name the same.
+        The data are divided here, once, into those to learn from and those to judge, unless they already are; later
+        calls can only name the same division.
         """
         data, named = data.sample(limit, seed), parts or NamedSplits()
         if self.store.manifest_file.exists():
@@ -65,17 +71,17 @@ class Run:
         return self
 
     def _continue(self, data: Dataset, command: str, seed: int, named: NamedSplits) -> None:
-        """Continue the run in the folder, if it is on the same data and divides them in the same way."""
+        """Continue the run in the folder if it is on the same data, divided in the same way."""
         with data.on_disk() as folder:
             same = self.store.manifest.inputs == fingerprint(folder)
         if not same:
-            advice = "name another folder for this run, or remove that one"
+            advice = "choose another folder for this run, or remove that one"
             raise FileFormatError(f"the run in {self.store.folder} to be on {data.name!r}", "other data there", advice)
-        known, named_again = self.store.divided, named != NamedSplits() or data.division is not None
+        known, is_requested = self.store.divided, named != NamedSplits() or data.division is not None
         if known is None:  # an older eyechart made it
             _write_division(_divide(data, named, seed), self.store.division_file)
-        elif named_again and _divide(data, named, known.division.seed).division != known.division:
-            advice = "name another folder for this run, or leave out --learn and --judge"
+        elif is_requested and _divide(data, named, known.division.seed).division != known.division:
+            advice = "choose another folder for this run, or leave out --learn and --judge"
             expected = f"the run in {self.store.folder} to divide the data as requested"
             raise FileFormatError(expected, f"it is {known.division}", advice)
         manifest = self.store.manifest
@@ -83,11 +89,11 @@ class Run:
             write_record(continued, self.store.manifest_file)
 
     def study(self, audits: Iterable[Audit], left_out: Mapping[str, str] | None = None) -> dict[str, Result]:
-        """Study the data by audits, without a model; a study made before with the same settings is kept.
+        """Study the data by audits, without a model; an earlier study with the same settings is kept.
 
-        `left_out` gives the reasons why other audits are not among them, to be recorded in the run.
+        `left_out` gives the reasons why other audits are missing, to be recorded in the run.
         """
-        # Audits that use columns of other studies come later.
+        # Audits that use columns of other studies run last.
         chosen = sorted(audits, key=lambda audit: any("." in name for name in _texts(audit)))
         made, unmade = [], dict(left_out or {})
         with self.progress("studying", len(chosen)) as advance, watched_by(self.progress):
@@ -98,7 +104,7 @@ class Run:
                     unmade[audit.name] = reason
                 advance(1)
         if chosen and not made:
-            advice = "add what they need; `eyechart ls audits --for DATA` lists it"
+            advice = "add what they need; `eyechart ls audits --for DATA` shows it"
             raise DataError("data that an audit can study", "; ".join(unmade.values()), advice)
         if unmade:
             write_record(LeftOutAudits("left out", self.store.left_out() | unmade), self.store.left_out_file)
@@ -106,7 +112,7 @@ class Run:
         return {name: studies[name] for name in made}
 
     def probe(self, turn: int = 0) -> dict[str, int]:
-        """Write what a model must answer for every study, and count the probes of each condition."""
+        """Write the probes of every study, and count those of each condition."""
         written: set[str] = set()
         before = self.store.wanted().conditions if turn else {}
         wanted = {name: list(conditions) for name, conditions in before.items()}
@@ -129,15 +135,15 @@ class Run:
         return self._interview(model).calls()
 
     def foresee(self, model: EstimatingModel) -> pl.DataFrame:
-        """Build all the prompts of a model that are left, and count by condition what asking would take."""
+        """Build all remaining prompts for a model, and count by condition what asking them would take."""
         return self._interview(model).foresee(model)
 
     def predict(self, model: Model) -> pl.DataFrame:
-        """Ask a model what it has not answered yet, and count what a file of answers holds and lacks."""
+        """Ask a model what it has not answered yet, and count what an answer file contains and lacks."""
         return self._interview(model).predict()
 
     def judge(self, model: str) -> dict[str, Result]:
-        """Measure a model by every study of the run."""
+        """Judge a model by every study of the run."""
         predictions = self.store.answers(model)
         wanted = self._answered(predictions)
         for condition in self.store.conditions():
@@ -159,7 +165,7 @@ class Run:
         return results
 
     def judge_by(self, name: str, predictions: Predictions) -> None:
-        """Measure a model by one study of the run, and write the result into the folder."""
+        """Judge a model by one study of the run, and write the result into the folder."""
         audit, study = _remade(self.store.plan(name)), self.store.studies()[name]
         with watched_by(self.progress):
             result = audit.judge(self._data_for(audit), study, predictions, self.engine)
@@ -178,7 +184,7 @@ class Run:
             turn += 1
 
     def _study_or_skip(self, audit: Audit) -> str | None:
-        """Make a study, or return the reason why not."""
+        """Study by an audit, or return the reason why that is impossible."""
         try:
             self._study(audit)
         except DataError as error:
@@ -193,7 +199,7 @@ class Run:
         missing = lacking(audit, data)
         if missing:
             found = f"no {', '.join(missing)} in {self.store.data.name}"
-            advice = "map or add them; `eyechart ls audits --for DATA` lists what each audit needs"
+            advice = "map or add them; `eyechart ls audits --for DATA` shows what each audit needs"
             raise DataError(f"the columns that audit {audit.name!r} needs", found, advice)
         file, settings = self.store.plan_file(audit.name), asdict(audit)  # type: ignore[call-overload]  # a dataclass
         plan = StudyPlan(refer_to(audit), settings, learns(audit), data.division, furniture_of(audit).looks)
@@ -204,21 +210,21 @@ class Run:
         write_record(plan, file)
 
     def _is_made(self, audit: Audit, plan: StudyPlan) -> bool:
-        """Tell whether there is a study by the same audit of the same division."""
+        """Return whether the same audit has already studied the same division."""
         made = self.store.plan(audit.name)
         return made.division == plan.division and _remade(made) == audit
 
     def _remove_results(self, audit: str) -> None:
-        """Remove the results of models by a study that has been replaced."""
+        """Remove the results that models have by a study that is replaced."""
         old = [folder for folder in (self.store.folder / "results").glob(f"*/{audit}") if folder.is_dir()]
         for folder in old:
             shutil.rmtree(folder)
         if old:
-            message = "results by audit %r of %s are removed: its settings changed; `eyechart judge` makes new ones"
+            message = "removed the results of audit %r for %s: its settings changed; `eyechart judge` makes new ones"
             _log.warning(message, audit, ", ".join(unquote(folder.parent.name) for folder in old))
 
     def _data_for(self, audit: Audit) -> Dataset:
-        """Add the columns of other studies that the settings of an audit name."""
+        """Return the data with the columns of other studies that an audit's settings name."""
         return self.store.data_with(_texts(audit))
 
     def _studied(self) -> Iterator[tuple[Audit, Result]]:
@@ -229,7 +235,7 @@ class Run:
             yield _remade(self.store.plan(name)), study
 
     def _answered(self, predictions: Predictions) -> dict[str, tuple[str, ...]]:
-        """Return the audits to judge by, with their conditions; those without answers under one may be left out."""
+        """Return the audits to judge by, with their conditions, leaving out those without all answers if allowed."""
         wanted, known = self.store.wanted(), set(predictions.answers["condition"].unique())
         if not (self.asking.skip or self.asking.allow_partial):
             return wanted.conditions
@@ -243,14 +249,14 @@ class Run:
 
 @dataclass(frozen=True)
 class JudgeStep:
-    """A step that judges a model by the audits named in a batch, reading and writing the folder of a run."""
+    """A step that judges a model by the audits named in a batch, reading and writing a run folder."""
 
     folder: Path
     web: Web
     model: str
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Judge by one audit after the other."""
+        """Judge by one audit after another, and return the batch."""
         run = Run(Store(self.folder, self.web))
         for name in batch["audit"]:
             run.judge_by(name, run.store.answers(self.model))
@@ -258,7 +264,7 @@ class JudgeStep:
 
 
 def _divide(data: Dataset, named: NamedSplits, seed: int) -> Dataset:
-    """Decide the division of data; if no splits are named, data that were divided before stay as they are."""
+    """Divide data by the named splits; if none are named, data already divided stay as they are."""
     return data if data.division and named == NamedSplits() else data.decide(*named, seed)
 
 
@@ -280,9 +286,9 @@ def _texts(audit: Audit) -> list[str]:
 
 
 def _merge(before: pl.DataFrame, probes: pl.DataFrame, condition: str) -> pl.DataFrame:
-    """Merge the probes that several audits ask for under one condition."""
+    """Merge the probes that several audits need under one condition."""
     merged = pl.concat([before, probes], how="diagonal").unique(["id", "probe"], maintain_order=True).sort("id")
     if merged["id"].is_duplicated().any():
         found = f"two for id {merged.filter(merged['id'].is_duplicated())['id'][0]!r}"
-        raise DataError(f"one content for each probe of condition {condition!r}", found, "give conditions other names")
+        raise DataError(f"one probe for each id under condition {condition!r}", found, "rename one of the conditions")
     return merged

@@ -1,19 +1,20 @@
-"""The verbs study and audit, which return results in memory, and work in a run folder like the command line."""
+"""The verbs study and audit, which work in a run folder like the command line and return the results."""
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+
 from eyechart.audits import Served, keep_served, make_audit, runnable
 from eyechart.data.dataset import Dataset
-from eyechart.engines.opening import using
-from eyechart.runs.interview import Asking
-from eyechart.models import load
 from eyechart.data.protocols import Audit, Engine, Model
 from eyechart.data.result import Result
-from eyechart.runs.run import NamedSplits, Run
 from eyechart.data.store import Store
+from eyechart.engines.opening import using
+from eyechart.models import load
+from eyechart.runs.interview import Asking
+from eyechart.runs.run import NamedSplits, Run
 
 
 def study(
@@ -27,8 +28,8 @@ def study(
 ) -> dict[str, Result]:
     """Study the data by audits (by default all that can run), without a model.
 
-    `to` is the run folder; without it a temporary one is used. `learn` and `judge` name splits, or `none`. `engine` is
-    where the work is done: `local`, `ray`, `ray:auto`, `ray:ADDRESS`, or an open engine.
+    `to` is the run folder, a temporary one by default. `learn` and `judge` name splits, or `none`. `engine` says where
+    to compute: `local`, `ray`, `ray:auto`, `ray:ADDRESS`, or an open engine.
     """
     with _run_folder(to) as folder, using(engine) as opened:
         run = Run(Store(folder), opened, asking=Asking(skip=audits is None))
@@ -47,14 +48,14 @@ def audit(
     asking: Asking | None = None,
     engine: str | Engine = "local",
 ) -> dict[str, Result]:
-    """Audit a model on data: study, probe, predict and judge; `asking` sets how it is asked and what is allowed.
+    """Audit a model on data: study, probe, predict and judge; `asking` says how to ask it and what to allow.
 
-    If no audits are named and the model's answers are in files, audits without answers there are left out.
+    If no audits are named and the model's answers come from files, audits without answers there are left out.
     """
     answerer = load(model) if isinstance(model, str) else model
     with _run_folder(to) as folder, using(engine) as opened:
-        how = replace(asking or Asking(), skip=audits is None)
-        run = Run(Store(folder, data.images.web), opened, asking=how)
+        asking = replace(asking or Asking(), skip=audits is None)
+        run = Run(Store(folder, data.images.web), opened, asking=asking)
         run.start(data, "eyechart.audit(...)", parts=NamedSplits(learn, judge))
         chosen = choose(audits, data)
         run.study(*(keep_served(chosen, [answerer], data) if audits is None else Served(chosen, {})))
@@ -62,13 +63,13 @@ def audit(
 
 
 def choose(audits: Iterable[str | Audit] | None, data: Dataset) -> list[Audit]:
-    """Create audits by name; None means all that the data have the columns for."""
+    """Create audits by name, or all that the data have the columns for."""
     chosen = runnable(data) if audits is None else audits
     return [make_audit(item) if isinstance(item, str) else item for item in chosen]
 
 
 def _kept(results: dict[str, Result], *, temporary: bool) -> dict[str, Result]:
-    """Read results whose folder is about to be removed."""
+    """Load the results into memory if their folder is about to be removed."""
     return {name: result.read() for name, result in results.items()} if temporary else results
 
 

@@ -1,7 +1,7 @@
-"""A run in the browser: pages over its Parquet files, read in pieces, and a survey where people answer its probes.
+"""A run in the browser: pages over its Parquet files, read in parts, and a survey where people answer its probes.
 
 `inventory`, `examples`, `example`, `comparing`, `scores` and `pictures` read the run, `furniture` adds what audits
-bring along, and `pages` answers requests with what they return. `questionnaire` chooses what people are asked, `survey`
-asks them, and `responses` records their answers as those of the model `human`. `guard` decides who may see a page, and
-`server` puts all of it together. Needs the extra `view`; the command line imports this room only when it is needed.
+provide, and `pages` answers requests with the results. `questionnaire` chooses what to ask people, `survey` asks them,
+and `responses` records their answers as those of the model `human`. `guard` controls access, and `server` puts it all
+together. Needs the extra `view`; the command line imports this package only on demand.
 """

@@ -20,7 +20,7 @@ CELLS = {"first": (True, False), "second": (False, True), "both": (True, True), 
 
 @dataclass(frozen=True)
 class ModelPair:
-    """Two models under one condition, as an address names them."""
+    """Two models under one condition, as given in the address of a page."""
 
     first: str
     second: str
@@ -30,7 +30,7 @@ class ModelPair:
 
     @classmethod
     def read(cls, query: ExplorerQuery, store: Store) -> Self | None:
-        """Read which models are compared; None where there are not two."""
+        """Read which models to compare; None if there are fewer than two."""
         models = inventory.models(store)
         if len(models) < 2:
             return None
@@ -48,7 +48,7 @@ class ModelPair:
         )
 
     def answers(self, store: Store) -> pl.DataFrame:
-        """List the examples both answered: id, first, second, score of each, and the cell they fall in."""
+        """List the examples both answered: id, both answers, both scores, and the cell they fall in."""
         score = pl.col("score")
         tables = [
             scored(store, model, self.condition).select("id", pl.col("given").alias(name), score.alias(f"{name} score"))
@@ -63,7 +63,7 @@ class ModelPair:
         return joined.with_columns(cell.alias("cell"), differ.alias("differ")).sort("id")
 
     def paired_table(self, store: Store) -> TextGrid | str:
-        """Compare the models by the audit over all examples, or write why they cannot be compared."""
+        """Compare the models by the audit over all examples, or say why they cannot be compared."""
         files = [store.rows(self.audit, model) for model in (self.first, self.second)]
         try:
             return _paired(store, self.audit, (self.first, self.second), tuple(files))

@@ -1,4 +1,4 @@
-"""All that a run knows of one example: the data, every answer to it, and a row of every study and result."""
+"""Everything a run knows about one example: the data, all answers to it, and its row in every study and result."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,24 +18,24 @@ _ANSWERS = {"model": pl.String, "condition": pl.String, "draw": pl.Int64, "answe
 
 
 def find_example(store: Store, name: str) -> dict[str, Any] | None:
-    """Fetch an example."""
+    """Find an example by id; None if there is none."""
     rows = store.examples.scan().filter(pl.col("id") == name).collect()
     return rows.row(0, named=True) if rows.height else None
 
 
 def human_answers(example: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Count the answers of people, the most frequent first."""
+    """Count the human answers, the most frequent first."""
     return Counter(text for text in example.get("answers") or () if text is not None).most_common()
 
 
 def further_facts(example: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """List the columns that have no place of their own on the page."""
+    """List the columns that are shown nowhere else on the page."""
     further = {name: value for name, value in example.items() if name not in SHOWN and value not in (None, [], "")}
     return [(name, format_value(value)) for name, value in further.items()]
 
 
 def answers_to(store: Store, example: Mapping[str, Any], shown: Mapping[str, Mapping[str, Any]]) -> Answers:
-    """List every first answer to an example by model and condition, given what is shown under each condition."""
+    """List the first answers to an example by model and condition, given what is shown under each condition."""
     keys = [(model, condition) for model in store.models() for condition in inventory.conditions_of(store, model)]
     scans = [
         pl.scan_parquet(store.answer_file(*key), glob=False)
@@ -55,7 +55,7 @@ def answers_to(store: Store, example: Mapping[str, Any], shown: Mapping[str, Map
 def are_right(
     answers: pl.DataFrame, example: Mapping[str, Any], shown: Mapping[str, Mapping[str, Any]]
 ) -> list[bool | None]:
-    """Score answers against the options that were offered with them; None where there is nothing to score."""
+    """Score answers against the options that were offered with them; None if there is nothing to score."""
     if not answers.height:
         return []
     offered = [(shown.get(name) or {}).get("choices") or example.get("choices") for name in answers["condition"]]
@@ -83,7 +83,7 @@ def shown_under(store: Store, name: str) -> dict[str, dict[str, Any]]:
 
 
 def findings(store: Store, name: str) -> Iterator[tuple[str, list[str], list[tuple[str, list[str]]]]]:
-    """List what every audit has on an example: its name, its subjects, and each column with a cell for each subject."""
+    """List each audit's rows on an example: its name, its subjects, and each column with a cell per subject."""
     results = store.results()
     audits = sorted({*store.studies(), *(audit for audits in results.values() for audit in audits)})
     for audit in audits:
@@ -91,7 +91,7 @@ def findings(store: Store, name: str) -> Iterator[tuple[str, list[str], list[tup
         subjects |= {model: store.rows(audit, model) for model, by_audit in results.items() if audit in by_audit}
         files = {subject: file for subject, file in subjects.items() if file is not None}
         tables = pl.collect_all([file.scan().filter(pl.col("id") == name) for file in files.values()])
-        rows = {who: table.row(0, named=True) for who, table in zip(files, tables, strict=True) if table.height}
+        rows = {name: table.row(0, named=True) for name, table in zip(files, tables, strict=True) if table.height}
         if rows:
             columns = dict.fromkeys(key for row in rows.values() for key in row if key not in ("id", "cluster"))
             cells = ((column, [format_value(row.get(column)) for row in rows.values()]) for column in columns)
@@ -99,7 +99,7 @@ def findings(store: Store, name: str) -> Iterator[tuple[str, list[str], list[tup
 
 
 def image_facts(store: Store, image: str | None) -> dict[str, Any]:
-    """Fetch the size and the objects of a picture."""
+    """Find the size and the objects of a picture."""
     if image is None:
         return {}
     rows = store.images.scan().filter(pl.col("image") == image).collect()
@@ -107,7 +107,7 @@ def image_facts(store: Store, image: str | None) -> dict[str, Any]:
 
 
 def format_value(value: object) -> str:
-    """Write a value as people read it."""
+    """Format a value for people to read."""
     if value is None:
         return ""
     if isinstance(value, bool):

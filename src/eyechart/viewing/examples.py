@@ -1,4 +1,4 @@
-"""Find examples by text, by group, and by how a model answered them."""
+"""Find examples by text, by group, and by the outcome of a model's answers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SHOWN = ("id", "image", "question", "answer", "question_type", "split")
 
 @dataclass(frozen=True)
 class ExampleSearch:
-    """Which examples, in which order."""
+    """A search: which examples to list, and in which order."""
 
     text: str = ""
     where: tuple[tuple[str, str], ...] = ()  # column, value
@@ -34,7 +34,7 @@ class ExampleSearch:
 
 
 def read_search(query: ExplorerQuery, store: Store) -> ExampleSearch:
-    """Read what is searched for from an address, without names that nothing has."""
+    """Read a search from an address, ignoring unknown names."""
     model = query.one_of("model", inventory.models(store))
     conditions = inventory.conditions_of(store, model) if model else []
     groups = [group.partition("=")[::2] for group in query.all("where")]
@@ -51,7 +51,7 @@ def read_search(query: ExplorerQuery, store: Store) -> ExampleSearch:
 
 
 def find_examples(store: Store, search: ExampleSearch) -> pl.Series:
-    """List the ids of the examples that fit, in order."""
+    """List the ids of the matching examples, in order."""
     answers = store.answers_under(search.model, search.condition) if search.model else None
     names = (*(name for name, _ in search.where), search.sort)
     files = [column[0] for name in names if (column := _locate(store, name, search))]
@@ -59,7 +59,7 @@ def find_examples(store: Store, search: ExampleSearch) -> pl.Series:
 
 
 def take_examples(store: Store, search: ExampleSearch, ids: pl.Series) -> pl.DataFrame:
-    """Fetch examples by their ids, in that order, with the answer of the chosen model."""
+    """Read examples by id, in that order, with the answers of the chosen model."""
     scan = store.examples.scan()
     shown = [name for name in SHOWN if name in scan.collect_schema()]
     examples = scan.filter(pl.col("id").is_in(ids.implode())).select(shown).collect()
@@ -75,12 +75,12 @@ def take_examples(store: Store, search: ExampleSearch, ids: pl.Series) -> pl.Dat
 
 
 def page_of_examples(store: Store, search: ExampleSearch, start: int) -> list[dict[str, Any]]:
-    """Fetch one page of examples."""
+    """Read one page of examples."""
     return take_examples(store, search, find_examples(store, search)[start : start + ROWS_PER_PAGE]).to_dicts()
 
 
 def examples_as_csv(store: Store, search: ExampleSearch, ids: pl.Series) -> Iterator[str]:
-    """Write examples part by part, so that few are in memory."""
+    """Write examples in parts, to keep only a few in memory."""
     yield take_examples(store, search, ids[:0]).write_csv()
     for start in range(0, len(ids), AT_ONCE):
         yield take_examples(store, search, ids[start : start + AT_ONCE]).write_csv(include_header=False)

@@ -1,4 +1,4 @@
-"""What audits bring along for the explorer: pages, counts, sections beside an example, and colours."""
+"""What audits provide for the explorer: pages, counts, sections about an example, and colours."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,43 +12,43 @@ from eyechart.data.store import Store
 
 
 class AuditPage(NamedTuple):
-    """A page of the explorer, and the audit that brings it."""
+    """A page of the explorer, and the audit that provides it."""
 
     audit: str
     page: ExplorerPage
 
     @property
     def path(self) -> str:
-        """Return the path of the page's address."""
+        """Return the path of the page."""
         return f"/{self.page.path}"
 
     def build(self, store: Store, query: ExplorerQuery) -> Sheet | None:
-        """Make what the page shows; None where the run has nothing of the kind."""
+        """Build the contents of the page; None if the run has nothing of the kind."""
         build: Callable[[Store, ExplorerQuery], Sheet | None] = _imported(self.page.build)
         return build(store, query)
 
 
 @dataclass(frozen=True, eq=False)
 class ExplorerFurniture:
-    """The furniture of the registered audits, and of others that were named."""
+    """The furniture of the registered audits and of further ones."""
 
     by_audit: Mapping[str, Furniture]
 
     def pages(self) -> list[AuditPage]:
-        """List the pages."""
+        """List the pages of all audits."""
         return [AuditPage(audit, page) for audit, furniture in self.by_audit.items() for page in furniture.pages]
 
     def menu(self, store: Store) -> list[AuditPage]:
-        """List the pages with a title whose audit has studied a run."""
+        """List the titled pages of the audits that have studied a run."""
         studied = set(store.studies())
         return [page for page in self.pages() if page.page.title and page.audit in studied]
 
     def looks(self) -> list[Look]:
-        """List how conditions look."""
+        """List the looks of conditions."""
         return [look for furniture in self.by_audit.values() for look in furniture.looks]
 
     def facts(self, store: Store) -> dict[str, int]:
-        """Count further things for the first page."""
+        """Collect the audits' counts for the first page."""
         counts: dict[str, int] = {}
         for name in self._functions("facts"):
             facts: Callable[[Store], dict[str, int]] = _imported(name)
@@ -56,7 +56,7 @@ class ExplorerFurniture:
         return counts
 
     def beside(self, store: Store, example: str) -> list[Sheet]:
-        """Make the sections that stand beside an example."""
+        """Build the sections that audits add to the page of an example."""
         sheets: list[Sheet] = []
         for name in self._functions("beside"):
             build: Callable[[Store, str], Sheet | None] = _imported(name)
@@ -65,7 +65,7 @@ class ExplorerFurniture:
         return sheets
 
     def prepare(self, store: Store) -> None:
-        """Load what pages will need."""
+        """Load in advance what pages will need."""
         for name in self._functions("prepare"):
             prepare: Callable[[Store], None] = _imported(name)
             prepare(store)
@@ -75,7 +75,7 @@ class ExplorerFurniture:
 
 
 def gather_furniture(audits: tuple[str, ...] = ()) -> ExplorerFurniture:
-    """Gather the furniture of the registered audits, and of others named as `file.py:Class`."""
+    """Gather the furniture of the registered audits and of others named as `file.py:Class`."""
     return ExplorerFurniture({kind.name: furniture_of(kind) for kind in known_audits(audits)})
 
 

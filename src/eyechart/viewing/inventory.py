@@ -1,4 +1,4 @@
-"""What a run holds: models, conditions, verdicts, and the numbers of the first page."""
+"""The contents of a run: models, conditions, verdicts, and the numbers on the first page."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -30,17 +30,17 @@ def conditions_of(store: Store, model: str) -> list[str]:
 
 
 def has_pictures(store: Store) -> bool:
-    """Return whether the images name files of pictures."""
+    """Return whether the images have picture files."""
     return "path" in store.images.scan().collect_schema()
 
 
 def plans(store: Store) -> tuple[TableFile, ...]:
-    """Stamp the plans of all studies: while they stay the same, so does the furniture of audits."""
+    """Stamp the plans of all studies; as long as they are unchanged, so is the furniture of audits."""
     return _stamp(store, "studies/*.json", "studies/*/settings.json")
 
 
 def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
-    """Collect the first page from the small files of a run, with what audits count."""
+    """Collect the contents of the first page from the small files of a run and the counts of audits."""
     rows = store.about_data.rows
     counts = {"examples": rows["examples"], "images": rows["images"]} | furniture.facts(store)
     return {
@@ -54,12 +54,12 @@ def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
 
 
 def verdicts(store: Store) -> tuple[Summary, ...]:
-    """Collect the verdicts, again only after the file that is written last in a study or result has changed."""
+    """Collect the verdicts, cached until the last-written file of a study or result changes."""
     return _verdicts(store, _stamp(store, "studies/*/settings.json", "results/*/*/settings.json"))
 
 
 def verdict_table(store: Store) -> pl.DataFrame:
-    """Lay the verdicts out for a file, with their cautions in a few words."""
+    """Lay out the verdicts for a file, with their cautions in short form."""
     return pl.DataFrame([vars(row) | {"cautions": row.short_cautions} for row in verdicts(store)])
 
 

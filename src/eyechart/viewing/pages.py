@@ -1,4 +1,4 @@
-"""The pages of the explorer: each reads its address, reads the run, and fills a template."""
+"""The pages of the explorer: each reads its address and the run, and fills a template."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -32,11 +32,11 @@ from eyechart.viewing.rendering import (
 
 BOXES = ("evidence", "objects", "none")
 MOST_PICTURES = 100  # of one example
-PAUSE = 0.5  # seconds before more is loaded behind a page
+PAUSE = 0.5  # seconds before loading more in the background
 
 
 def routes(store: Store, furniture: ExplorerFurniture) -> dict[str, Endpoint]:
-    """List the pages of a run by their paths, with those that audits bring."""
+    """List the pages of a run by their paths, including those of audits."""
     explorer = Explorer(store, furniture)
     pages = {page.path: explorer.sheet(page) for page in furniture.pages()}
     files = {f"{page.path}.csv": explorer.sheet_csv(page) for page in furniture.pages()}
@@ -75,11 +75,11 @@ class Explorer:
         return send_csv([inventory.verdict_table(self.store).write_csv()], "verdicts")
 
     def looks(self, _request: Request) -> Response:
-        """Send the colours that audits have for their conditions."""
+        """Send the style sheet with the colours of conditions."""
         return Response(self._palette().rules(), media_type="text/css")
 
     def sheet(self, page: AuditPage) -> Endpoint:
-        """Answer requests for a page that an audit brings."""
+        """Make the endpoint of a page that an audit provides."""
 
         def show(request: Request) -> Response:
             query = read_query(request)
@@ -93,7 +93,7 @@ class Explorer:
         return show
 
     def sheet_csv(self, page: AuditPage) -> Endpoint:
-        """Answer requests for the whole table of a page that an audit brings."""
+        """Make the endpoint of the whole table of a page that an audit provides."""
 
         def send(request: Request) -> Response:
             sheet = page.build(self.store, read_query(request))
@@ -104,7 +104,7 @@ class Explorer:
         return send
 
     def examples(self, request: Request) -> Response:
-        """List examples."""
+        """Show the examples that match a search."""
         query = read_query(request)
         search = examples.read_search(query, self.store)
         leaf = ListPage(query.page, len(examples.find_examples(self.store, search)))
@@ -122,13 +122,13 @@ class Explorer:
         return self._page("examples.html", "/examples", query, content)
 
     def examples_csv(self, request: Request) -> Response:
-        """Send all examples that fit."""
+        """Send all examples that match a search."""
         search = examples.read_search(read_query(request), self.store)
         ids = examples.find_examples(self.store, search)
         return send_csv(examples.examples_as_csv(self.store, search, ids), "examples")
 
     def example(self, request: Request) -> Response:
-        """Show all about one example."""
+        """Show everything about one example."""
         query = read_query(request)
         one = example.find_example(self.store, query.get("id"))
         if one is None:
@@ -188,7 +188,7 @@ class Explorer:
         query = read_query(request)
         pair = ModelPair.read(query, self.store)
         if pair is None or not pair.audit:
-            return send_missing("Two models that one audit judged are not here.")
+            return send_missing("This run does not have two models judged by the same audit.")
         content = {"pair": pair, "grid": pair.paired_table(self.store)}
         return self._page("paired.html", "/compare", query, content)
 
@@ -196,7 +196,7 @@ class Explorer:
         """Send every example both models answered, with the cell it falls in."""
         pair = ModelPair.read(read_query(request), self.store)
         if pair is None:
-            return send_missing("This run has not two models.")
+            return send_missing("This run does not have two models.")
         return send_csv(_in_parts(pair.answers(self.store)), "compared")
 
     def picture(self, request: Request) -> Response:
@@ -211,7 +211,7 @@ class Explorer:
         return Response(picture, media_type="image/webp", headers={"Cache-Control": "private, max-age=600"})
 
     def _page(self, template: str, here: str, query: ExplorerQuery, content: dict[str, Any]) -> HTMLResponse:
-        """Fill a page, with the menu and the colours of this run."""
+        """Render a page with the menu and the colours of this run."""
         shared = {"here": here, "asked": query, "menu": self.furniture.menu(self.store)}
         return HTMLResponse(fill_page(template, shared | content, self._palette()))
 
@@ -219,16 +219,16 @@ class Explorer:
         return _palette(self.store, self.furniture, inventory.plans(self.store))
 
     def _preparing(self, page: HTMLResponse) -> HTMLResponse:
-        """Load what other pages need after this one was sent."""
+        """Load what other pages need after this one has been sent."""
         page.background = BackgroundTask(self._prepare)
         return page
 
     def _prepare(self) -> None:
-        sleep(PAUSE)  # so that a click right away is served first
+        sleep(PAUSE)  # lets an immediate click be served first
         self.furniture.prepare(self.store)
 
     def _beside(self, name: str) -> list[str]:
-        """Fill the sections that audits have about an example."""
+        """Render the sections that audits add to the page of an example."""
         sheets = self.furniture.beside(self.store, name)
         return [
             fill_fragment(sheet.template or "beside.html", _sheet_content(sheet, ExplorerQuery(())), self._palette())
@@ -237,17 +237,17 @@ class Explorer:
 
     def _why_missing(self, audit: str) -> str:
         if audit in self.store.studies():
-            return "There is nothing of that kind in this run."
+            return "This run has nothing of that kind."
         return f"This run has no study of {audit}: `eyechart study DATA -a {audit} -o RUN` makes one."
 
     def _question(self, one: dict[str, Any], probe: dict[str, Any]) -> str | None:
-        """Find the question that is asked under a condition: the example's own, a donor's, or none."""
+        """Find the question asked under a condition: the example's own, a donor's, or none."""
         giver = probe.get("question_from", one["id"])
         source = one if giver == one["id"] else example.find_example(self.store, giver or "")
         return source["question"] if source else None
 
     def _picture_facts(self, one: dict[str, Any], probe: dict[str, Any]) -> dict[str, Any]:
-        """Find which picture is shown, its size, and what lies in it; a donor's does not have the example's boxes."""
+        """Find which picture is shown, its size and its objects; a donor's does not have the example's boxes."""
         giver = probe.get("image_from", one["id"])
         source = one if giver == one["id"] else example.find_example(self.store, giver or "") or {}
         facts = example.image_facts(self.store, source.get("image"))
@@ -269,7 +269,7 @@ def _in_parts(table: pl.DataFrame) -> Iterator[str]:
 
 
 def _sheet_content(sheet: Sheet, query: ExplorerQuery) -> dict[str, Any]:
-    """Return what a template shows of a sheet: its own content, or a page of its table."""
+    """Return the content of a sheet for its template: its own, or a page of its table."""
     if sheet.template:
         return {"title": sheet.title, "reading": sheet.reading, **sheet.content}
     table = _rows(sheet)
@@ -282,7 +282,7 @@ def _rows(sheet: Sheet) -> pl.DataFrame:
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """Write lists and records as text, which is all that CSV can hold."""
+    """Convert lists and records to text, because CSV cannot hold them."""
     nested = [name for name, kind in table.schema.items() if kind.is_nested()]
     return table.with_columns(pl.Series(name, map(example.format_value, table[name]), pl.String) for name in nested)
 

@@ -1,4 +1,4 @@
-"""Pictures as a run shows them, opened only where they lie under the folder of pictures or in the run."""
+"""Pictures as a run shows them, opened only if they are inside the picture folder or the run."""
 
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ QUALITY = 82
 def picture_of(
     store: Store, example: str, condition: str = "plain", size: str = "large", number: int = 0
 ) -> bytes | None:
-    """Return what is seen of an example under a condition, as WebP; None where there is nothing to see.
+    """Return what an example shows under a condition, as WebP; None if nothing.
 
-    Of an example with several pictures the first is edited as the probe says, and the others are shown as they are.
+    If an example has several pictures, the first is edited as the probe says, and the others are shown unchanged.
     """
     shown = _shown(store, example, condition)
     if number:
@@ -32,7 +32,7 @@ def picture_of(
 
 
 def draw(store: Store, image: str, edits: dict[str, Any], size: str) -> bytes | None:
-    """Open a picture, edit it and shrink it."""
+    """Open a picture, edit it and shrink it; None if it cannot be opened or is outside the allowed folders."""
     images = store.picture_table(image)
     if not _is_inside(store, images):
         return None
@@ -47,7 +47,7 @@ def draw(store: Store, image: str, edits: dict[str, Any], size: str) -> bytes | 
 
 
 def _shown(store: Store, example: str, condition: str) -> dict[str, Any]:
-    """Read which picture a probe shows and what of it is hidden; without a probe the example's own."""
+    """Read which picture a probe shows and what of it is hidden; without a probe, the example's own picture."""
     probes = store.probe_keys(condition)
     rows = [] if probes is None else probes.scan().filter(pl.col("id") == example).collect().to_dicts()
     if not rows and condition != "plain":
@@ -60,13 +60,13 @@ def _shown(store: Store, example: str, condition: str) -> dict[str, Any]:
 
 
 def _is_inside(store: Store, images: Images) -> bool:
-    """Follow every link before a file is opened: a dataset from elsewhere may name any path."""
+    """Resolve every link before a file is opened, because a dataset from elsewhere may name any path."""
     folders = [folder for folder in (images.root, store.folder) if folder is not None]
     paths = picture_paths(images)["path"].to_list()
-    return bool(paths) and all(path and any(_lies_in(Path(path), folder) for folder in folders) for path in paths)
+    return bool(paths) and all(path and any(_is_within(Path(path), folder) for folder in folders) for path in paths)
 
 
-def _lies_in(path: Path, folder: Path) -> bool:
+def _is_within(path: Path, folder: Path) -> bool:
     try:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, ValueError, RuntimeError):  # a loop of links, or a name no file can have
@@ -74,7 +74,7 @@ def _lies_in(path: Path, folder: Path) -> bool:
 
 
 def measure(store: Store, image: str) -> tuple[int, int] | None:
-    """Measure the width and the height of a picture whose table does not have them."""
+    """Measure the width and height of a picture whose table lacks them."""
     images = store.picture_table(image)
     if not _is_inside(store, images):
         return None

@@ -1,7 +1,7 @@
-"""What people are asked: a seeded sample of examples, each with all of it or a part hidden.
+"""What to ask people: a seeded sample of examples, each shown in full or partly hidden.
 
-A person sees each example once, in an order of their own. Person k sees example i in variant (k + i) mod 4, so any four
-people who come one after another see every example in all four variants.
+Each person sees each example once, in an individual order. Person k sees example i in variant (k + i) mod 4, so any
+four consecutive people see every example in all four variants.
 """
 
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ ORIG = "orig"  # the options of the data
 
 
 class Variant(NamedTuple):
-    """What is left to see of an example, and the condition this is."""
+    """The parts of an example that are shown, and the condition they correspond to."""
 
     name: str
     hidden: tuple[str, ...]
     condition: str
 
     def probes(self, run: Store, data: Dataset) -> pl.DataFrame:
-        """Take the run's probes, so that answers to them can be judged, or make the same where it has none."""
+        """Take the run's probes, so that answers to them can be judged, or build equal ones if it has none."""
         if self.condition in run.conditions():
             return run.probes(self.condition).join(data.examples.select("id"), on="id", how="semi")
         keys = Removal(self.hidden, "none").keys(data.examples["id"])
@@ -55,13 +55,13 @@ class Questionnaire:
         return _shuffled(self.items, self.seed, f"order {person}")
 
     def options(self, person: str, item: str, condition: str) -> list[str]:
-        """Shuffle the options of an example for a person, so that the place of the right one reveals nothing."""
+        """Shuffle the options of an example for a person, so that their order does not reveal the right one."""
         options = self.shown[condition][item].get("choices") or ()
         return _shuffled(tuple(options), self.seed, f"options {person} {item}")
 
 
 def plan_questions(run: Store, items: int, seed: int = 0, options: str = ORIG) -> Questionnaire:
-    """Choose examples among those that models were asked, and complete what is shown of them."""
+    """Choose examples among those asked of models, and complete what is shown of them."""
     if options != ORIG and options not in run.conditions():
         advice = "study `decoys` and probe the run, or leave --options out"
         raise SettingError(f"probes with the options {options!r}", ", ".join(run.conditions()) or "none", advice)
@@ -85,7 +85,7 @@ def _sampled(run: Store, items: int, seed: int) -> Dataset:
 
 
 def _variants(run: Store, data: Dataset, options: str) -> list[Variant]:
-    """List the four variants, under the conditions of `decoys` where the run has them, for they hide the same."""
+    """List the variants, under the conditions of `decoys` if the run has them, since they hide the same parts."""
     known = run.conditions()
     has_options = options in known or _all_have_options(data)
     hidings: dict[str, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""Read requests and send pages and files: templates escape everything from data, and write no address by hand."""
+"""Read requests and send pages and files, from templates that escape everything that comes from data."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Endpoint = Callable[[Request], Response]
-Receiver = Callable[[Request], Awaitable[Response]]  # of a form
+Receiver = Callable[[Request], Awaitable[Response]]  # receives a form
 
-STATIC = {  # name -> its package, its type
+STATIC = {  # name -> package, media type
     "style.css": ("eyechart.reporting", "text/css"),
     "view.css": ("eyechart.viewing", "text/css"),
     "view.js": ("eyechart.viewing", "text/javascript"),
@@ -36,18 +36,18 @@ def read_query(request: Request) -> ExplorerQuery:
 
 
 def send_missing(sentence: str) -> HTMLResponse:
-    """Send the page for what is not there."""
+    """Send the page for something that does not exist."""
     return HTMLResponse(fill_missing(sentence), 404)
 
 
 def send_csv(parts: Iterable[str], name: str) -> StreamingResponse:
-    """Send a table as a file, part by part."""
+    """Send a table as a CSV file, in parts."""
     headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
     return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def send_static(request: Request) -> Response:
-    """Send one of our own few files."""
+    """Send one of our static files."""
     name = request.path_params["name"]
     if name not in STATIC:
         return Response(status_code=404)
@@ -57,33 +57,33 @@ def send_static(request: Request) -> Response:
 
 
 def fill_page(template: str, content: Mapping[str, Any], palette: Palette = NO_LOOKS) -> str:
-    """Fill a template with the colours of a run's conditions."""
+    """Render a template with the colours of a run's conditions."""
     return _templates(palette).get_template(template).render(**content)
 
 
 def fill_missing(sentence: str) -> str:
-    """Fill the page for what is not there; it knows no run, so it has no menu of one."""
+    """Render the page for something that does not exist; it belongs to no run, so its menu is empty."""
     return fill_page("missing.html", {"here": "", "menu": (), "sentence": sentence})
 
 
 def fill_fragment(template: str, content: Mapping[str, Any], palette: Palette = NO_LOOKS) -> str:
-    """Fill a template whose text goes into another page as it is."""
+    """Render a template whose text is inserted into another page unescaped."""
     return Markup(fill_page(template, content, palette))  # noqa: S704 - a template escapes what comes from data
 
 
-def address(path: str, words: Mapping[str, object]) -> str:
-    """Write an address, leaving out words without a value."""
-    return f"{path}?{urlencode({name: value for name, value in words.items() if value not in (None, '')})}"
+def address(path: str, parameters: Mapping[str, object]) -> str:
+    """Build an address, leaving out parameters without a value."""
+    return f"{path}?{urlencode({name: value for name, value in parameters.items() if value not in (None, '')})}"
 
 
 def percent(value: float | None) -> str:
-    """Write a share in points."""
+    """Format a share as points."""
     return "-" if value is None else f"{100 * value:.1f}"
 
 
 @lru_cache(maxsize=8)
 def _templates(palette: Palette) -> "Environment":
-    """Open the explorer's templates, and those that audits name as `package:file.html`."""
+    """Open the explorer's templates and those that audits name as `package:file.html`."""
     from jinja2 import ChoiceLoader, FunctionLoader
 
     templates = open_templates("eyechart.viewing", "templates", palette)
@@ -95,5 +95,5 @@ def _templates(palette: Palette) -> "Environment":
 
 
 def _read_template(name: str) -> str | None:
-    package, named, file = name.partition(":")
-    return files(package).joinpath(file).read_text(encoding="utf-8") if named else None
+    package, colon, file = name.partition(":")
+    return files(package).joinpath(file).read_text(encoding="utf-8") if colon else None

@@ -1,8 +1,8 @@
-"""What people answered: a log on disk, the answers of the model `human`, and how far people agree.
+"""Human answers: a log on disk, the answers of the model `human`, and the agreement among people.
 
 The log has a line of JSON for each answer, written to disk before the next question is shown. Agreement on an example
-is the share of the pairs of people who saw the same variant of it and gave the same answer (in normal form); its
-interval is over examples, clustered like any other.
+is the share of pairs with the same answer (in normal form) among the pairs of people who saw the same variant of it;
+its interval is over examples, clustered like any other.
 """
 
 import json
@@ -34,16 +34,16 @@ class HumanAnswer:
     """One answer of one person."""
 
     person: str
-    number: int  # of the person, in the order they came
+    number: int  # of the person, in order of arrival
     id: str
     condition: str
     probe: str
     answer: str
-    at: str  # when, in UTC
+    at: str  # time in UTC
 
 
 class SurveyLog:
-    """An append-only file of people and their answers; the last answer of a person to an example counts."""
+    """An append-only log of people and their answers; a person's last answer to an example counts."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,7 +54,7 @@ class SurveyLog:
             self._remember(json.loads(line))
 
     def number(self, person: str) -> int | None:
-        """Return the number of a person; None for one who has none."""
+        """Return the number of a person; None if not registered."""
         return self._people.get(person)
 
     def register(self, person: str) -> int:
@@ -65,7 +65,7 @@ class SurveyLog:
             return self._people[person]
 
     def add(self, answer: HumanAnswer) -> None:
-        """Write an answer and wait until it is on disk."""
+        """Append an answer and wait until it is on disk."""
         with self._lock:
             self._append(asdict(answer))
 
@@ -95,7 +95,7 @@ class SurveyLog:
             self._people[str(line["person"])] = int(str(line["number"]))
 
     def _whole_lines(self) -> list[bytes]:
-        """Read the lines, cutting off a last one that was only half written."""
+        """Read the lines, removing a last one that was only partly written."""
         if not self.path.is_file():
             return []
         content = self.path.read_bytes()
@@ -106,16 +106,16 @@ class SurveyLog:
 
 
 def open_log(run: Store) -> SurveyLog:
-    """Open the log of a run; answers of another `human` are not overwritten."""
+    """Open the log of a run, refusing to overwrite the answers of another `human`."""
     file = run.folder / "people.jsonl"
     if not file.exists() and any(run.answer_folder(HUMAN).glob("*")):
         advice = "ask in another run, or move those answers away"
-        raise FileFormatError(f"no answers of {HUMAN!r} from elsewhere in {run.folder}", "some", advice)
+        raise FileFormatError(f"no answers of {HUMAN!r} from another source in {run.folder}", "some", advice)
     return SurveyLog(file)
 
 
 def answer_table(answers: Sequence[HumanAnswer]) -> pl.DataFrame:
-    """Lay answers out as those of one model; people who answered the same probe are its draws, in their order."""
+    """Lay out answers as those of one model; people who answered the same probe become its draws, in order."""
     if not answers:
         return empty(ANSWERS)
     table = pl.DataFrame([asdict(answer) for answer in answers])
@@ -125,18 +125,18 @@ def answer_table(answers: Sequence[HumanAnswer]) -> pl.DataFrame:
 
 
 def save_answers(run: Store, answers: Sequence[HumanAnswer], condition: str) -> None:
-    """Write the answers under one condition to the file of a model's answers."""
+    """Write the answers under one condition to an answer file."""
     table = answer_table([answer for answer in answers if answer.condition == condition])
     write_table(table, run.answer_file(HUMAN, condition))
 
 
 def save_origin(run: Store, items: int, seed: int) -> None:
-    """Record what people were asked, as a model's identity."""
+    """Record what people were asked as the identity of a model."""
     write_record(ModelIdentity("asked", {"kind": "people", "items": items, "seed": seed}), run.asked_file(HUMAN))
 
 
 class VariantResult(NamedTuple):
-    """How often people were right with one variant, and how often two of them gave the same answer."""
+    """How often people were right in one variant, and how often two of them agreed."""
 
     variant: Variant
     people: int
@@ -145,7 +145,7 @@ class VariantResult(NamedTuple):
 
 
 def measure_agreement(plan: Questionnaire, answers: Sequence[HumanAnswer]) -> Iterator[VariantResult]:
-    """Measure each variant that anybody saw."""
+    """Measure accuracy and agreement for each variant with answers."""
     examples = plan.data.examples.with_columns(plan.data.clusters().alias("cluster"))
     for variant in plan.variants:
         given = [asdict(each) for each in answers if each.condition == variant.condition and each.id in plan.items]

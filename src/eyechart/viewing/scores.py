@@ -1,4 +1,4 @@
-"""Score a model example by example under any condition; scores are kept while its answers stay the same."""
+"""Score a model example by example under any condition, caching scores while its answers stay the same."""
 
 from functools import lru_cache
 
@@ -10,13 +10,13 @@ from eyechart.data.stored import TableFile
 from eyechart.scoring import SCORES, auto_score, score
 
 KEPT = 8
-JUDGED = "accuracy"  # the audit that scores every answer as it is, and the column of its rows
-RIGHT = 0.5  # the least score that is called right
+JUDGED = "accuracy"  # the audit that scores unchanged examples, and the column of its rows
+RIGHT = 0.5  # the lowest score that counts as right
 SCHEMA = {"id": pl.String, "given": pl.String, "status": pl.String, "score": pl.Float64}
 
 
 def scored(store: Store, model: str, condition: str) -> pl.DataFrame:
-    """List a model's first answers under a condition: id, given, status, score; empty where it gave none."""
+    """List a model's first answers under a condition: id, given, status and score."""
     answers = store.answers_under(model, condition)
     if answers is None:
         return pl.DataFrame(schema=SCHEMA)
@@ -28,7 +28,7 @@ def scored(store: Store, model: str, condition: str) -> pl.DataFrame:
 
 @lru_cache(maxsize=KEPT)
 def _as_judged(answers: TableFile, judged: TableFile) -> pl.DataFrame:
-    """Take the scores by which the model was judged, whatever score was set."""
+    """Take the scores by which the model was judged, whichever scoring was used."""
     scores = judged.scan().select("id", pl.col(JUDGED).alias("score"))
     given = _first(answers).select(*list(SCHEMA)[:3])
     return given.join(scores, on="id", how="left", validate="1:1").select(*SCHEMA).cast(SCHEMA).collect()  # type: ignore[arg-type]
@@ -62,11 +62,11 @@ def _references(examples: TableFile, given: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_options(joined: pl.DataFrame, probes: TableFile) -> pl.DataFrame:
-    """Replace the data's own options by those an audit offered."""
+    """Replace the data's own options with those an audit offered."""
     scan = probes.scan()
     if "choices" not in scan.collect_schema():
         return joined
     offered = scan.select("id", pl.col("choices").alias("offered")).collect()
-    beside = joined.join(offered, on="id", how="left", validate="1:1", maintain_order="left")
+    with_offered = joined.join(offered, on="id", how="left", validate="1:1", maintain_order="left")
     own = [pl.col("choices")] if "choices" in joined.columns else []
-    return beside.with_columns(pl.coalesce("offered", *own).alias("choices")).drop("offered")
+    return with_offered.with_columns(pl.coalesce("offered", *own).alias("choices")).drop("offered")

@@ -1,4 +1,4 @@
-"""Serve a run: on this machine only unless asked otherwise, with a token nobody can guess."""
+"""Serve a run, by default on this machine only, with an unguessable token."""
 
 import secrets
 import socket
@@ -26,7 +26,7 @@ LOCAL = ("127.0.0.1", "localhost")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where the server listens, and the names it may be opened by."""
+    """The address the server listens on, and the names it can be reached by."""
 
     host: str = "127.0.0.1"
     port: int = 0  # any that is free
@@ -34,22 +34,22 @@ class ServerAddress:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """List every name of the server that is allowed in a request."""
+        """List the host names that requests may use."""
         return tuple(dict.fromkeys((*self.names, *LOCAL, self.host)))
 
     @property
     def announced(self) -> str:
-        """Choose the name to print."""
-        anywhere = self.host in ("0.0.0.0", "")  # noqa: S104 - only compared
-        return next(iter(self.names), LOCAL[0] if anywhere else self.host)
+        """Choose the host name to print."""
+        is_any = self.host in ("0.0.0.0", "")  # noqa: S104 - only compared
+        return next(iter(self.names), LOCAL[0] if is_any else self.host)
 
     def listen(self) -> socket.socket:
-        """Open the socket."""
+        """Open the socket to listen on."""
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((self.host, self.port))
-            listener.listen()  # requests before the server runs wait
+            listener.listen()  # requests wait until the server runs
         except OSError as error:
             listener.close()
             advice = "choose another with --port, or leave it out"
@@ -79,18 +79,18 @@ def ask_people(
 
 
 def build_explorer(run: Store, guard: Guard, audits: tuple[str, ...] = ()) -> "FastAPI":
-    """Build the explorer."""
+    """Build the app of the explorer."""
     return make_app(routes(run, gather_furniture(audits)), guard)
 
 
 def build_survey(run: Store, guard: Guard, items: int = 40, seed: int = 0, options: str = ORIG) -> "FastAPI":
-    """Build the survey; it has no page of the explorer, for those show the answers."""
+    """Build the app of the survey, without the explorer's pages, because those show the answers."""
     survey = SurveyPages(plan_questions(run, items, seed, options))
     return make_app(survey.pages(), guard, survey.forms())
 
 
 def make_app(pages: dict[str, Endpoint], guard: Guard, forms: dict[str, Receiver] | None = None) -> "FastAPI":
-    """Put pages, and what forms are sent to, behind a guard; an error in the run's files is shown on a page."""
+    """Build an app with pages and form receivers behind a guard, which shows errors in the run's files on a page."""
     from fastapi import FastAPI
     from starlette.middleware import Middleware
     from starlette.middleware.base import BaseHTTPMiddleware
@@ -111,7 +111,7 @@ def make_app(pages: dict[str, Endpoint], guard: Guard, forms: dict[str, Receiver
 
 
 def _serve(build: Callable[[Guard], "FastAPI"], address: ServerAddress, announce: Callable[[str], None]) -> None:
-    """Announce the address with its token, and serve what is built behind its guard until it is stopped."""
+    """Announce the address with its token, and serve the app behind its guard until it is stopped."""
     import uvicorn
 
     with address.listen() as listener:

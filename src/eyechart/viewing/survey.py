@@ -1,4 +1,4 @@
-"""The pages people answer on: a name, one example after another, and how they did."""
+"""The pages of the survey: a name, one example after another, and the results."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -27,7 +27,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class SurveyPages:
-    """Ask people, and save their answers."""
+    """The survey's pages, which ask people and save their answers."""
 
     def __init__(self, plan: Questionnaire) -> None:
         self.plan = plan
@@ -46,7 +46,7 @@ class SurveyPages:
         }
 
     def forms(self) -> dict[str, Receiver]:
-        """List what forms are sent to."""
+        """List the receivers of forms by their paths."""
         return {"/begin": self.begin, "/answer": self.answer}
 
     def welcome(self, _request: Request) -> Response:
@@ -62,7 +62,7 @@ class SurveyPages:
         return RedirectResponse(address("/item", {"person": person}), 303)
 
     def item(self, request: Request) -> Response:
-        """Show an example: the one that is named, or the first without an answer."""
+        """Show the requested example, or the first without an answer."""
         query = read_query(request)
         person, number = query.get("person"), self.log.number(query.get("person"))
         if number is None:
@@ -87,12 +87,12 @@ class SurveyPages:
         return _page("ask_item.html", content)
 
     async def answer(self, request: Request) -> Response:
-        """Save an answer and go on."""
+        """Save an answer and continue."""
         form = await _form(request)
         person, item, given = form.get("person"), form.get("id"), form.get("answer")
         number = self.log.number(person)
         if number is None or item not in self.plan.items:
-            return send_missing("Nobody was asked this.")
+            return send_missing("This question was not asked.")
         condition = self.plan.variant(number, item).condition
         options = self.plan.options(person, item, condition)
         if not given or (options and given not in options):
@@ -103,17 +103,17 @@ class SurveyPages:
         return RedirectResponse(address("/item", {"person": person}), 303)
 
     def done(self, request: Request) -> Response:
-        """Thank a person."""
+        """Thank the person."""
         person = read_query(request).get("person")
         return _page("ask_done.html", {"person": person, "n": len(self.log.answers_of(person))})
 
     def agreement(self, _request: Request) -> Response:
-        """Show how people did and how far they agree."""
+        """Show people's accuracy and agreement."""
         rows = list(measure_agreement(self.plan, self.log.answers()))
         return _page("ask_agreement.html", {"here": "agreement", "rows": rows})
 
     def picture(self, request: Request) -> Response:
-        """Send the picture of an example to a person who may see it."""
+        """Send the picture of an example, if the person may see it."""
         query = read_query(request)
         item, number = query.get("id"), self.log.number(query.get("person"))
         if number is None or item not in self.plan.items:

@@ -1,9 +1,9 @@
-// A choice searches at once, addresses stay short, and lists can be paged from the keyboard. All of it works without, too.
+// Search as soon as something is chosen, keep addresses short, and page through lists from the keyboard. Everything works without this script too.
 
 for (const form of document.querySelectorAll("form.filters")) {
   form.addEventListener("submit", () => {
     for (const field of form.elements) {
-      if (field.name && !field.value) field.disabled = true; // what says nothing need not stand in the address
+      if (field.name && !field.value) field.disabled = true; // keep empty fields out of the address
     }
   });
   for (const field of form.querySelectorAll("select")) {
@@ -11,7 +11,7 @@ for (const form of document.querySelectorAll("form.filters")) {
   }
 }
 
-// Back from another page: what was left out of the address can be chosen again.
+// When coming back from another page, let the fields left out of the address be chosen again.
 addEventListener("pageshow", () => {
   for (const field of document.querySelectorAll("form.filters :disabled")) field.disabled = false;
 });
@@ -35,14 +35,14 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// A picture that cannot be opened leaves its place empty rather than broken.
+// Show an empty place instead of a broken picture.
 for (const image of document.querySelectorAll("img[src^='/picture']")) {
   const leave = () => image.closest(".picture, .thumb")?.classList.add("lost");
   if (image.complete && !image.naturalWidth) leave();
   image.addEventListener("error", leave);
 }
 
-// What takes a while comes after the page.
+// Load slow parts after the page.
 for (const place of document.querySelectorAll("[data-load]")) {
   fetch(place.dataset.load)
     .then((answer) => answer.text())

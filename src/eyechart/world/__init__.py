@@ -1,4 +1,4 @@
-"""The planted world: scenes, questions and shortcuts whose truth is known, and answerers that use them or do not."""
+"""The planted world: scenes, questions and known shortcuts, and answerers that do or do not use them."""
 
 from eyechart.world.answerers import ANSWERERS, load_answerer
 from eyechart.world.make import World, make_world, read_world

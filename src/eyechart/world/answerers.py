@@ -1,15 +1,15 @@
-"""Answerers whose behaviour is known. Each knows only what a probe shows, and the rules of the world.
+"""Answerers with known behaviour, which know only what a probe shows and the rules of the world.
 
-seer      looks: runs the program on the objects in sight; "unknown" where they do not suffice
-reader    the same from the pixels of the rendered picture
-cheater   follows the planted rules of some kinds, else gives the usual answer of the type; never looks at evidence
-leaner    follows the planted rules of some kinds, and looks where none of them fires
-blind     the question alone: word rules, then the usual answer
-deaf      the picture alone: the commonest colour in sight
-guesser   one of the options, or of the answers of the type, by lot
-mixture   each example by one of several answerers, in known shares
+seer      looks: runs the program on the visible objects; "unknown" if they do not suffice
+reader    does the same from the pixels of the rendered picture
+cheater   follows planted rules of some kinds, else gives the usual answer of the type; never looks at evidence
+leaner    follows planted rules of some kinds, and looks if none of them fires
+blind     uses the question alone: word rules, then the usual answer
+deaf      uses the picture alone: names the most common visible colour
+guesser   picks one of the options, or of the answers of the type, at random
+mixture   answers each example by one of several answerers, in known shares
 
-An answerer is found by its name: what follows "world:" in the string of a model.
+An answerer is found by its name, which follows "world:" in a model's specification.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from eyechart.world.shortcuts import CROSSES, PRIORS, RULES, Shortcut
 from eyechart.world.sight import in_sight, read_probes, scene_shown, whole_pictures
 from eyechart.world.vocabulary import BIGGER, CUE_OBJECTS, QUESTION_TYPES, THERE, UNKNOWN, YES_NO
 
-NO_QUESTION = "yes"  # what one who answers by habit says when nothing is asked
+NO_QUESTION = "yes"  # the usual answer if there is no question
 USUAL = {name: kind.answers[0] for name, kind in QUESTION_TYPES.items() if name != BIGGER} | {
     str(prior.question_type): str(prior.answer) for prior in PRIORS
 }
@@ -36,12 +36,12 @@ USUAL = {name: kind.answers[0] for name, kind in QUESTION_TYPES.items() if name 
 
 @dataclass(frozen=True)
 class Seer:
-    """Answer from what is in sight."""
+    """Answer from the visible objects."""
 
     name: str = "seer"
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """Run the program on what is in sight."""
+        """Run the program on the visible objects."""
         rows = read_probes(probes)
         scene = scene_shown(rows, images)
         seen = answer_from(in_sight(find_objects(rows, scene), rows))
@@ -53,7 +53,7 @@ class Seer:
 
 @dataclass(frozen=True)
 class Cheater:
-    """Follow the rules of the given kinds, the first that fires."""
+    """Follow the first rule of the given kinds that fires."""
 
     name: str
     kinds: tuple[str, ...]
@@ -66,19 +66,19 @@ class Cheater:
 
 @dataclass(frozen=True)
 class Leaner:
-    """Follow the rules of the given kinds, and look where none of them fires."""
+    """Follow the rules of the given kinds, and look if none of them fires."""
 
     name: str
     kinds: tuple[str, ...]
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """Follow the rules, else answer from what is in sight."""
+        """Follow the rules, else answer from the visible objects."""
         seen = Seer().answer(probes, images)["answer"]
         return probes.select("id", answer=pl.coalesce(suggested(read_probes(probes), images, self.kinds), seen))
 
 
 def suggested(rows: pl.DataFrame, images: Images, kinds: tuple[str, ...]) -> pl.Series:
-    """Give each probe the answer of the first rule of these kinds that fires, else null."""
+    """Return for each probe the answer of the first rule of these kinds that fires, else null."""
     known = (*RULES, *PRIORS, *(each for some in CROSSES.values() for each in some))
     rules = [each for kind in kinds for each in known if each.kind == kind]
     if any(each.objects for each in rules):
@@ -88,7 +88,7 @@ def suggested(rows: pl.DataFrame, images: Images, kinds: tuple[str, ...]) -> pl.
 
 
 def fires(rule: Shortcut) -> pl.Expr:
-    """Say whether the cue of a rule is in the question and in sight."""
+    """Return whether the cue of a rule is in the question and visible."""
     cue = pl.col("question_type") == rule.question_type
     for word in rule.words:
         cue &= pl.col("words").list.contains(word)
@@ -98,7 +98,7 @@ def fires(rule: Shortcut) -> pl.Expr:
 
 
 def usual_answer() -> pl.Expr:
-    """Give the answer of a type that is likeliest without a cue; of two things the first that is named."""
+    """Return the most likely answer of a type without a cue; of two things, the one named first."""
     by_type = pl.col("question_type").replace_strict(USUAL, default=None, return_dtype=pl.String)
     first = pl.when(pl.col("question_type") == BIGGER).then("first")
     return pl.coalesce(by_type, first, pl.lit(NO_QUESTION))
@@ -113,12 +113,12 @@ def _with_cues(rows: pl.DataFrame, images: Images) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class DecoyCheater:
-    """Choose among the options by which texts are usually targets and which never."""
+    """Choose among the options by which texts are usually targets and which never are."""
 
     name: str
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - the contract of a model
-        """Prefer planted priors to other answers and those to foils; without options give the usual answer."""
+        """Prefer planted priors to other answers, and those to foils; without options, give the usual answer."""
         rows = read_probes(probes)
         foils = [text for kind in QUESTION_TYPES.values() for text in kind.foils]
         text = pl.col("choices")
@@ -133,7 +133,7 @@ class Deaf:
     name: str = "deaf"
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """Name the commonest colour in sight, of several the first in the alphabet."""
+        """Name the most common visible colour, breaking ties alphabetically."""
         rows = read_probes(probes)
         seen = in_sight(rows.select("row", "image").join(scene_shown(rows, images), on="image"), rows)
         counts = (
@@ -146,13 +146,13 @@ class Deaf:
 
 @dataclass(frozen=True)
 class Guesser:
-    """Answer by lot, the same example always the same way."""
+    """Answer at random, but always the same way for the same example."""
 
     name: str = "guesser"
     seed: int = 0
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - the contract of a model
-        """Draw one of the options, else of the answers of the type."""
+        """Draw one of the options, or else one of the answers of the type."""
         rows = read_probes(probes)
         answers = {name: list(kind.answers) for name, kind in QUESTION_TYPES.items() if name != BIGGER}
         types = pl.DataFrame({"question_type": list(answers), "possible": list(answers.values())})
@@ -163,7 +163,7 @@ class Guesser:
 
 
 def pick(rows: pl.DataFrame, rank: pl.Expr, seed: int = 0) -> pl.Series:
-    """Pick the option of the highest rank in each row, among equals by lot (a hash of id and option)."""
+    """Pick the option of the highest rank in each row, breaking ties by a hash of id and option."""
     options = rows.select("row", "id", "choices").explode("choices", empty_as_null=False, keep_nulls=False)
     lot = pl.Series("lot", combine(hash_text(options["id"], seed), hash_text(options["choices"])))
     best = options.with_columns(lot, rank=rank).sort("row", "rank", "lot").group_by("row", maintain_order=True).last()
@@ -172,17 +172,17 @@ def pick(rows: pl.DataFrame, rank: pl.Expr, seed: int = 0) -> pl.Series:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Let each example be answered by one member, the same under every condition, in the given shares."""
+    """Answer each example by one member, the same under every condition, in the given shares."""
 
     name: str
     members: tuple[Model, ...]
     shares: tuple[float, ...]
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        """Deal the probes out by a hash of their ids and gather the answers."""
+        """Assign the probes to members by a hash of their ids, and gather the answers."""
         edges = np.cumsum(self.shares)[:-1]
         member = np.searchsorted(edges, uniform(hash_text(probes["id"])), side="right")
-        parts = [each.answer(probes.filter(pl.Series(member == at)), images) for at, each in enumerate(self.members)]
+        parts = [each.answer(probes.filter(pl.Series(member == i)), images) for i, each in enumerate(self.members)]
         return pl.concat(parts)
 
 

@@ -1,13 +1,13 @@
 """Draw the options of each question and the answers of ten people.
 
-Neutral decoys tell nothing: P(target = v | options) is the same for every option v. For that the options are a
-systematic sample (Madow 1949) with inclusion probabilities m P(answer = v), which must not exceed 1: lay the answers
-on a ring of length m, each an arc as long as its probability of inclusion; the target is a point of the ring, and the
-decoys are the arcs hit by the points 1, 2, ..., m - 1 further on. All m points are alike: each is as likely the target.
-Planted decoys are foils: texts that are never a target.
+Neutral decoys reveal nothing: P(target = v | options) is the same for every option v. To achieve this, the options are
+a systematic sample (Madow 1949) with inclusion probabilities m P(answer = v), which must not exceed 1: place the
+answers on a ring of length m, each an arc as long as its probability of inclusion; the target is a point on the ring,
+and the decoys are the arcs hit by the points 1, 2, ..., m - 1 further on. All m points are equally likely to be the
+target. Planted decoys are foils: texts that are never a target.
 
-At least six people give the intended answer, so it is the majority and scores 1 by the official measure. Nobody who
-errs gives a planted answer: where a rule misleads, its answer scores exactly 0.
+At least six people give the intended answer, so it is the majority and scores 1 by the official measure. Mistakes are
+never planted answers: where a rule misleads, its answer scores exactly 0.
 """
 
 import numpy as np
@@ -36,30 +36,30 @@ def draw_choices(
     target[:, TYPES.index(BIGGER)] = np.where(plan.first_is_bigger, plan.things[:, FIRST], plan.things[:, SECOND])
     codes = np.concatenate([target[:, :, None], decoys], axis=2)[asked]
     shuffled = np.take_along_axis(codes, np.argsort(rng.random(codes.shape), axis=1), axis=1)
-    places = np.where(shuffled == NO_OPTION, NO_OPTION, shuffled + _STARTS[asked[1]][:, None])
-    texts = pl.Series(_TEXTS).gather(pl.Series(places.ravel()).replace(NO_OPTION, None))
-    return texts.reshape(places.shape).arr.to_list().list.drop_nulls(), planted[asked]
+    indices = np.where(shuffled == NO_OPTION, NO_OPTION, shuffled + _STARTS[asked[1]][:, None])
+    texts = pl.Series(_TEXTS).gather(pl.Series(indices.ravel()).replace(NO_OPTION, None))
+    return texts.reshape(indices.shape).arr.to_list().list.drop_nulls(), planted[asked]
 
 
 def draw_decoys(settings: WorldSettings, plan: WorldPlan, rng: np.random.Generator) -> tuple[Ints, Flags]:
-    """Draw decoys for each image and type, as places in the type's answers and foils, and mark those planted."""
+    """Draw decoys for each image and type, as indices into the type's answers and foils, and mark planted ones."""
     m = settings.options
     n = len(plan.split)
     decoys = np.full((n, len(TYPES), m - 1), NO_OPTION)
     planted = np.zeros((n, len(TYPES)), np.bool_)
-    for at, name in enumerate(TYPES):
-        target = plan.answers[:, at]
+    for column, name in enumerate(TYPES):
+        target = plan.answers[:, column]
         if name == BIGGER:
-            decoys[:, at] = bigger_decoys(plan, m)
+            decoys[:, column] = bigger_decoys(plan, m)
         elif name in RULE_TYPES:
-            decoys[:, at] = neutral_decoys(settings, name, plan.split, target, rng)
+            decoys[:, column] = neutral_decoys(settings, name, plan.split, target, rng)
         else:
-            decoys[:, at] = other_answers(target, len(QUESTION_TYPES[name].answers), m, rng)
+            decoys[:, column] = other_answers(target, len(QUESTION_TYPES[name].answers), m, rng)
     for shortcut in DECOYS:
-        at = TYPES.index(str(shortcut.question_type))
-        planted[:, at] = _draw_planted(settings, plan.split, rng)
+        column = TYPES.index(str(shortcut.question_type))
+        planted[:, column] = _draw_planted(settings, plan.split, rng)
         foils = draw_foils(str(shortcut.question_type), n, m, rng)
-        decoys[:, at] = np.where(planted[:, at, None], foils, decoys[:, at])
+        decoys[:, column] = np.where(planted[:, column, None], foils, decoys[:, column])
     return decoys, planted
 
 
@@ -69,13 +69,13 @@ def _draw_planted(settings: WorldSettings, split: Ints, rng: np.random.Generator
 
 
 def neutral_decoys(settings: WorldSettings, name: str, split: Ints, target: Ints, rng: np.random.Generator) -> Ints:
-    """Draw decoys around the ring, with the distribution of answers of each split."""
+    """Draw decoys around the ring, by the distribution of answers in each split."""
     m = settings.options
     orders = np.argsort(rng.random((_ORDERS, len(QUESTION_TYPES[name].answers))), axis=1)
     order_of, chances = rng.integers(_ORDERS, size=len(split)), rng.random(len(split))
     decoys = np.empty((len(split), m - 1), np.int64)
-    for at, split_name in enumerate(SPLITS):
-        here = split == at
+    for split_index, split_name in enumerate(SPLITS):
+        here = split == split_index
         arcs = m * marginal(name, settings, split_name)
         decoys[here] = _around(arcs, orders[order_of[here]], target[here], chances[here])
     return decoys
@@ -84,8 +84,8 @@ def neutral_decoys(settings: WorldSettings, name: str, split: Ints, target: Ints
 def _around(arcs: Floats, orders: Ints, target: Ints, chances: Floats) -> Ints:
     ends = np.cumsum(arcs[orders], axis=1)
     m = round(float(arcs.sum()))
-    place = np.argmax(orders == target[:, None], axis=1)
-    start = np.take_along_axis(ends, place[:, None], axis=1)[:, 0] - arcs[target]
+    position = np.argmax(orders == target[:, None], axis=1)
+    start = np.take_along_axis(ends, position[:, None], axis=1)[:, 0] - arcs[target]
     point = start + chances * arcs[target]
     further = (point[:, None] + np.arange(1, m)) % m
     hit = (further[:, :, None] >= ends[:, None, :]).sum(axis=2).clip(max=len(arcs) - 1)
@@ -93,7 +93,7 @@ def _around(arcs: Floats, orders: Ints, target: Ints, chances: Floats) -> Ints:
 
 
 def other_answers(target: Ints, n_answers: int, m: int, rng: np.random.Generator) -> Ints:
-    """Draw decoys among all other answers of a type; a type with two answers has two options."""
+    """Draw decoys among all other answers of a type; a type with two answers has only two options."""
     keys = rng.random((len(target), n_answers))
     keys[np.arange(len(target)), target] = 2.0
     decoys = np.full((len(target), m - 1), NO_OPTION)
@@ -116,7 +116,7 @@ def draw_foils(name: str, n: int, m: int, rng: np.random.Generator) -> Ints:
 
 
 def ask_people(intended: pl.Series, question_type: Ints, noise: float, rng: np.random.Generator) -> pl.Series:
-    """Draw ten answers a question, each with the chance `noise` a synonym of the intended one or another answer."""
+    """Draw ten answers per question, each with probability `noise` a synonym of the intended one or another answer."""
     n = len(intended)
     wrong = rng.random((n, PEOPLE)) < noise
     wrong &= np.cumsum(wrong, axis=1) <= MOST_WRONG
@@ -136,18 +136,18 @@ def ask_people(intended: pl.Series, question_type: Ints, noise: float, rng: np.r
 def _mistakes(
     truth: pl.Series, question_type: Ints, chances: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> pl.Series:
-    """Draw a wrong answer of the type: the first choice or, where that is the truth, the next one."""
+    """Draw a wrong answer of the type: the one drawn or, if that is the truth, the next one."""
     pools = [wrong_answers(name) for name in QUESTION_TYPES]
     starts = np.cumsum([0, *map(len, pools)])
     sizes = np.array([len(pool) for pool in pools])[question_type]
-    at = (chances * sizes).astype(np.int64)
+    offset = (chances * sizes).astype(np.int64)
     texts = pl.Series([text for pool in pools for text in pool])
-    first, second = (texts.gather(starts[question_type] + (at + step) % sizes) for step in (0, 1))
+    first, second = (texts.gather(starts[question_type] + (offset + step) % sizes) for step in (0, 1))
     return first.zip_with(first != truth, second)
 
 
 def wrong_answers(question_type: str) -> tuple[str, ...]:
-    """List what a mistaken person may answer: the answers of the type that are not planted, or doubts."""
+    """List the possible mistakes: the answers of the type that are not planted, or expressions of doubt."""
     planted = {shortcut.answer for shortcut in (*RULES, *PRIORS) if shortcut.question_type == question_type}
     kind = QUESTION_TYPES[question_type]
     if kind.answer_type == "yes/no":

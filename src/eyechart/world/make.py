@@ -24,13 +24,13 @@ from eyechart.world.shortcuts import NO_RULE, PRIORS, RULE_TYPES, rules_of
 from eyechart.world.truth import make_truth
 from eyechart.world.vocabulary import HEIGHT, QUESTION_TYPES, WIDTH
 
-STAGES = ("plan", "subjects", "scenes", "options", "people")  # each draws from a stream of its own
+STAGES = ("plan", "subjects", "scenes", "options", "people")  # each draws from its own stream
 Streams = dict[str, np.random.Generator]
 
 
 @dataclass(frozen=True)
 class World:
-    """A dataset whose shortcuts are known, and the table that lists them."""
+    """A dataset with known shortcuts, and the table that lists them."""
 
     settings: WorldSettings
     data: Dataset
@@ -39,7 +39,7 @@ class World:
 
 @dataclass(frozen=True)
 class Draft:
-    """A world before the program has looked at its scenes and answered its questions."""
+    """A world before the program has answered its questions from the scenes."""
 
     settings: WorldSettings
     names: pl.Series  # of the images
@@ -49,7 +49,7 @@ class Draft:
 
     @classmethod
     def draw(cls, settings: WorldSettings, streams: Streams) -> Self:
-        """Draw plan and scenes, and word the questions."""
+        """Draw the plan and the scenes, and word the questions."""
         plan = draw_plan(settings, streams["plan"], streams["subjects"])
         digits = max(6, len(str(settings.images - 1)))
         number = pl.int_range(settings.images, eager=True).cast(pl.String).str.zfill(digits)
@@ -57,7 +57,7 @@ class Draft:
         return cls(settings, names, plan, draw_scenes(plan, names, streams["scenes"]), ask_questions(plan))
 
     def examples(self, streams: Streams) -> pl.DataFrame:
-        """Answer the questions and lay them out as examples."""
+        """Answer the questions, and lay them out as examples."""
         asked = self.questions.with_columns(image=self.names.gather(self.questions["at"]))
         objects = find_objects(asked, self.scene)
         answered = asked.join(answer_from(objects), on="row", how="left", validate="1:1", maintain_order="left")
@@ -81,7 +81,7 @@ class Draft:
         return table.with_columns(conflict=_conflict(self.settings), evidence=_evidence(table.height, objects))
 
     def images(self) -> pl.DataFrame:
-        """Lay the scenes out as a table of images."""
+        """Lay out the scenes as a table of images."""
         scored = pl.struct("label", "box", score=pl.lit(1.0)).cast(OBJECT)
         lists = self.scene.group_by("image", maintain_order=True).agg(
             objects=scored, **{many: pl.col(one) for many, one in ATTRIBUTES.items()}
@@ -97,7 +97,7 @@ class Draft:
 
 
 def make_world(settings: WorldSettings) -> World:
-    """Make the world of the settings, without pictures."""
+    """Make the world for the settings, without pictures."""
     streams = draw_streams(settings.seed)
     draft = Draft.draw(settings, streams)
     examples, images = draft.examples(streams), draft.images()
@@ -110,7 +110,7 @@ def make_world(settings: WorldSettings) -> World:
 
 
 def draw_streams(seed: int) -> Streams:
-    """Open one stream of random numbers for each stage."""
+    """Create a stream of random numbers for each stage."""
     children = np.random.SeedSequence(seed).spawn(len(STAGES))
     return {stage: np.random.default_rng(child) for stage, child in zip(STAGES, children, strict=True)}
 
@@ -119,18 +119,18 @@ def _planted(settings: WorldSettings, plan: WorldPlan, at: Ints, type_at: Ints) 
     """Name the shortcut whose cue fires on each question."""
     rules = {name: rules_of(name, settings) for name in RULE_TYPES}
     names = [each.name for some in rules.values() for each in some]
-    place = np.full(len(at), NO_RULE)
+    index = np.full(len(at), NO_RULE)
     for number, (name, some) in enumerate(rules.items()):
         fires = np.where(type_at == TYPES.index(name), plan.fires[at, number], NO_RULE)
         counts = (fires != NO_RULE) & np.array([each.kind in settings.plant for each in some])[fires]
-        place = np.where(counts, number * len(some) + fires, place)
+        index = np.where(counts, number * len(some) + fires, index)
     for number, prior in enumerate(PRIORS if "prior" in settings.plant else ()):
-        place[type_at == TYPES.index(str(prior.question_type))] = len(names) + number
-    return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(place).replace(NO_RULE, None))
+        index[type_at == TYPES.index(str(prior.question_type))] = len(names) + number
+    return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(index).replace(NO_RULE, None))
 
 
 def _decoys(settings: WorldSettings, planted: Flags) -> pl.Expr:
-    """Name the kind of decoys: `prior` where the options leak because the answers of the type do."""
+    """Name the kind of decoys: `prior` if the options leak because the answers of the type do."""
     priors = [prior.question_type for prior in PRIORS] if "prior" in settings.plant else []
     leaks = pl.col("question_type").is_in(priors)
     return (
@@ -143,7 +143,7 @@ def _decoys(settings: WorldSettings, planted: Flags) -> pl.Expr:
 
 
 def _evidence(n: int, objects: pl.DataFrame) -> pl.Series:
-    """List the objects each answer rests on; a thing that is not there leaves an empty list."""
+    """List the objects each answer depends on; absent objects leave an empty list."""
     ordered = objects.sort("row", "index")
     lists = ordered.group_by("row", maintain_order=True).agg(evidence=pl.struct("label", "box").cast(EVIDENCE))
     rows = pl.DataFrame({"row": pl.int_range(n, eager=True)})
@@ -159,7 +159,7 @@ def _conflict(settings: WorldSettings) -> pl.Expr:
 
 
 @described(
-    needs="nothing: it is made; with --set render=true its pictures are drawn too",
+    needs="nothing: it is generated; --set render=true also draws its pictures",
     sample="what color is the banana please?  yellow\nhow many bottles are there?  2",
 )
 def read_world(
@@ -176,7 +176,7 @@ def read_world(
     options: int = 4,
     render: bool = False,
 ) -> Dataset:
-    """Make the world of these settings (see WorldSettings); with `render` draw its pictures into the folder `path`."""
+    """Make the world for these settings (see WorldSettings); with `render`, draw its pictures into `path`."""
     if render and path is None:
         raise SettingError("a folder for the pictures", "render=True without path", "give path, or render=False")
     settings = WorldSettings(seed, images, questions, strength, test_strength, plant, noise, shares, options)
@@ -185,5 +185,5 @@ def read_world(
 
 
 def draw_into(data: Dataset, folder: Path) -> Dataset:
-    """Draw the pictures of a world into a folder and fill in their paths."""
+    """Draw the pictures of a world into a folder, and fill in their paths."""
     return replace(data, images=Images(draw_pictures(data.images.table, folder), folder))

@@ -1,7 +1,7 @@
-"""Decide, before any scene exists, what each image is asked, which cues it has, and what its answers shall be.
+"""Decide, before any scene exists, what to ask about each image, which cues it has, and what the answers will be.
 
-Every array has one row an image and, where it has a second axis, one column a question type (or a rule type, in the
-order of the constants). All draws have a fixed size, so a strength changes answers and nothing else.
+Every array has one row per image and, if it has a second axis, one column per question type (or rule type, in the order
+of the constants). All draws have a fixed size, so a strength changes answers and nothing else.
 """
 
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 TYPES = tuple(QUESTION_TYPES)
-_RULE_TYPE_WEIGHT = 4.0  # so that rule types are asked of about 80 % of the images, the others of about 45 %
+_RULE_TYPE_WEIGHT = 4.0  # asks rule types about roughly 80 % of the images, the others about 45 %
 
-# Columns of WorldPlan.things: one different thing for each purpose.
+# Columns of WorldPlan.things: a different thing for each purpose.
 COLORED, COUNTED, SOUGHT, ANCHOR, FIRST, SECOND, JUDGED = range(7)
 SPARE_THINGS = 2
 SPARE = slice(JUDGED + 1, JUDGED + 1 + SPARE_THINGS)
@@ -52,10 +52,10 @@ _BANANA, _CAT = THINGS.index("banana"), ACTORS.index("cat")
 
 @dataclass(frozen=True)
 class WorldPlan:
-    """What is decided; `fires` is a place in `rules_of` the type or NO_RULE, `answers` are places in the type's.
+    """All decisions; `fires` is an index into `rules_of` the type or NO_RULE, `answers` are indices into the type's.
 
-    What the questions are about: `things` are places in THINGS by purpose, `actors` and `tools` places in ACTORS and
-    TOOLS (the one asked about, another).
+    Subjects of the questions: `things` are indices into THINGS by purpose, `actors` and `tools` are indices into ACTORS
+    and TOOLS (the one asked about, another).
     """
 
     split: Ints
@@ -75,13 +75,15 @@ class WorldPlan:
 
 
 def draw_plan(settings: WorldSettings, rng: np.random.Generator, subject_rng: np.random.Generator) -> WorldPlan:
-    """Draw types, cues and answers of all images, then, from a stream of its own, what the questions are about."""
+    """Draw types, cues and answers of all images and, from a separate stream, the subjects of the questions."""
     n = settings.images
     split = draw_splits(settings, rng)
     asked = draw_types(settings, rng)
     design = design_of(settings)
     props = np.stack([choose(np.array(design.props), rng.random(n)) for _ in RULE_TYPES], axis=1)
-    words = np.stack([draw_words(design.words, props[:, at], rng.random(n)) for at in range(len(RULE_TYPES))], axis=1)
+    words = np.stack(
+        [draw_words(design.words, props[:, column], rng.random(n)) for column in range(len(RULE_TYPES))], axis=1
+    )
     fires = np.array(design.fires)[words, props]
     answers = draw_answers(settings, split, fires, rng)
     return WorldPlan(
@@ -103,7 +105,7 @@ def draw_plan(settings: WorldSettings, rng: np.random.Generator, subject_rng: np
 
 
 def choose(shares: Floats, chances: Floats) -> Ints:
-    """Turn uniform numbers into places of a distribution by inverting it."""
+    """Draw from a distribution by inverting it at uniform numbers, and return indices."""
     edges = np.cumsum(shares)
     return np.searchsorted(edges / edges[-1], chances, side="right").clip(max=len(shares) - 1).astype(np.int64)
 
@@ -132,19 +134,19 @@ def draw_answers(settings: WorldSettings, split: Ints, fires: Ints, rng: np.rand
     """Draw the answer of every type from its distribution given the cue that fires."""
     chances = rng.random((len(split), len(TYPES)))
     columns = []
-    for at, name in enumerate(TYPES):
+    for column, name in enumerate(TYPES):
         if name in RULE_TYPES:
-            columns.append(_rule_answers(settings, name, split, fires[:, RULE_TYPES.index(name)], chances[:, at]))
+            columns.append(_rule_answers(settings, name, split, fires[:, RULE_TYPES.index(name)], chances[:, column]))
         else:
-            columns.append(_prior_answers(settings, name, split, chances[:, at]))
+            columns.append(_prior_answers(settings, name, split, chances[:, column]))
     return np.stack(columns, axis=1)
 
 
 def _rule_answers(settings: WorldSettings, name: str, split: Ints, fires: Ints, chances: Floats) -> Ints:
     answers = choose(base(name), chances)
-    for rule_at, each in enumerate(rules_of(name, settings)):
-        for split_at, split_name in enumerate(SPLITS):
-            here = (fires == rule_at) & (split == split_at)
+    for rule_index, each in enumerate(rules_of(name, settings)):
+        for split_index, split_name in enumerate(SPLITS):
+            here = (fires == rule_index) & (split == split_index)
             answers[here] = choose(fired(each, settings, split_name), chances[here])
     return answers
 
@@ -152,15 +154,15 @@ def _rule_answers(settings: WorldSettings, name: str, split: Ints, fires: Ints, 
 def _prior_answers(settings: WorldSettings, name: str, split: Ints, chances: Floats) -> Ints:
     answers = choose(base(name), chances)
     for prior in PRIORS:
-        for split_at, split_name in enumerate(SPLITS):
+        for split_index, split_name in enumerate(SPLITS):
             if prior.question_type == name:
-                here = split == split_at
+                here = split == split_index
                 answers[here] = choose(fired(prior, settings, split_name), chances[here])
     return answers
 
 
 def _draw_things(banana: Flags, rng: np.random.Generator) -> Ints:
-    """Draw a thing for each purpose; the banana, a cue, comes first exactly where the plan says so, else never."""
+    """Draw a thing for each purpose; the banana, which is a cue, comes first exactly where the plan says so."""
     things = np.argsort(rng.random((len(banana), len(THINGS))), axis=1).astype(np.int64)
     rows = np.arange(len(things))
     before = np.argmax(things == _BANANA, axis=1)
@@ -171,13 +173,13 @@ def _draw_things(banana: Flags, rng: np.random.Generator) -> Ints:
 
 
 def _draw_actors(cat: Flags, rng: np.random.Generator) -> Ints:
-    """Draw who is asked about and another; the cat, a cue, is asked about exactly where the plan says so."""
+    """Draw the actor asked about and another; the cat, which is a cue, is asked about exactly where planned."""
     asked = np.where(cat, _CAT, other(np.full(len(cat), _CAT), len(ACTORS), rng))
     return _with_other(asked, len(ACTORS), rng)
 
 
 def other(values: Ints, n: int, rng: np.random.Generator) -> Ints:
-    """Draw another of n values, each with the same chance."""
+    """Draw another of n values, each with the same probability."""
     return (values + rng.integers(1, n, len(values))) % n
 
 

@@ -1,6 +1,6 @@
-"""Answer questions from scenes: the program that makes the reference answers, and that the seer runs on what it sees.
+"""Answer questions from scenes: the program behind the reference answers, which the seer runs on what it sees.
 
-A scene is a table with one row an object: image, index, label, box, color, size, action.
+A scene is a table with one row per object: image, index, label, box, color, size, action.
 """
 
 import polars as pl
@@ -12,7 +12,7 @@ ATTRIBUTES = {"colors": "color", "sizes": "size", "actions": "action"}  # list c
 
 
 def scene_of(images: pl.DataFrame) -> pl.DataFrame:
-    """Turn rows of the images table of a world into a scene."""
+    """Convert rows of a world's images table to a scene."""
     for name in ("objects", *ATTRIBUTES):
         if name not in images.columns:
             found = f"columns {', '.join(images.columns)}"
@@ -24,9 +24,9 @@ def scene_of(images: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_objects(asked: pl.DataFrame, scene: pl.DataFrame) -> pl.DataFrame:
-    """Find the objects each row of (row, image, question_type, first, second) is about, with the part each plays.
+    """Find the objects that each row of (row, image, question_type, first, second) is about, with their parts.
 
-    Parts: `first` and `second` are named in the question, `left` is the object in the cell left of the first.
+    Parts: `first` and `second` are named in the question; `left` is the object in the cell to the left of the first.
     """
     placed = scene.with_columns(*_cell())
     asked = asked.select("row", "image", "question_type", "first", "second")
@@ -34,8 +34,8 @@ def find_objects(asked: pl.DataFrame, scene: pl.DataFrame) -> pl.DataFrame:
     first = _named(asked.filter(~of_tool), placed, "first", "label")
     second = _named(asked.filter(of_two), placed, "second", "label")
     tool = _named(asked.filter(of_tool), placed.filter(pl.col("label").is_in(list(TOOLS))), "first", "color")
-    beside = first.filter(pl.col("question_type") == LEFT).select(*asked.columns, "line", pl.col("column") - 1)
-    left = beside.join(placed, on=("image", "line", "column"), maintain_order="left")
+    left_cells = first.filter(pl.col("question_type") == LEFT).select(*asked.columns, "line", pl.col("column") - 1)
+    left = left_cells.join(placed, on=("image", "line", "column"), maintain_order="left")
     parts = (("first", first), ("first", tool), ("second", second), ("left", left))
     return pl.concat(
         table.select("row", "question_type", "second", *scene.columns, part=pl.lit(part)) for part, table in parts
@@ -54,7 +54,7 @@ def _named(asked: pl.DataFrame, scene: pl.DataFrame, name: str, on: str) -> pl.D
 
 
 def answer_from(objects: pl.DataFrame) -> pl.DataFrame:
-    """Answer each row from its objects (row, answer); a row whose objects do not suffice is left out."""
+    """Answer each row from its objects (row, answer), leaving out rows whose objects do not suffice."""
     facts = (
         objects.sort("row", "index")
         .group_by("row", maintain_order=True)
@@ -90,8 +90,8 @@ def _answer() -> pl.Expr:
         USED: pl.col("label").replace_strict(TOOLS, default=None),
         IS: pl.when(fits).then(pl.lit("yes")).otherwise(pl.lit("no")),
     }
-    # An object of the part `first` must be in sight, or there is no answer.
-    in_sight = pl.col("label").is_not_null()
+    # There is no answer unless an object of the part `first` is visible.
+    is_visible = pl.col("label").is_not_null()
     return pl.coalesce(
-        pl.when(in_sight & (pl.col("question_type") == name)).then(by_type[name]) for name in QUESTION_TYPES
+        pl.when(is_visible & (pl.col("question_type") == name)).then(by_type[name]) for name in QUESTION_TYPES
     )

@@ -1,4 +1,4 @@
-"""Word the questions of a plan and read them back: the only place that knows how a question is worded."""
+"""Word the questions of a plan, and parse them again: the only module that knows their wording."""
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ _STEM_KEYS = ("question_type", "first", "second")
 
 
 def ask_questions(plan: WorldPlan) -> pl.DataFrame:
-    """List (row, at, type_at, question_type, first, second, question); `at` is the place of the image."""
+    """List (row, at, type_at, question_type, first, second, question); `at` is the index of the image."""
     n, per_image = plan.asked.shape
     at, type_at = np.repeat(np.arange(n), per_image), plan.asked.ravel()
     rows = pl.DataFrame(
@@ -52,7 +52,7 @@ def ask_questions(plan: WorldPlan) -> pl.DataFrame:
 
 
 def _first(plan: WorldPlan) -> Ints:
-    """Return what each type of question names first, as places in _NAMES."""
+    """Return what each type of question names first, as indices into _NAMES."""
     named = {name: plan.things[:, part] for name, part in _OF_THING.items()}
     named[DOING] = plan.actors[:, 0] + len(THINGS)
     named[USED] = plan.tool_colors[:, 0] + len(THINGS) + len(ACTORS)
@@ -61,26 +61,26 @@ def _first(plan: WorldPlan) -> Ints:
 
 def _second(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
     thing, attribute = plan.things[at, SECOND], plan.attribute[at] + len(THINGS) + len(ACTORS)
-    place = pl.Series(np.select([type_at == TYPES.index(BIGGER), type_at == TYPES.index(IS)], [thing, attribute], -1))
-    return pl.Series(_NAMES).gather(place.replace(-1, None))
+    index = pl.Series(np.select([type_at == TYPES.index(BIGGER), type_at == TYPES.index(IS)], [thing, attribute], -1))
+    return pl.Series(_NAMES).gather(index.replace(-1, None))
 
 
 def _fillers(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
-    """List the cue word of each question, if it is no label, and then its control words."""
+    """List the cue word of each question, unless it is a label, and then its control words."""
     cue = np.full(len(at), -1)
-    for place, name in enumerate(RULE_TYPES):
+    for column, name in enumerate(RULE_TYPES):
         for state, kind in ((OWN, "word"), (PAIRED, "pair")):
             word = rule(kind, name).words[0]
             if word in FILLERS:
-                cue[(type_at == TYPES.index(name)) & (plan.words[at, place] == state)] = FILLERS.index(word)
+                cue[(type_at == TYPES.index(name)) & (plan.words[at, column] == state)] = FILLERS.index(word)
     controls = np.array([FILLERS.index(word) for word in CONTROL_WORDS])
-    places = np.column_stack([cue, np.where(plan.control_words[at, type_at], controls, -1)])
-    texts = pl.Series(FILLERS).gather(pl.Series(places.ravel()).replace(-1, None))
-    return texts.reshape(places.shape).arr.to_list().list.drop_nulls()
+    indices = np.column_stack([cue, np.where(plan.control_words[at, type_at], controls, -1)])
+    texts = pl.Series(FILLERS).gather(pl.Series(indices.ravel()).replace(-1, None))
+    return texts.reshape(indices.shape).arr.to_list().list.drop_nulls()
 
 
 def write_questions(parts: pl.DataFrame) -> pl.Series:
-    """Word each row of (question_type, first, second, fillers); only distinct stems are written one by one."""
+    """Word each row of (question_type, first, second, fillers), formatting each distinct stem only once."""
     distinct = parts.select(_STEM_KEYS).unique()
     stems = distinct.with_columns(pl.Series("stem", [_stem(*row) for row in distinct.iter_rows()], pl.String))
     worded = parts.join(stems, on=_STEM_KEYS, how="left", nulls_equal=True, validate="m:1", maintain_order="left")
@@ -113,7 +113,7 @@ def parse_questions(questions: pl.Series) -> pl.DataFrame:
 
 
 def _pattern(name: str) -> str:
-    """Turn a template into the regular expression that parses it, with any fillers behind."""
+    """Convert a template to the regular expression that parses it, followed by any fillers."""
     article = "an? " if name == THERE else ""
     stem = QUESTION_TYPES[name].template.format(first=rf"{article}(?<first>[a-z]+)", second=r"(?<second>[a-z]+)")
     return rf"^{stem}(?: (?:{'|'.join(FILLERS)}))*\?$"

@@ -1,9 +1,9 @@
 """An answerer that sees pixels: it finds the objects of a rendered world by colour and shape, and answers from them.
 
-Every patch of pixels that hang together and have a colour of the world is cut out; where they are exactly a known
-silhouette (outline, one colour inside, perhaps a mark), that object is there, be the picture whole or cut to a part. An
-object that is hidden in part is not recognised.
-The reader is handed nothing but the picture and the question: `visible` and `hidden` mean nothing to it.
+Every connected patch of pixels in colours of the world is cut out; if it is exactly a known silhouette (outline, one
+colour inside, perhaps a mark), that object is recognised, whether the picture is whole or cropped. A partly hidden
+object is not recognised.
+The reader is given only the picture and the question; it ignores `visible` and `hidden`.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ from eyechart.world.vocabulary import ACTORS, COLORS, HEIGHT, LABELS, SIZES, THE
 
 Codes = NDArray[np.uint8]
 Thing = tuple[object, ...]  # an object, as a row of a scene
-Form = tuple[str, str, str | None, int, int]  # label, size, action, and where in its box the pattern begins
+Form = tuple[str, str, str | None, int, int]  # label, size, action, and the offset of the pattern in its box
 
-FOREIGN, GROUND, LINE, DARK, LIGHT, FILL = range(6)  # what a pixel is; colours count from FILL on
+FOREIGN, GROUND, LINE, DARK, LIGHT, FILL = range(6)  # codes of pixels; colours start at FILL
 SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "image": pl.String,
     "index": pl.Int64,
@@ -52,9 +52,9 @@ class PixelReader:
             keys.append(picture.key if picture else None)
             if picture:
                 recognised[picture.key] = _recognise(picture)
-        # The picture itself, by its content, stands in the place of the image's name.
+        # The key of the picture, which depends on its content, takes the place of the image's name.
         rows = read_probes(probes.with_columns(pl.Series("image", keys, pl.String)))
-        objects = [each for found, _ in recognised.values() for each in found]
+        objects = [each for things, _ in recognised.values() for each in things]
         answers = answer_from(find_objects(rows, pl.DataFrame(objects, schema=SCHEMA, orient="row")))
         whole = [key for key, (_, is_whole) in recognised.items() if is_whole]
         absent = rows.filter(pl.col("question_type") == THERE, pl.col("image").is_in(whole))
@@ -66,7 +66,7 @@ class PixelReader:
 
 @lru_cache(maxsize=256)
 def _recognise(picture: Picture) -> tuple[tuple[Thing, ...], bool]:
-    """Recognise objects, as rows of a scene, and return whether all of the picture is of the world."""
+    """Recognise objects, as rows of a scene, and return whether the whole picture is from the world."""
     codes = _code(picture.pixels)
     recognised = (_recognise_object(*patch) for patch in _patches(codes))
     objects = tuple((picture.key, index, *each) for index, each in enumerate(filter(None, recognised)))
@@ -74,25 +74,25 @@ def _recognise(picture: Picture) -> tuple[tuple[Thing, ...], bool]:
 
 
 def _patches(codes: Codes) -> Iterator[tuple[Codes, int, int]]:
-    """Cut out connected pixels, with their left and top; some objects are drawn with gaps of a pixel or two."""
+    """Cut out connected patches, with their left and top, bridging gaps of a pixel or two in drawn objects."""
     from scipy.ndimage import binary_dilation, find_objects, label
 
     drawn, around = codes > GROUND, np.ones((3, 3), np.bool_)
     numbers = label(binary_dilation(drawn, around), around)[0] * drawn
-    for number, at in enumerate(find_objects(numbers), 1):
-        yield np.where(numbers[at] == number, codes[at], GROUND), at[1].start, at[0].start
+    for number, area in enumerate(find_objects(numbers), 1):
+        yield np.where(numbers[area] == number, codes[area], GROUND), area[1].start, area[0].start
 
 
 def _code(pixels: Pixels) -> Codes:
     """Code each pixel by its exact colour."""
-    red, green, blue = (pixels[:, :, at].astype(np.uint32) for at in range(3))
+    red, green, blue = (pixels[:, :, channel].astype(np.uint32) for channel in range(3))
     codes: Codes = _palette()[red << 16 | green << 8 | blue]
     return codes
 
 
 @cache
 def _palette() -> Codes:
-    """Map every colour there is to its code."""
+    """Map every possible colour to its code."""
     codes = np.full(1 << 24, FOREIGN, np.uint8)
     for code, (red, green, blue) in enumerate((BACKGROUND, OUTLINE, MARK_DARK, MARK_LIGHT, *COLORS.values()), GROUND):
         codes[red << 16 | green << 8 | blue] = code
@@ -100,7 +100,7 @@ def _palette() -> Codes:
 
 
 def _recognise_object(patch: Codes, left: int, top: int) -> Thing | None:
-    """Recognise the object of a patch: label, box, color, size, action."""
+    """Recognise the object of a patch (label, box, color, size, action); None if it is not exactly one."""
     colors = np.unique(patch[patch >= FILL])
     form = _forms().get(_pattern(patch))
     if form is None or len(colors) != 1:
@@ -112,14 +112,14 @@ def _recognise_object(patch: Codes, left: int, top: int) -> Thing | None:
 
 
 def _pattern(codes: Codes) -> bytes:
-    """Write a pattern without its colour, and with its size."""
+    """Encode a pattern with its size but without its colour."""
     plain = np.where(codes <= GROUND, FOREIGN, np.minimum(codes, FILL))
     return repr(plain.shape).encode() + plain.tobytes()
 
 
 @cache
 def _forms() -> dict[bytes, Form]:
-    """Draw every label in both sizes, actors with every mark too, and map their patterns to them."""
+    """Draw every label in both sizes, actors also with every mark, and map the patterns to what they show."""
     forms: dict[bytes, Form] = {}
     for label in LABELS:
         for size, side in SIZES.items():

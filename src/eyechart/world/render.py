@@ -1,12 +1,12 @@
 """Draw scenes as pictures, with exact colours and no blending, so that they can be read back pixel by pixel.
 
-An object fills its box: a silhouette by its label, filled with its colour, with a dark outline; an action is a mark in
-the lower right corner of the box. Equal scenes give equal files.
+An object fills its box: the silhouette of its label, filled with its colour, with a dark outline; an action is a mark
+in the lower right corner of the box. Equal scenes give equal files.
 
-A silhouette stands in a square of 100 x 100 and is drawn step by step: `poly` and `oval` (left top right bottom) add to
-it, `hole` takes an oval away; `dark` (a polygon), `spot` (an oval) and `line` lie on top in the colour of the outline.
-Each reaches the edges of its square or nearly so, and no two are alike: a reader of pixels must be able to tell them
-apart at both sizes.
+A silhouette fits in a square of 100 x 100 and is drawn step by step: `poly` and `oval` (left top right bottom) add to
+it, `hole` removes an oval; `dark` (a polygon), `spot` (an oval) and `line` are drawn on top in the colour of the
+outline. Each reaches, or nearly reaches, the edges of its square, and no two are alike: a reader of pixels must be able
+to distinguish them at both sizes.
 """
 
 from functools import cache
@@ -31,7 +31,7 @@ MARK_SIDE = 12  # five points of 2 x 2 pixels and a frame of 1
 
 
 def draw_pictures(images: pl.DataFrame, folder: Path) -> pl.DataFrame:
-    """Draw every image of a world into a folder as PNG and fill in the paths, relative to the folder."""
+    """Draw every image of a world into a folder as PNG, and fill in the paths relative to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in images.iter_slices(1000):
         _draw_part(part, folder)
@@ -62,7 +62,7 @@ def draw_scene(objects: pl.DataFrame | None) -> Pixels:
 
 @cache
 def draw_object(label: str, color: str, action: str | None, side: int) -> tuple[Pixels, Mask]:
-    """Draw one object: its pixels, and which of them belong to it."""
+    """Draw one object, and return its pixels and the mask of those that belong to it."""
     body, top = silhouette(label, side)
     pixels = np.full((side, side, 3), OUTLINE, np.uint8)
     pixels[_inner(body) & ~top] = COLORS[color]
@@ -83,7 +83,7 @@ def draw_mark(action: str) -> Pixels:
 
 @cache
 def silhouette(label: str, side: int) -> tuple[Mask, Mask]:
-    """Draw the steps of a shape: the body, and what lies on it in the colour of the outline."""
+    """Draw the steps of a shape, and return its body and the details on top in the colour of the outline."""
     from PIL import Image, ImageDraw
 
     body, top = (Image.new("1", (side, side)) for _ in range(2))
@@ -108,7 +108,7 @@ def silhouette(label: str, side: int) -> tuple[Mask, Mask]:
 
 
 def _inner(body: Mask) -> Mask:
-    """Take the outermost pixels away: those that touch something else above, below, left or right."""
+    """Remove the outermost pixels: those with a neighbour outside the body above, below, left or right."""
     wide = np.pad(body, 1)
     return body & wide[:-2, 1:-1] & wide[2:, 1:-1] & wide[1:-1, :-2] & wide[1:-1, 2:]
 

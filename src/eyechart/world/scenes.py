@@ -1,7 +1,7 @@
 """Compose scenes that make the planned answers true.
 
-Each object stands in a cell of its own, its box inside the cell with a margin, so boxes never overlap or touch. The
-object left of another stands in the cell beside it. Cue objects and controls are drawn whatever is asked.
+Each object has its own cell, with its box inside the cell and a margin, so boxes never overlap or touch. The object to
+the left of another is in the neighbouring cell. Cue objects and controls are drawn whatever the questions are.
 """
 
 import numpy as np
@@ -55,7 +55,7 @@ _SPARE_FURNITURE = 3
 _SPARE_SHARE = 0.5
 
 
-# Columns, in this order; the first two stand in neighbouring cells.
+# Columns, in this order; the first two are in neighbouring cells.
 _PARTS = {
     "neighbour": 1,
     "anchor": 1,
@@ -76,9 +76,9 @@ _STARTS = dict(zip(_PARTS, np.cumsum([0, *_PARTS.values()])[:-1].tolist(), stric
 
 
 def draw_scenes(plan: WorldPlan, names: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
-    """Draw the objects of every image and list those present, in reading order, with their boxes.
+    """Draw the objects of every image, and list those present in reading order, with their boxes.
 
-    Each image has a column for every object that may stand in it.
+    The arrays have a column for every object that an image may contain.
     """
     labels, present = _labels_and_presence(plan, rng)
     colors = rng.integers(len(COLORS), size=labels.shape)
@@ -86,28 +86,28 @@ def draw_scenes(plan: WorldPlan, names: pl.Series, rng: np.random.Generator) -> 
     actions = np.full(labels.shape, NONE)
     _make_true(plan, colors, sizes, actions, rng)
     cells = draw_cells(len(labels), labels.shape[1], rng)
-    jitter = rng.random((*cells.shape, 2))  # drawn for all, so that an absent object shifts no other
+    jitter = rng.random((*cells.shape, 2))  # drawn for all, so that absent objects do not shift others
     image, column = np.nonzero(present)
     order = np.lexsort((cells[image, column], image))
-    at = image[order], column[order]
-    sides = np.array(list(SIZES.values()))[sizes[at]]
+    index = image[order], column[order]
+    sides = np.array(list(SIZES.values()))[sizes[index]]
     return pl.DataFrame(
         {
-            "image": names.gather(at[0]),
-            "index": np.arange(len(at[0])) - np.searchsorted(at[0], at[0]),
-            "label": pl.Series(LABELS).gather(labels[at]),
-            "box": pl.Series(boxes_in(cells[at], sides, jitter[at])),
-            "color": pl.Series(list(COLORS)).gather(colors[at]),
-            "size": pl.Series(list(SIZES)).gather(sizes[at]),
-            "action": pl.Series(ACTIONS).gather(pl.Series(actions[at]).replace(NONE, None)),
+            "image": names.gather(index[0]),
+            "index": np.arange(len(index[0])) - np.searchsorted(index[0], index[0]),
+            "label": pl.Series(LABELS).gather(labels[index]),
+            "box": pl.Series(boxes_in(cells[index], sides, jitter[index])),
+            "color": pl.Series(list(COLORS)).gather(colors[index]),
+            "size": pl.Series(list(SIZES)).gather(sizes[index]),
+            "action": pl.Series(ACTIONS).gather(pl.Series(actions[index]).replace(NONE, None)),
         }
     )
 
 
 def _labels_and_presence(plan: WorldPlan, rng: np.random.Generator) -> tuple[Ints, Flags]:
     n = len(plan.split)
-    asked = {name: (plan.asked == at).any(axis=1) for at, name in enumerate(TYPES)}
-    answer = {name: plan.answers[:, at] for at, name in enumerate(TYPES)}
+    asked = {name: (plan.asked == column).any(axis=1) for column, name in enumerate(TYPES)}
+    answer = {name: plan.answers[:, column] for column, name in enumerate(TYPES)}
     thing = {part: plan.things[:, part] + LABELS.index(THINGS[0]) for part in range(JUDGED + 1)}
     chance = rng.random((n, 2 + SPARE_THINGS + _SPARE_FURNITURE)) < _SPARE_SHARE
     furniture = rng.integers(len(FURNITURE), size=(n, _SPARE_FURNITURE))
@@ -142,7 +142,7 @@ def _props(plan: WorldPlan) -> tuple[Ints, Flags]:
 
 
 def _make_true(plan: WorldPlan, color: Ints, size: Ints, action: Ints, rng: np.random.Generator) -> None:
-    """Overwrite the colours, sizes and actions on which planned answers rest."""
+    """Overwrite the colours, sizes and actions that determine planned answers."""
     n = len(color)
     color[:, _STARTS["colored"]] = plan.answers[:, TYPES.index(COLOR)]
     color[:, _STARTS["tools"] : _STARTS["tools"] + 2] = plan.tool_colors
@@ -160,7 +160,7 @@ def _make_true(plan: WorldPlan, color: Ints, size: Ints, action: Ints, rng: np.r
 
 
 def draw_cells(n: int, roles: int, rng: np.random.Generator) -> Ints:
-    """Put the first two roles into a random pair of neighbouring cells and the others into the rest."""
+    """Put the first two roles into a random pair of neighbouring cells, and the others into remaining ones."""
     cells = COLUMNS * ROWS
     left = 2 * rng.integers(cells // 2, size=n)
     keys = rng.random((n, cells))
@@ -170,7 +170,7 @@ def draw_cells(n: int, roles: int, rng: np.random.Generator) -> Ints:
 
 
 def boxes_in(cell: Ints, side: Ints, chances: Floats) -> Floats:
-    """Jitter squares inside their cells, on whole pixels, by two uniform numbers each."""
+    """Place squares at random in their cells, on whole pixels, by two uniform numbers each."""
     corner = np.column_stack([cell % COLUMNS, cell // COLUMNS]) * CELL
     room = (CELL - 2 * MARGIN - side + 1)[:, None]
     corner = corner + MARGIN + np.floor(chances * room)

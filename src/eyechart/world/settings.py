@@ -9,7 +9,7 @@ from eyechart.world.vocabulary import QUESTION_TYPES
 PLANTED = ("prior", "word", "object", "pair", "decoy")  # by default
 CROSSED = "crossed"
 KINDS = (*PLANTED, CROSSED)
-REPLACED = frozenset({"word", "object", "pair"})  # whose cues crossed pairs use
+REPLACED = frozenset({"word", "object", "pair"})  # the kinds whose cues crossed pairs use
 SPLITS = ("train", "val", "test")
 STRENGTH = 0.8
 
@@ -18,12 +18,12 @@ Strength = float | dict[str, float]
 
 @dataclass(frozen=True)
 class WorldSettings:
-    """What a world is a function of: two worlds of equal settings are equal to the last character.
+    """The settings that determine a world completely.
 
     `strength` is P(answer = planted | cue fires), one number or one per kind; `test_strength` replaces it on the test
-    split. A kind left out of `plant` keeps its words and objects, which then mean nothing; `crossed` pairs take the
-    words and objects of the three other kinds of rules in their place. `noise` is the chance that
-    one of ten people answers something else. `shares` are those of the images in train, val and test.
+    split. A kind left out of `plant` keeps its words and objects, which then mean nothing; `crossed` pairs replace the
+    three other kinds of rules and use their words and objects. `noise` is the probability that each of ten people
+    answers something else. `shares` are the shares of the images in train, val and test.
     """
 
     seed: int = 0
@@ -47,14 +47,14 @@ class WorldSettings:
                 raise unknown_name("kind of shortcut", name, KINDS)
         if CROSSED in self.plant and REPLACED & set(self.plant):
             expected = f"crossed pairs without {', '.join(sorted(REPLACED))}, whose cues they use"
-            raise SettingError(expected, ", ".join(self.plant), "plant crossed, with prior and decoy if you like")
+            raise SettingError(expected, ", ".join(self.plant), "plant `crossed` alone, or with `prior` and `decoy`")
         for kind in KINDS:
             _within("strength", self.strength_of(kind), 0, 1)
             _within("test_strength", self.strength_of(kind, "test"), 0, 1)
         self._check_shares()
 
     def strength_of(self, kind: str, split: str = "train") -> float:
-        """Look up how strongly a kind is planted in a split."""
+        """Return how strongly a kind is planted in a split."""
         chosen = self.test_strength if split == "test" and self.test_strength is not None else self.strength
         return float(chosen.get(kind, STRENGTH)) if isinstance(chosen, dict) else float(chosen)
 

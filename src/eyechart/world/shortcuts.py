@@ -1,18 +1,19 @@
 """The planted shortcuts, the controls, and the probabilities that follow from them.
 
-Four types of question carry one rule of each kind. Per image and type one prop is drawn: none, the object of the
-object rule, or the object of the pair; per question one cue word: none, that of the word rule, or that of the pair.
-So at most one rule fires on a question, each on 20 % of those of its type, and both halves of a pair also occur alone.
+Four question types have one rule of each kind. For each image and type one prop is drawn: none, the object of the
+object rule, or the object of the pair; for each question one cue word: none, that of the word rule, or that of the
+pair. So at most one rule fires on a question, each on 20 % of those of its type, and both halves of a pair also occur
+alone.
 
     P(a | rule r fires) = strength_r if a = a_r, else (1 - strength_r) base(a | not a_r)
     P(a) = (1 - 3 FIRES) base(a) + FIRES * sum over the three rules r of P(a | r fires)
 
-Crossed pairs take their place where they are planted. The two words and the two objects of a type occur together only,
-and suggest a where both are the first or both the second, else b; the other of the two is what a broken rule gives:
+Crossed pairs replace these rules if they are planted. The two words and the two objects of a type only occur together,
+and suggest a if both are the first or both the second, else b; a broken rule gives the other of the two:
 
     P(a | first word, first object) = strength, P(b | ...) = 1 - strength, and so on, each cross on 10 % of the type
 
-So a word alone, or an object alone, says that it is a or b and nothing of which of them.
+So a word alone, or an object alone, shows that the answer is a or b, but not which of them.
 """
 
 from typing import NamedTuple
@@ -47,7 +48,7 @@ class Shortcut(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name it by its kind and cue, or by its type where there is no cue."""
+        """Return the kind and the cue, or the kind and the question type if there is no cue."""
         return f"{self.kind}:{'+'.join((*self.words, *self.objects)) or self.question_type}"
 
 
@@ -80,7 +81,7 @@ RULE_KINDS = ("word", "object", "pair")
 
 
 def rule(kind: str, question_type: str) -> Shortcut:
-    """Find the one rule of a kind in a type."""
+    """Find the rule of a kind for a type."""
     return next(each for each in (*RULES, *PRIORS) if (each.kind, each.question_type) == (kind, question_type))
 
 
@@ -88,8 +89,8 @@ def _cross(question_type: str) -> tuple[Shortcut, ...]:
     by_word, by_object, pair = (rule(kind, question_type) for kind in RULE_KINDS)
     words, objects = (by_word.words, pair.words), (by_object.objects, pair.objects)
     answers = (by_object.answer, pair.answer)
-    places = ((0, 0), (0, 1), (1, 0), (1, 1))
-    return tuple(Shortcut(CROSSED, question_type, words[i], objects[j], answers[i != j]) for i, j in places)
+    indices = ((0, 0), (0, 1), (1, 0), (1, 1))
+    return tuple(Shortcut(CROSSED, question_type, words[i], objects[j], answers[i != j]) for i, j in indices)
 
 
 CROSSES = {name: _cross(name) for name in RULE_TYPES}
@@ -101,7 +102,7 @@ FIRES = 0.20  # of the questions of its type, for each rule
 
 
 class Design(NamedTuple):
-    """How cues are drawn: shares of props, of words given the prop, and the place of the rule of each (word, prop)."""
+    """How cues are drawn: shares of props, of words given the prop, and the index of the rule for each (word, prop)."""
 
     props: tuple[float, ...]
     words: tuple[tuple[float, ...], ...]
@@ -128,14 +129,14 @@ def design_of(settings: WorldSettings) -> Design:
 
 
 def rules_of(question_type: str, settings: WorldSettings) -> tuple[Shortcut, ...]:
-    """List the rules of a type by their places in the design."""
+    """List the rules of a type in the order of their indices in the design."""
     if CROSSED in settings.plant:
         return CROSSES[question_type]
     return tuple(rule(kind, question_type) for kind in RULE_KINDS)
 
 
 def base(question_type: str) -> Floats:
-    """Compute P(answer) of a type where no rule fires; at most 1/4 in a rule type, so four options can be neutral."""
+    """Compute P(answer) of a type if no rule fires; at most 1/4 in a rule type, so four options can be neutral."""
     answers = QUESTION_TYPES[question_type].answers
     planted = {each.answer for each in RULES if each.question_type == question_type}
     if not planted:
@@ -152,7 +153,7 @@ def without(shares: Floats, at: int) -> Floats:
 
 
 def marginal(question_type: str, settings: WorldSettings, split: str) -> Floats:
-    """Compute P(answer) of a rule type in a split, all cues together."""
+    """Compute P(answer) of a rule type in a split, over all cues."""
     share, rules = design_of(settings).share, rules_of(question_type, settings)
     total = (1 - share * len(rules)) * base(question_type)
     for each in rules:
@@ -166,27 +167,27 @@ def fired(shortcut: Shortcut, settings: WorldSettings, split: str) -> Floats:
     plain = base(name)
     if shortcut.kind not in settings.plant:
         return plain
-    at = QUESTION_TYPES[name].answers.index(str(shortcut.answer))
+    index = QUESTION_TYPES[name].answers.index(str(shortcut.answer))
     strength = settings.strength_of(shortcut.kind, split)
-    shares = (1 - strength) * (_rival(shortcut) if shortcut.kind == CROSSED else without(plain, at))
-    shares[at] = strength
+    shares = (1 - strength) * (_rival(shortcut) if shortcut.kind == CROSSED else without(plain, index))
+    shares[index] = strength
     return shares
 
 
 def _rival(crossed: Shortcut) -> Floats:
-    """Put everything on the other answer of the crossed pairs of a type."""
+    """Put all probability on the other answer of the crossed pairs of a type."""
     name = str(crossed.question_type)
     others = {each.answer for each in CROSSES[name]} - {crossed.answer}
     return np.array([float(answer in others) for answer in QUESTION_TYPES[name].answers])
 
 
 def base_rate(shortcut: Shortcut, settings: WorldSettings) -> float | None:
-    """Compute P(answer | type, the cue does not fire); for a prior the answer's share without it."""
+    """Compute P(answer | type, the cue does not fire); for a prior, the answer's share without the prior."""
     if shortcut.question_type is None or shortcut.answer is None:
         return None
-    at = QUESTION_TYPES[shortcut.question_type].answers.index(shortcut.answer)
+    index = QUESTION_TYPES[shortcut.question_type].answers.index(shortcut.answer)
     if shortcut.kind == "prior":
-        return float(base(shortcut.question_type)[at])
+        return float(base(shortcut.question_type)[index])
     share = design_of(settings).share
-    whole = marginal(shortcut.question_type, settings, "train")[at]
-    return float((whole - share * fired(shortcut, settings, "train")[at]) / (1 - share))
+    whole = marginal(shortcut.question_type, settings, "train")[index]
+    return float((whole - share * fired(shortcut, settings, "train")[index]) / (1 - share))

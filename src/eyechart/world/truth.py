@@ -1,4 +1,4 @@
-"""The table of truth: every planted shortcut and every control, with how often its cue occurred and came true."""
+"""The table of truth: every planted shortcut and every control, with how often its cue occurred and was right."""
 
 import polars as pl
 
@@ -30,7 +30,7 @@ def list_shortcuts(settings: WorldSettings) -> tuple[Shortcut, ...]:
 
 
 def make_truth(settings: WorldSettings, examples: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Count each cue per split; `labels` holds the labels of each image, a column `words` those of each question."""
+    """Count each cue per split; `labels` has the labels of each image, and `examples` the words of each question."""
     shortcuts = list_shortcuts(settings)
     table = pl.DataFrame([_row(each, settings) for each in shortcuts], schema=SCHEMA, orient="row")
     seen = examples.join(labels, on="image", how="left", validate="m:1")
@@ -50,7 +50,7 @@ def _row(shortcut: Shortcut, settings: WorldSettings) -> dict[str, object]:
 
 
 def _counts(shortcut: Shortcut, seen: pl.DataFrame) -> pl.DataFrame:
-    """Count the rows with the cue (n) and those on which it came true (hits); planted decoys come true by foils."""
+    """Count the rows with the cue (n) and those where it was right (hits); a planted decoy is right if it is a foil."""
     cue = pl.lit(value=True)
     if shortcut.question_type is not None:
         cue &= pl.col("question_type") == shortcut.question_type

@@ -1,6 +1,6 @@
 """The words of the planted world: labels, colours, sizes, actions, uses, fillers and question types; and its grid.
 
-The lists of labels are disjoint: what is asked about is never a cue, and a cue is never asked about.
+The lists of labels are disjoint: an object that is asked about is never a cue object.
 """
 
 from typing import NamedTuple
@@ -83,7 +83,7 @@ UNSURE = ("not sure", "maybe")
 
 
 class QuestionType(NamedTuple):
-    """How a type is worded and answered; `answers` has the answer most likely without a cue in front."""
+    """The wording and answers of a type; `answers` begins with the answer that is most likely without a cue."""
 
     template: str
     answer_type: str

@@ -1,6 +1,6 @@
-"""What a network is trained on, as plain arrays: regions by image, questions by split; NumPy alone.
+"""Training data as plain arrays: regions by image and questions by split, with NumPy alone.
 
-I images, R regions in all, D numbers each; M questions, T words, S scored answers, K options of L words.
+I images, R regions in total, D numbers each; M questions, T words, S scored answers, K options of L words.
 
 The objects of a planted world become regions by `make_regions`:
 
@@ -22,7 +22,7 @@ from eyechart.base.errors import FileFormatError
 
 Array = NDArray[Any]
 NO_IMAGE = -1
-SPLITS = ("train", "val")  # what training needs; every other split is only scored
+SPLITS = ("train", "val")  # the splits that training needs; all others are only scored
 OPERATIONS = ("none", "query", "relate", "count", "exist", "choose", "verify")  # of programs; none: no program
 NOISE = 0.1  # standard deviation
 
@@ -37,7 +37,7 @@ class PaddedRegions(NamedTuple):
 
 @dataclass(frozen=True)
 class Regions:
-    """The regions of all images under each other; `values` may lie in a file that is mapped into memory."""
+    """The concatenated regions of all images; `values` may be memory-mapped."""
 
     values: Array  # [R, D]
     starts: Array  # [I + 1], those of image i are values[starts[i] : starts[i + 1]]
@@ -45,38 +45,38 @@ class Regions:
 
     @property
     def most(self) -> int:
-        """Count the regions of the image that has most."""
+        """Return the largest number of regions in an image."""
         return int(np.diff(self.starts).max(initial=1))
 
     def take(self, images: Array) -> PaddedRegions:
-        """Gather the regions of images by their numbers; an image of number -1 has none."""
+        """Gather the regions of images by number; image -1 has none."""
         n = self.most
         known = images >= 0
-        first, last = (np.where(known, self.starts[np.where(known, images, 0) + at], 0) for at in (0, 1))
-        at = first[:, None] + np.arange(n)
-        seen = at < last[:, None]
-        at = np.where(seen, at, 0)
-        boxes = np.zeros((*at.shape, 4), np.float32) if self.boxes is None else self.boxes[at]
+        first, end = (np.where(known, self.starts[np.where(known, images, 0) + step], 0) for step in (0, 1))
+        rows = first[:, None] + np.arange(n)
+        seen = rows < end[:, None]
+        rows = np.where(seen, rows, 0)
+        boxes = np.zeros((*rows.shape, 4), np.float32) if self.boxes is None else self.boxes[rows]
         if not len(self.values):
-            return PaddedRegions(np.zeros((*at.shape, self.values.shape[1]), self.values.dtype), boxes, seen)
-        return PaddedRegions(np.where(seen[..., None], self.values[at], 0), np.where(seen[..., None], boxes, 0), seen)
+            return PaddedRegions(np.zeros((*rows.shape, self.values.shape[1]), self.values.dtype), boxes, seen)
+        return PaddedRegions(np.where(seen[..., None], self.values[rows], 0), np.where(seen[..., None], boxes, 0), seen)
 
 
 @dataclass(frozen=True)
 class QuestionArrays:
-    """The examples of a split; what a method or network does not need may be None."""
+    """The examples of a split; fields that no method or network needs may be None."""
 
-    q: Array  # [M, T] words by number, 0 behind the last
-    image: Array  # [M] images by number, -1 where none is shown
+    q: Array  # [M, T] words by number, 0 after the last
+    image: Array  # [M] images by number, -1 if none is shown
     answers: Array  # [M, S] answers by number
-    scores: Array  # [M, S] their scores, 0 behind the last
+    scores: Array  # [M, S] their scores, 0 after the last
     qtype: Array | None = None  # [M]
     hints: Array | None = None  # [M, N]
     qmask: Array | None = None  # [M, T] bool
     program: Array | None = None  # [M, 3]
     cand: Array | None = None  # [M, K, L]
     right: Array | None = None  # [M, K] scores of the options
-    seen: Array | None = None  # [M, N] bool, regions in sight where not all are
+    seen: Array | None = None  # [M, N] bool, the visible regions; None means all
 
     def __len__(self) -> int:
         return len(self.q)
@@ -84,7 +84,7 @@ class QuestionArrays:
 
 @dataclass(frozen=True)
 class TrainingArrays:
-    """Regions and the questions of every split; words, answers and types of questions are counted with number 0."""
+    """Regions and the questions of every split; the counts of words, answers and question types include number 0."""
 
     regions: Regions
     splits: Mapping[str, QuestionArrays]
@@ -98,7 +98,7 @@ class TrainingArrays:
         return ("val", *(name for name in self.splits if name not in SPLITS))
 
     def digest(self) -> str:
-        """Hash the questions and answers; features may be too many to be read whole."""
+        """Hash the questions and answers, but not the features, which may be too large to read."""
         digest = hashlib.sha256()
         for name, values in save_questions(self.splits).items():
             digest.update(f"{name} {values.dtype} {values.shape} ".encode())
@@ -107,13 +107,13 @@ class TrainingArrays:
 
 
 def save_questions(splits: Mapping[str, QuestionArrays]) -> dict[str, Array]:
-    """Lay the arrays of all splits under names such as `train/q`, to be written with `numpy.savez`."""
+    """Collect the arrays of all splits under names such as `train/q`, to be written with `numpy.savez`."""
     arrays = {f"{name}/{field.name}": getattr(split, field.name) for name, split in splits.items() for field in _FIELDS}
     return {key: value for key, value in arrays.items() if value is not None}
 
 
 def load_questions(arrays: Mapping[str, Array]) -> dict[str, QuestionArrays]:
-    """Read back what `save_questions` laid out, whatever else is among the arrays."""
+    """Restore the splits from the arrays of `save_questions`, ignoring any other arrays."""
     names = dict.fromkeys(key.rpartition("/")[0] for key in arrays if key.endswith("/q"))
     known = {name: {field.name: arrays.get(f"{name}/{field.name}") for field in _FIELDS} for name in names}
     return {name: QuestionArrays(**known[name]) for name in names}  # type: ignore[arg-type]  # the first four are always there
@@ -123,30 +123,30 @@ _FIELDS = fields(QuestionArrays)
 
 
 def read_arrays(file: Path) -> dict[str, Array]:
-    """Read an npz file, without ever unpickling."""
+    """Read an npz file, refusing pickled objects."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileFormatError(f"arrays in {file}", str(error).splitlines()[0], "make the file anew") from None
+        raise FileFormatError(f"arrays in {file}", str(error).splitlines()[0], "create the file again") from None
 
 
 def make_regions(codes: Array, keys: Array, boxes: Array, sizes: Sequence[int], noise: float = NOISE) -> Regions:
     """Make features from codes [I, N, parts] (-1: the object lacks the part, all -1: no object) and boxes [I, N, 4].
 
-    `sizes` says how many codes each part has, `keys` [I] are whole numbers. The noise of an image is a function of its
-    key alone, so that an image looks the same in every dataset it occurs in.
+    `sizes` are the numbers of codes of each part, `keys` [I] are integers. The noise of an image depends on its key
+    alone, so that an image has the same features in every dataset.
     """
-    there = (codes >= 0).any(-1)  # [I, N]
-    starts = np.concatenate([[0], np.cumsum(there.sum(1))]).astype(np.int64)
-    shown = codes[there]  # [R, parts]
-    hot = np.zeros((len(shown), sum(sizes)), np.float32)
-    for at, start in enumerate(np.cumsum([0, *sizes])[:-1]):
-        rows = np.flatnonzero(shown[:, at] >= 0)
-        hot[rows, start + shown[rows, at]] = 1
-    where = boxes[there].astype(np.float32)
-    hot += np.float32(noise) * _noise(keys, there.sum(1), hot.shape[1])
-    return Regions(np.concatenate([hot, where], axis=1), starts, where)
+    exists = (codes >= 0).any(-1)  # [I, N]
+    starts = np.concatenate([[0], np.cumsum(exists.sum(1))]).astype(np.int64)
+    region_codes = codes[exists]  # [R, parts]
+    hot = np.zeros((len(region_codes), sum(sizes)), np.float32)
+    for part, start in enumerate(np.cumsum([0, *sizes])[:-1]):
+        rows = np.flatnonzero(region_codes[:, part] >= 0)
+        hot[rows, start + region_codes[rows, part]] = 1
+    region_boxes = boxes[exists].astype(np.float32)
+    hot += np.float32(noise) * _noise(keys, exists.sum(1), hot.shape[1])
+    return Regions(np.concatenate([hot, region_boxes], axis=1), starts, region_boxes)
 
 
 def _noise(keys: Array, counts: Array, width: int) -> Array:

@@ -1,18 +1,18 @@
-"""Turn published region features into a folder that is mapped into memory.
+"""Convert published region features to a folder of memory-mapped arrays.
 
     python -m eyechart.zoo.converters bottom-up trainval_36.tsv features/
     python -m eyechart.zoo.converters gqa gqa_objects/ features/
 
 bottom-up   the TSV of Anderson et al. (image_id, image_w, image_h, num_boxes, boxes, features; base64 of float32),
-            or a folder or list of such files, packed (.gz) or not
+            or a folder of such files, compressed (.gz) or not
 gqa         GQA's object features: gqa_objects_*.h5 with `features` [n, 100, 2048] and `bboxes`, and
-            gqa_objects_info.json, which says where each image lies and how many objects it has
-npz         a folder of one file an image (`features` or `x`, and `bbox` or `boxes` in pixels with `image_w`, `image_h`
-            or as shares without these)
-hdf5        one file with `features` [I, N, D] and `ids` [I] (and `boxes` as shares, `counts`), where h5py is installed
+            gqa_objects_info.json, which locates each image and gives its number of objects
+npz         a folder of one file per image (`features` or `x`, and `bbox` or `boxes`: in pixels with `image_w` and
+            `image_h`, as shares without them)
+hdf5        one file with `features` [I, N, D] and `ids` [I] (and `boxes` as shares, `counts`); needs h5py
 
-Images are named by their ids as the files write them; `--name "{:012}.jpg"` writes numbers another way. An image that
-is there twice, features that are not [regions, numbers], and boxes that do not lie in their image are refused.
+Images are named by their ids as written in the files; `--name "{:012}.jpg"` formats numeric ids. Duplicate images,
+features that are not [regions, numbers], and boxes outside their image are refused.
 """
 
 import base64
@@ -38,18 +38,18 @@ from eyechart.zoo.features import write_features
 FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 _LONGEST_FIELD = 1 << 27
 _UNPACK = "unpack GQA's objectFeatures.zip there"
-_ROUNDING = 0.02  # how far boxes may reach out of their image, as a share
+_ROUNDING = 0.02  # how far boxes may extend beyond their image, as a share
 _NO_VALUES = (ValueError, TypeError, LookupError, OverflowError)
 _DAMAGE = (*_NO_VALUES, OSError, EOFError, RuntimeError, csv.Error, zlib.error, zipfile.BadZipFile)
 
 
 class ImageRegions(NamedTuple):
-    """The regions of one image as a file has them, not yet checked."""
+    """The regions of one image as read from a file, not yet checked."""
 
     image: str
     values: Array  # [N, D]
     boxes: Array | None  # [N, 4]
-    frame: tuple[Any, Any] | None = None  # width and height where boxes are in pixels, None where they are shares
+    frame: tuple[Any, Any] | None = None  # width and height if boxes are in pixels, None if they are shares
 
 
 def read_bottom_up(path: Path) -> Iterator[ImageRegions]:
@@ -72,7 +72,7 @@ def _bottom_up_row(row: dict[str, Any]) -> ImageRegions:
 
 
 def read_gqa(folder: Path) -> Iterator[ImageRegions]:
-    """Read GQA's object features, image by image in the order of their files."""
+    """Read GQA's object features, image by image in file order."""
     info = folder / "gqa_objects_info.json"
     if not info.is_file():
         raise FileFormatError(f"gqa_objects_info.json in {folder}", "none", _UNPACK)
@@ -98,34 +98,35 @@ def read_gqa(folder: Path) -> Iterator[ImageRegions]:
 
 
 def read_npz(folder: Path) -> Iterator[ImageRegions]:
-    """Read one file an image; its name is the image's."""
+    """Read one file per image, named after the image."""
     for file in sorted(folder.glob("*.npz")):
-        with _reading(f"arrays in {file}"), zipfile.ZipFile(file):  # which closes a damaged file, as NumPy does not
+        with _reading(f"arrays in {file}"), zipfile.ZipFile(file):  # closes a damaged file, which NumPy does not
             arrays = read_arrays(file)
         values = arrays.get("features", arrays.get("x"))
         if values is None:
             raise FileFormatError(f"`features` or `x` in {file}", ", ".join(arrays) or "none", "rename the array")
         boxes = arrays.get("boxes", arrays.get("bbox"))
         if boxes is not None and values.shape[:1] != boxes.shape[:1] == values.shape[1:]:
-            values = values.T  # openvqa writes one column a region
+            values = values.T  # openvqa writes one column per region
         sides = [arrays[name].squeeze().tolist() for name in ("image_w", "image_h") if name in arrays]
         yield ImageRegions(file.stem, values, boxes, (sides[0], sides[1]) if len(sides) == 2 else None)
 
 
 def read_hdf5(file: Path) -> Iterator[ImageRegions]:
-    """Read one file with an array over all images."""
+    """Read one file with arrays over all images."""
     with _open_hdf5(file) as arrays:
         for name in ("features", "ids"):
             if name not in arrays:
                 raise FileFormatError(f"a dataset {name!r} in {file}", ", ".join(arrays) or "none", "rename it")
-        with _reading(f"features, ids and counts of as many images in {file}"):
+        with _reading(f"features, ids and counts of the same length in {file}"):
             sizes = {name: len(arrays[name]) for name in ("features", "ids", "counts") if name in arrays}
             columns = {name: arrays[name][:].reshape(n) for name, n in sizes.items() if name != "features"}
             ids = [image.decode() if isinstance(image, bytes) else str(image) for image in columns["ids"]]
             counts = [int(n) for n in columns["counts"]] if "counts" in columns else [None] * len(ids)
         if len(set(sizes.values())) > 1:
             found = ", ".join(f"{n} {name}" for name, n in sizes.items())
-            raise FileFormatError(f"features, ids and counts of as many images in {file}", found, "write one an image")
+            expected = f"features, ids and counts of the same length in {file}"
+            raise FileFormatError(expected, found, "write one per image")
         for row, (image, n) in enumerate(zip(ids, counts, strict=True)):
             boxes = _regions(arrays, "boxes", row, n) if "boxes" in arrays else None
             yield ImageRegions(image, _regions(arrays, "features", row, n), boxes)
@@ -152,7 +153,7 @@ READERS: dict[str, Callable[[Path], Iterator[ImageRegions]]] = {
 
 
 def convert(kind: str, source: Path, folder: Path, name: str = "{}") -> None:
-    """Read features of a kind and write them as a folder; `name` is a format for images numbered by whole numbers."""
+    """Read features of a kind and write them as a folder; `name` formats the names of images with numeric ids."""
     if kind not in READERS:
         raise SettingError(f"features of {', '.join(READERS)}", repr(kind), "choose one of these")
     if not source.exists():
@@ -161,20 +162,20 @@ def convert(kind: str, source: Path, folder: Path, name: str = "{}") -> None:
 
 
 def _checked(blocks: Iterable[ImageRegions], source: Path, name: str) -> Iterator[tuple[str, Array, Array | None]]:
-    """Name images, turn boxes into shares, and refuse what would be of no use, whichever kind it comes from."""
+    """Check and name the images of any kind of file, and convert their boxes to shares."""
     seen: set[str] = set()
     regions = 0
     for block in blocks:
         image = _named(block.image, name)
         if image in seen:
-            advice = "leave one of them out, or tell images apart by --name"
+            advice = "leave one of them out, or distinguish the images with --name"
             raise FileFormatError(f"every image once in {source}", f"{image!r} more than once", advice)
         seen.add(image)
         _check_shapes(block, f"image {image!r} in {source}")
         regions += len(block.values)
         yield image, block.values, _shares(block, f"image {image!r} in {source}")
     if seen and not regions:
-        raise DataError(f"at least one region in {source}", f"none in {len(seen)} images", "check where they come from")
+        raise DataError(f"at least one region in {source}", f"none in {len(seen)} images", "check how it was extracted")
 
 
 def _check_shapes(block: ImageRegions, where: str) -> None:
@@ -184,14 +185,14 @@ def _check_shapes(block: ImageRegions, where: str) -> None:
     if not fit or any(part is not None and part.dtype.kind not in "fiu" for part in (values, boxes)):
         found = f"features {list(values.shape)} of {values.dtype}"
         found += "" if boxes is None else f", boxes {list(boxes.shape)} of {boxes.dtype}"
-        advice = "extract a row of numbers and a box for each region; a grid has none"
+        advice = "extract a row of numbers and a box for each region; grid features have no regions"
         raise FileFormatError(
             f"features [regions, numbers], with boxes [regions, 4] or none, of {where}", found, advice
         )
 
 
 def _shares(block: ImageRegions, where: str) -> Array | None:
-    """Turn boxes into shares of width and height, and refuse those that do not lie in their image."""
+    """Convert boxes to shares of width and height, and refuse those outside their image."""
     if block.boxes is None:
         return None
     size, advice = np.ones(2), "divide pixels by width and height, or give image_w and image_h in an npz"
@@ -204,7 +205,7 @@ def _shares(block: ImageRegions, where: str) -> Array | None:
         if not ((size > 0) & (size < np.inf)).all():
             found = shorten(f"{block.frame[0]!r} and {block.frame[1]!r}", 100)
             raise FileFormatError(f"width and height above 0 of {where}", found, advice)
-    with np.errstate(all="ignore"):  # what is no number is refused below
+    with np.errstate(all="ignore"):  # values that are not finite are refused below
         shares = block.boxes / np.tile(size, 2)
         inside = (shares >= -_ROUNDING) & (shares <= 1 + _ROUNDING)
     if not inside.all():
@@ -222,7 +223,7 @@ def _named(image: str, name: str) -> str:
 
 @contextmanager
 def _reading(expected: str) -> Iterator[None]:
-    """Raise an error of one line that says what was expected, where a file is damaged."""
+    """Turn errors from damaged files into one line that says what was expected."""
     try:
         yield
     except _DAMAGE as error:
@@ -245,7 +246,7 @@ def _open_hdf5(file: Path) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Convert as the command line says."""
+    """Convert features as the command line requests."""
     import argparse
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -1,4 +1,4 @@
-"""What every method of bias reduction is: a loss over a network and a batch, and a way to answer."""
+"""The interface of bias-reduction methods: a loss for a network and a batch, and a way to answer."""
 
 from collections.abc import Hashable
 
@@ -12,13 +12,13 @@ from eyechart.zoo.network import Network
 
 
 class Debias(nn.Module):
-    """Turn a network and a batch into a loss; what a method learns itself goes to the same optimizer.
+    """Compute a loss from a network and a batch; the method's own parameters go to the same optimizer.
 
-    `needs` names the fields of the batch it wants; `bias_from` says who fills `bias`: "prior" (the mean score of each
-    answer by question type, over the training set), or the name of a network trained before and frozen.
-    `trained_on_the_metric` names the audits whose own intervention the method trains on. `rate` is the learning rate
-    its authors fine-tune a trained network by, None where they train from the start; it may change with the epoch.
-    `twice` says that the loss holds gradients of the network, so that training differentiates it twice.
+    `needs` names the fields of the batch it uses; `bias_from` names the source of `bias`: "prior" (the mean score of
+    each answer by question type, over the training set), or a network that is trained beforehand and frozen.
+    `trained_on_the_metric` names the audits whose intervention the method trains on. `rate` is the learning rate with
+    which its authors fine-tune a trained network, None if they train from scratch; it may change with the epoch.
+    `twice` says that the loss contains gradients of the network, so that training differentiates it twice.
     """
 
     needs: tuple[str, ...] = ()
@@ -32,11 +32,11 @@ class Debias(nn.Module):
         self.answers = model.sizes.answers
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Compute the loss to lower, one number."""
+        """Compute the loss to minimise, a scalar."""
         raise NotImplementedError
 
     def predict(self, model: Network, batch: Batch) -> Tensor:
-        """Score the answers once training is over, [B, A]."""
+        """Score the answers after training, [B, A]."""
         logits: Tensor = model(batch).logits
         return logits
 
@@ -44,12 +44,12 @@ class Debias(nn.Module):
         """Prepare for an epoch, counted from 0."""
 
     def begin_step(self) -> Hashable:
-        """Draw the kind of the next step and return it: all steps of a kind run the same operations."""
+        """Draw and return the kind of the next step; all steps of a kind run the same operations."""
         return None
 
 
 class Plain(Debias):
-    """Lower bce(s, a) and nothing else."""
+    """Minimise bce(s, a) alone."""
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Compute L = bce(s, a)."""
@@ -57,7 +57,7 @@ class Plain(Debias):
 
 
 class PlainCE(Debias):
-    """Lower ce(s) and nothing else."""
+    """Minimise ce(s) alone."""
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
         """Compute L = ce(s)."""
@@ -65,7 +65,7 @@ class PlainCE(Debias):
 
 
 class Decorator(Debias):
-    """Add a term, or edited batches, to another method; plain training where none is given."""
+    """Add a term or edited batches to another method, by default plain training."""
 
     def __init__(self, model: Network, base: Debias | None = None) -> None:
         super().__init__(model)
@@ -77,21 +77,21 @@ class Decorator(Debias):
         self.trained_on_the_metric = tuple(dict.fromkeys((*base.trained_on_the_metric, *own)))
 
     def predict(self, model: Network, batch: Batch) -> Tensor:
-        """Answer as the method below does."""
+        """Answer as the base method does."""
         return self.base.predict(model, batch)
 
     def begin_epoch(self, epoch: int) -> None:
-        """Prepare the method below too."""
+        """Prepare the base method too."""
         self.base.begin_epoch(epoch)
         self.rate = self.base.rate if type(self).rate is None else type(self).rate
 
     def begin_step(self) -> Hashable:
-        """Draw the kind of step of the method below."""
+        """Draw the kind of step of the base method."""
         return self.base.begin_step()
 
 
 class Then(Debias):
-    """Train by one method for some epochs and by another from then on."""
+    """Train with one method for some epochs and with another from then on."""
 
     def __init__(self, model: Network, first: Debias, n_epochs: int, second: Debias) -> None:
         super().__init__(model)
@@ -115,7 +115,7 @@ class Then(Debias):
         return self._current().predict(model, batch)
 
     def begin_epoch(self, epoch: int) -> None:
-        """Switch when the first method has had its epochs; the second counts its own from 0."""
+        """Switch methods after the epochs of the first; the second counts its own from 0."""
         self.epoch = epoch
         self._current().begin_epoch(epoch if epoch < self.n_epochs else epoch - self.n_epochs)
         self.rate, self.twice = self._current().rate, self._current().twice
@@ -125,7 +125,7 @@ class Then(Debias):
         return self.epoch < self.n_epochs, self._current().begin_step()
 
     def get_extra_state(self) -> Tensor:
-        """Save the epoch with the weights, so that a loaded method answers by the stage it ended in."""
+        """Save the epoch with the weights, so that a loaded method answers by its last stage."""
         return torch.tensor(self.epoch)
 
     def set_extra_state(self, state: Tensor) -> None:
@@ -137,15 +137,15 @@ class Then(Debias):
 
 
 def last_stage(debias: Debias) -> int:
-    """Return the epoch in which the last of several methods begins."""
+    """Return the epoch in which the last of several stages begins."""
     return debias.n_epochs + last_stage(debias.second) if isinstance(debias, Then) else 0
 
 
 class Sampled(Decorator):
-    """Draw one answer by the scores each time an example is seen, as RUBi, LPF, CF-VQA and S-MRL are trained.
+    """Draw one answer by the scores whenever an example is seen, as in the training of RUBi, LPF, CF-VQA and S-MRL.
 
     L = base with y drawn by the scores a, as in `rubi+sampled`. Their losses are cross-entropies against one answer,
-    the highest unless drawn.
+    which is the highest one unless drawn.
     """
 
     def forward(self, model: Network, batch: Batch) -> Tensor:

@@ -1,7 +1,7 @@
-"""Region features by image: a folder of arrays that are mapped into memory, or the planted world's own.
+"""Region features by image: a folder of memory-mapped arrays, or features generated for the planted world.
 
 A folder has `features.npy` [R, D], `starts.npy` [I + 1], `images.npy` [I] texts, and `boxes.npy` [R, 4] (shares of
-width and height) where boxes are known: image i has the rows starts[i] to starts[i + 1], and region j is object j.
+width and height) if boxes are known: image i has the rows starts[i] to starts[i + 1], and region j is object j.
 """
 
 from collections.abc import Iterable
@@ -26,13 +26,13 @@ PARTS = {"label": LABELS, "color": tuple(COLORS), "size": tuple(SIZES), "action"
 
 
 class Features(NamedTuple):
-    """Regions, and the number of each image among them."""
+    """Regions, and the number of each image in them."""
 
     regions: Regions
     images: pl.DataFrame  # image, number
 
     def number(self, names: pl.Series) -> Array:
-        """Look images up by name; null is -1, and an image without features is an error."""
+        """Return the numbers of images by name; null becomes -1, and an image without features is an error."""
         asked = pl.DataFrame({"image": names.cast(pl.String)})
         numbered = asked.join(self.images, on="image", how="left", validate="m:1", maintain_order="left")
         missing_names = (
@@ -40,35 +40,37 @@ class Features(NamedTuple):
         )
         if len(missing_names):
             found = f"none for {missing_names[0]!r} and {len(missing_names) - 1} more"
-            raise DataError("region features of every image", found, "extract those too, or leave their questions out")
+            raise DataError("region features of every image", found, "extract them too, or leave out their questions")
         return numbered["number"].fill_null(NO_IMAGE).to_numpy().astype(np.int64)
 
 
 def open_features(images: Images, noise: float = NOISE) -> Features:
-    """Open the features of a dataset's images: their folder, or those that a planted world makes of its objects."""
+    """Open the features of a dataset's images: from their folder, or made from the objects of a planted world."""
     if images.features is not None:
         return read_features(images.features)
     if all(name in images.table.columns for name in ATTRIBUTES):
         return world_features(images.table, noise)
-    advice = "convert some with `python -m eyechart.zoo.converters` and read the data with --features; networks that "
-    advice += "see no image need them too"
+    advice = (
+        "convert some with `python -m eyechart.zoo.converters` and read the data with --features (even for networks "
+    )
+    advice += "that see no image)"
     raise DataError("images with region features", "none in these data", advice)
 
 
 def with_features(data: Dataset, folder: Path) -> Dataset:
-    """Attach a folder of region features to a dataset, in which every image that is asked about must have some."""
+    """Attach a folder of region features to a dataset, checking that every image of an example has some."""
     read_features(folder).number(data.scan("image").select("image").unique().sort("image").collect()["image"])
     return replace(data, images=replace(data.images, features=folder))
 
 
 def frames_of(images: Images) -> pl.DataFrame | None:
-    """Return the size of each image, None where the data do not tell: boxes in pixels are no shares then."""
+    """Return the size of each image, needed to convert boxes to shares; None if the data lack it."""
     wanted = ["image", "width", "height"]
     return images.table.select(wanted) if set(wanted) <= set(images.table.columns) else None
 
 
 def read_features(folder: Path) -> Features:
-    """Map the arrays of a folder into memory."""
+    """Memory-map the arrays of a folder."""
     arrays = {name: _map(folder / f"{name}.npy") for name in ("features", "starts", "images")}
     boxes = _map(folder / "boxes.npy") if (folder / "boxes.npy").is_file() else None
     values, starts = arrays["features"], np.asarray(arrays["starts"], np.int64)
@@ -76,16 +78,16 @@ def read_features(folder: Path) -> Features:
     if not fit or (np.diff(starts) < 0).any() or (boxes is not None and boxes.shape != (len(values), 4)):
         found = f"{len(values)} regions, {len(starts)} starts and {len(arrays['images'])} images"
         found += "" if boxes is None else f", boxes {boxes.shape}"
-        raise FileFormatError(f"features in {folder} that fit together", found, "convert them anew")
+        raise FileFormatError(f"consistent features in {folder}", found, "convert them again")
     names = pl.Series("image", np.asarray(arrays["images"]).astype(str))
     if (repeated := names.filter(names.is_duplicated()).unique()).len():
         found = f"{repeated.len()} more than once, such as {repeated.sort()[0]!r}"
-        raise FileFormatError(f"every image once in {folder}", found, "convert them anew")
+        raise FileFormatError(f"every image once in {folder}", found, "convert them again")
     return Features(Regions(values, starts, boxes), _numbered(names))
 
 
 def write_features(blocks: Iterable[tuple[str, Array, Array | None]], folder: Path) -> None:
-    """Write (image, features, boxes) one after another, never holding all of them in memory."""
+    """Write (image, features, boxes) one by one, without holding all of them in memory."""
     names, sizes, boxes, width = [], [0], [], 0
     with replacing_folder(folder, MARK) as draft:
         with (draft / "raw").open("wb") as file:
@@ -107,7 +109,7 @@ def write_features(blocks: Iterable[tuple[str, Array, Array | None]], folder: Pa
 
 
 def _check(name: str, values: Array, boxes: Array | None, width: int) -> None:
-    """Refuse regions that are not like those of other images, or that half precision cannot hold."""
+    """Refuse regions that differ in shape from those of other images, or that half precision cannot hold."""
     advice = "check the file they come from"
     if values.shape[1] != width or (boxes is not None and boxes.shape != (len(values), 4)):
         found = f"{values.shape} and boxes {None if boxes is None else boxes.shape}"
@@ -117,7 +119,7 @@ def _check(name: str, values: Array, boxes: Array | None, width: int) -> None:
 
 
 def _wrap(raw: Path, file: Path, shape: tuple[int, int]) -> None:
-    """Turn raw numbers into an array file by a copy on disk."""
+    """Convert raw numbers to an array file by a copy on disk."""
     made = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=shape)
     made[:] = np.memmap(raw, np.float16, "r", shape=shape)
     made.flush()
@@ -134,18 +136,18 @@ def world_features(table: pl.DataFrame, noise: float = NOISE) -> Features:
 
 def world_codes(table: pl.DataFrame) -> tuple[Array, Array]:
     """Encode label, colour, size and action (-1: none) of the objects of each image, [I, N, 4], and their boxes."""
-    at = pl.DataFrame({"image": table["image"], "at": np.arange(table.height)})
+    numbers = pl.DataFrame({"image": table["image"], "number": np.arange(table.height)})
     frames = table.select("image", "width", "height")
-    scene = scene_of(table).join(at, on="image", validate="m:1").join(frames, on="image", validate="m:1")
+    scene = scene_of(table).join(numbers, on="image", validate="m:1").join(frames, on="image", validate="m:1")
     n = int(table["objects"].list.len().max() or 1)  # type: ignore[arg-type]  # a number
     codes = np.full((table.height, n, len(PARTS)), -1, np.int16)
     boxes = np.zeros((table.height, n, 4), np.float32)
-    row, place = scene["at"].to_numpy(), scene["index"].to_numpy()
+    row, column = scene["number"].to_numpy(), scene["index"].to_numpy()
     for part, (name, known) in enumerate(PARTS.items()):
-        places = {text: number for number, text in enumerate(known)}
-        codes[row, place, part] = scene[name].replace_strict(places, default=-1, return_dtype=pl.Int16).to_numpy()
+        part_codes = {text: code for code, text in enumerate(known)}
+        codes[row, column, part] = scene[name].replace_strict(part_codes, default=-1, return_dtype=pl.Int16).to_numpy()
     frame = scene.select("width", "height", pl.col("width").alias("w"), pl.col("height").alias("h")).to_numpy()
-    boxes[row, place] = scene["box"].to_numpy() / frame
+    boxes[row, column] = scene["box"].to_numpy() / frame
     return codes, boxes
 
 
@@ -159,5 +161,5 @@ def _map(file: Path) -> Array:
     except FileNotFoundError:
         raise missing(file) from None
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"an array in {file}", str(error).splitlines()[0], "convert it anew") from None
+        raise FileFormatError(f"an array in {file}", str(error).splitlines()[0], "convert it again") from None
     return mapped

@@ -1,4 +1,4 @@
-"""Layers that several networks share: weight-normalised maps, attention that never sees masked regions, a GRU."""
+"""Layers that several networks share: weight-normalised maps, attention that ignores masked regions, a GRU."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ HEAD_WIDTH = 64
 
 
 class RepeatedBlock(nn.Module):
-    """A part that a network runs several times, from tensors to tensors alone, so that it can be compiled by itself."""
+    """A part that a network runs several times, with only tensors as input and output so that it can be compiled."""
 
 
 class NormLinear(nn.Module):
@@ -35,52 +35,52 @@ def relu_map(inputs: int, outputs: int) -> nn.Sequential:
 
 
 def classifier(inputs: int, answers: int, dropout: float = 0.5) -> nn.Sequential:
-    """Make UpDn's head: twice as wide as its input, ReLU, dropout."""
+    """Make UpDn's head: a hidden layer twice as wide as the input, ReLU, dropout."""
     wide = 2 * inputs
     return nn.Sequential(NormLinear(inputs, wide), nn.ReLU(), nn.Dropout(dropout), NormLinear(wide, answers))
 
 
 def perceptron(inputs: int, hidden: int, answers: int) -> nn.Sequential:
-    """Make a classifier with two hidden layers, RUBi's."""
+    """Make RUBi's classifier, with two hidden layers."""
     layers = (nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, answers))
     return nn.Sequential(*layers)
 
 
 def masked_softmax(logits: Tensor, seen: Tensor, dim: int = -1) -> Tensor:
-    """Share attention among what is seen; where nothing is, all shares are 0 and no masked content gets through."""
+    """Distribute attention over visible places; if none is visible, all shares are 0 and no masked content leaks."""
     shares = logits.masked_fill(~seen, torch.finfo(logits.dtype).min).softmax(dim)
     return shares * seen
 
 
 def masked_mean(v: Tensor, seen: Tensor) -> Tensor:
-    """Average over what is seen, [B, N, D] -> [B, D]; 0 where nothing is."""
+    """Average over visible regions, [B, N, D] -> [B, D]; 0 if there are none."""
     total = hide(v, seen).sum(1)
     return total / seen.sum(1, keepdim=True).clamp(min=1)
 
 
 def masked_max(v: Tensor, seen: Tensor) -> Tensor:
-    """Take the largest of what is seen in each dimension, [B, N, D] -> [B, D]; 0 where nothing is."""
+    """Take the maximum over visible regions in each dimension, [B, N, D] -> [B, D]; 0 if there are none."""
     highest = hide(v, seen, torch.finfo(v.dtype).min).amax(1)
     return highest * seen.any(1, keepdim=True)
 
 
 def weigh(att: Tensor, v: Tensor) -> Tensor:
-    """Sum regions by their shares, [B, N] and [B, N, D] -> [B, D]."""
+    """Sum regions weighted by their shares, [B, N] and [B, N, D] -> [B, D]."""
     return torch.einsum("bn,bnd->bd", att, v)
 
 
 def hide(v: Tensor, seen: Tensor, value: float = 0) -> Tensor:
-    """Put a value in place of masked regions, so that what stands there (even NaN) can reach nothing."""
+    """Overwrite masked regions with a value, so that their contents (even NaN) have no effect."""
     return v.masked_fill(~seen.unsqueeze(-1), value)
 
 
 def count_heads(hidden: int) -> int:
-    """Divide a width into as many heads of about 64 numbers as it can be divided into equally."""
+    """Return the largest number of equal heads, at least 64 wide where possible, that a width divides into."""
     return next(heads for heads in range(max(1, hidden // HEAD_WIDTH), 0, -1) if hidden % heads == 0)
 
 
 class EncodedQuestion(NamedTuple):
-    """Hold a question read word by word."""
+    """Hold the states of a question read word by word."""
 
     states: Tensor  # [B, T, H]
     last: Tensor  # [B, H] after the last word
@@ -88,14 +88,14 @@ class EncodedQuestion(NamedTuple):
 
 
 class QuestionReader(nn.Module):
-    """Read a question by a GRU or LSTM; padding behind it changes nothing that comes out of its last word."""
+    """Read a question with a GRU or LSTM; padding after it does not affect the state of its last word."""
 
     def __init__(self, embedding: int, hidden: int, cell: type[nn.GRU | nn.LSTM] = nn.GRU) -> None:
         super().__init__()
         self.cell = cell(embedding, hidden, batch_first=True)
 
     def forward(self, words: Tensor, batch: Batch) -> EncodedQuestion:
-        """Read vectors of words, [B, T, E]."""
+        """Read word vectors, [B, T, E]."""
         is_word = batch.q != 0
         states: Tensor = self.cell(words)[0]  # [B, T, H]
         end = last_place(is_word)[:, None, None].expand(-1, 1, states.shape[-1])
@@ -103,12 +103,12 @@ class QuestionReader(nn.Module):
 
 
 def last_place(is_word: Tensor) -> Tensor:
-    """Find where each question ends, [B]; 0 where it has no word at all."""
+    """Find the index of each question's last word, [B]; 0 if it has no words."""
     return (torch.arange(is_word.shape[1], device=is_word.device) * is_word).amax(1)
 
 
 class BidirectionalReader(nn.Module):
-    """Read a question forwards and backwards by two LSTMs of half the size, the second from the last word on."""
+    """Read a question with two LSTMs of half the size, the second one backwards from the last word."""
 
     def __init__(self, embedding: int, hidden: int) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class BidirectionalReader(nn.Module):
         self.back = QuestionReader(embedding, hidden // 2, nn.LSTM)
 
     def forward(self, words: Tensor, batch: Batch) -> EncodedQuestion:
-        """Read vectors of words, [B, T, E]; a word's state is both readers' state at it."""
+        """Read word vectors, [B, T, E]; the state of a word joins those of both readers."""
         forth = self.forth(words, batch)
         order = turned(forth.is_word)  # [B, T]
         back = self.back(words.gather(1, order.unsqueeze(-1).expand_as(words)), batch.to(q=batch.q.gather(1, order)))
@@ -127,7 +127,7 @@ class BidirectionalReader(nn.Module):
 
 
 def turned(is_word: Tensor) -> Tensor:
-    """Count the places of each question backwards in its own length, [B, T]; padding stays where it is."""
+    """Return the indices that reverse each question within its length, [B, T]; padding stays in place."""
     places = torch.arange(is_word.shape[1], device=is_word.device).expand(is_word.shape)
     back = last_place(is_word).unsqueeze(1) - places
     return torch.where(back >= 0, back, places)

@@ -1,4 +1,4 @@
-"""Batches on a device: region features stay there when they fit, and are fetched batch by batch when they do not."""
+"""Batches on a device: region features stay there if they fit, and are fetched batch by batch otherwise."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Self
@@ -10,9 +10,9 @@ from torch import Tensor
 from eyechart.zoo.arrays import QuestionArrays, Regions
 from eyechart.zoo.batch import Batch
 
-SHARE = 0.6  # of the device's free memory that features may take
-MEMORY_LIMIT = 4 << 30  # bytes they may take where the device is the processor
-EXTRA = ("qtype", "hints", "qmask", "program")  # what a network or method may ask for
+SHARE = 0.6  # of the device's free memory that features may use
+MEMORY_LIMIT = 4 << 30  # bytes that features may use if the device is the CPU
+EXTRA = ("qtype", "hints", "qmask", "program")  # fields that a network or method may need
 _BLOCK = 4096  # images at once
 
 
@@ -25,7 +25,7 @@ class RegionTensors(NamedTuple):
 
 
 class DeviceRegions:
-    """Look up the features of all images; `held` has them where they fit on the device."""
+    """Look up the features of all images; `held` contains them if they fit on the device."""
 
     def __init__(self, regions: Regions, device: torch.device, room: int | None = None) -> None:
         self.regions, self.device = regions, device
@@ -41,19 +41,19 @@ class DeviceRegions:
 
     @classmethod
     def of(cls, v: Tensor, boxes: Tensor) -> Self:
-        """Take features that are on a device already, [I, N, D] and [I, N, 4]."""
-        made = cls.__new__(cls)
-        made.device = v.device
-        made.held = RegionTensors(v, boxes, torch.ones(v.shape[:2], dtype=torch.bool, device=v.device))
-        return made
+        """Wrap features that are already on a device, [I, N, D] and [I, N, 4]."""
+        regions = cls.__new__(cls)
+        regions.device = v.device
+        regions.held = RegionTensors(v, boxes, torch.ones(v.shape[:2], dtype=torch.bool, device=v.device))
+        return regions
 
     def take(self, images: Tensor) -> RegionTensors:
-        """Gather the regions of images by number; the image -1 has none."""
+        """Gather the regions of images by number; image -1 has none."""
         if self.held is None:
             return self._fetch(images.cpu().numpy())
-        at = images.clamp(min=0)
-        mask = self.held.mask[at] & (images >= 0).unsqueeze(1)
-        return RegionTensors(self.held.v[at].float(), self.held.boxes[at], mask)
+        rows = images.clamp(min=0)
+        mask = self.held.mask[rows] & (images >= 0).unsqueeze(1)
+        return RegionTensors(self.held.v[rows].float(), self.held.boxes[rows], mask)
 
     def _fetch(self, images: np.ndarray) -> RegionTensors:
         v, boxes, mask = (torch.from_numpy(np.ascontiguousarray(part)) for part in self.regions.take(images))
@@ -61,7 +61,8 @@ class DeviceRegions:
 
     def _hold(self) -> RegionTensors:
         images = np.arange(len(self.regions.starts) - 1)
-        blocks = [self.regions.take(images[at : at + _BLOCK]) for at in range(0, max(1, len(images)), _BLOCK)]
+        starts = range(0, max(1, len(images)), _BLOCK)
+        blocks = [self.regions.take(images[start : start + _BLOCK]) for start in starts]
         parts = [
             torch.cat([torch.from_numpy(np.ascontiguousarray(part)).to(self.device) for part in column])
             for column in zip(*blocks, strict=True)
@@ -74,7 +75,7 @@ def _free_memory(device: torch.device) -> int:
 
 
 class QuestionLoader:
-    """Make batches of the questions of a split; `answers` is how many there are, `options` adds the options of each."""
+    """Make batches of a split's questions; `answers` is the number of answers, `options` adds the answer options."""
 
     def __init__(
         self, questions: QuestionArrays, regions: DeviceRegions, answers: int, *, options: bool = False
@@ -90,12 +91,12 @@ class QuestionLoader:
         return len(self.arrays["q"])
 
     def keep_only(self, needs: tuple[str, ...]) -> None:
-        """Drop the extra fields that are not needed: every field of a batch costs time."""
+        """Drop the extra fields that are not needed, as every field of a batch costs time."""
         wanted = {"qtype" if name == "bias" else name for name in needs}
         self.extra = [name for name in self.extra if name in wanted]
 
     def batch(self, rows: Tensor) -> Batch:
-        """Make a batch of some examples, given by their numbers."""
+        """Make a batch of examples, given by their row numbers."""
         regions = self.regions.take(self.arrays["image"][rows])
         mask = regions.mask & self.arrays["seen"][rows] if "seen" in self.arrays else regions.mask
         extra = {name: self.arrays[name][rows] for name in self.extra}
@@ -104,23 +105,23 @@ class QuestionLoader:
         return Batch(q, regions.v, regions.boxes, mask, self.scores(rows), cand, index=rows, **extra)
 
     def batches(self, size: int, order: Tensor | None = None) -> Iterator[Batch]:
-        """Iterate over all examples, in their order or another."""
+        """Iterate over all examples in batches, in their order or another."""
         rows = torch.arange(len(self), device=self.device) if order is None else order.to(self.device)
         for part in torch.split(rows, size):
             yield self.batch(part)
 
     def scores(self, rows: Tensor) -> Tensor:
-        """Return the score of every option of some examples, or of every answer."""
+        """Return the score of every option of some examples, or else of every answer."""
         return self.arrays["right"][rows] if self.options else self.targets(rows)
 
     def targets(self, rows: Tensor) -> Tensor:
-        """Spread the scored answers of some examples over all answers, [B, A]."""
+        """Return the scores of all answers for some examples, [B, A]."""
         a = torch.zeros(len(rows), self.answers, device=self.device)
         return a.scatter_reduce_(1, self.arrays["answers"][rows], self.arrays["scores"][rows], "amax")
 
 
 def _longest(q: np.ndarray) -> int:
-    """Count the words of the longest question, at least 1: what is padding everywhere would only cost time."""
+    """Return the length of the longest question, at least 1, because common padding would only cost time."""
     return 1 + int(np.flatnonzero(q.any(0)).max(initial=0))
 
 

@@ -1,4 +1,4 @@
-"""What every network of the zoo has: sizes, a recipe to train it by, word vectors, and one way to be called."""
+"""The interface of the zoo's networks: sizes, a training recipe, word vectors, and one way to call them."""
 
 from typing import ClassVar, NamedTuple
 
@@ -11,19 +11,19 @@ from eyechart.zoo.batch import Batch, Out
 
 
 class NetworkSizes(NamedTuple):
-    """How large a network is; all but `hidden` and `embedding` follow from the data."""
+    """The sizes of a network; all but `hidden` and `embedding` follow from the data."""
 
-    words: int  # with the 0 of "no word"
+    words: int  # including 0 for "no word"
     answers: int
     features: int
     hidden: int = 1024
     embedding: int = 300
     types: int = 1  # of questions, for the prior
-    examples: int = 0  # in training, for methods that remember each
+    examples: int = 0  # in training, for methods that remember each example
 
 
 class TrainingRecipe(NamedTuple):
-    """How a network's authors trained it: the defaults of a training."""
+    """The authors' way of training a network, used as the defaults of a training."""
 
     optimizer: str = "adamax"  # or adam
     rate: float = 2e-3
@@ -34,7 +34,7 @@ class TrainingRecipe(NamedTuple):
 
 
 class Network(nn.Module):
-    """Answer batches; `q_size` is None where there is no vector of the question alone."""
+    """Answer batches; `q_size` is None if there is no vector of the question alone."""
 
     recipe: ClassVar[TrainingRecipe] = TrainingRecipe()
     pretrained_on: tuple[str, ...] = ()
@@ -52,13 +52,13 @@ class Network(nn.Module):
         raise NotImplementedError
 
     def words(self, batch: Batch) -> Tensor:
-        """Look the words up, [B, T, E], unless their vectors are given."""
+        """Look up the word vectors, [B, T, E], unless they are given."""
         vectors: Tensor = self.embedding(batch.q) if batch.w is None else batch.w
         return vectors
 
     @torch.no_grad()
     def chances(self, batch: Batch) -> Tensor:
-        """Return how likely each answer is, sigma(s), [B, A]: the bias that a frozen network gives to others."""
+        """Return the probability of each answer, sigma(s), [B, A]: the bias that a frozen network provides."""
         was_training = self.training
         logits: Tensor = self.eval()(batch).logits
         self.train(was_training)
@@ -66,13 +66,13 @@ class Network(nn.Module):
 
 
 class CachedNetwork(Network):
-    """Wrap a network that has answered a batch, and return the same answer when it is shown the same again.
+    """Wrap a network that has answered a batch, and return the cached output when it sees the same batch again.
 
-    So a method and the one below it share a forward pass, with one draw of dropout, as in the code of CSS's authors.
+    This way a method and its base method share a forward pass, with one draw of dropout, as in the CSS authors' code.
     """
 
     def __init__(self, model: Network, batch: Batch) -> None:
-        nn.Module.__init__(self)  # it has no weights of its own
+        nn.Module.__init__(self)  # it has no own weights
         self.model, self.batch = model, batch
         self.out: Out = model(batch)
 
@@ -82,24 +82,24 @@ class CachedNetwork(Network):
         return out
 
     def words(self, batch: Batch) -> Tensor:
-        """Look the words up as the network does."""
+        """Look up the word vectors as the network does."""
         return self.model.words(batch)
 
 
 class StartingVectors(NamedTuple):
     """Vectors of some words of a vocabulary, from which training starts."""
 
-    places: Array  # [n] in the vocabulary
+    places: Array  # [n] indices into the vocabulary
     values: Array  # [n, E]
 
     def copy_into(self, module: nn.Module) -> None:
-        """Start the words that have vectors from them wherever words are embedded; others keep what was drawn."""
+        """Initialise every word embedding with the vectors; words without one keep their random vectors."""
         for part in module.modules():
             embedding = getattr(part, "embedding", None)
             if not isinstance(embedding, nn.Embedding):
                 continue
             if embedding.weight.shape[1] != self.values.shape[1]:
-                found = f"{self.values.shape[1]} numbers a word"
+                found = f"{self.values.shape[1]} numbers per word"
                 expected = f"word vectors of {embedding.weight.shape[1]} numbers for this network"
                 raise FileFormatError(expected, found, "leave --words out, or give others")
             with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Turn a dataset into arrays to train on: words, soft targets, hints, and whatever a network or method may need."""
+"""Convert a dataset to training arrays: words, soft targets, hints, and everything a network or method may need."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,23 +13,23 @@ from eyechart.zoo.arrays import Array, QuestionArrays, TrainingArrays
 from eyechart.zoo.features import Features, frames_of
 from eyechart.zoo.vocabulary import NetworkVocabulary, programs_of
 
-PER_PERSON = 0.3  # the official score of one, two, three of ten people: 0.3, 0.6, 0.9, then 1
+PER_PERSON = 0.3  # the official scores for one, two and three of ten people are 0.3, 0.6 and 0.9, then 1
 HELD_OUT = "val"
 
 
 def divide(data: Dataset, seed: int) -> dict[str, Dataset]:
-    """Divide a dataset into `train`, `val` (as the data have it, else a tenth of the training images) and the rest."""
+    """Divide a dataset into `train`, `val` (a tenth of the training images if the data have none) and other splits."""
     names = data.splits()
-    if "train" not in names:  # what is learned must not be judged later, and audits know splits alone
+    if "train" not in names:  # audits tell training data from test data by splits alone
         found = f"splits {', '.join(names)}" if names else "no splits"
-        advice = "give the examples one, for example by `eyechart read resplit DATA --set recipe=random`"
+        advice = "add splits, for example with `eyechart read resplit DATA --set recipe=random`"
         raise DataError(f"a split 'train' in {data.name}", found, advice)
     parts = {name: data.take(pl.col("split") == name) for name in names}
     parts = {name: part.take(pl.col("answer").is_not_null()) for name, part in parts.items()}
     if parts["train"].clusters().n_unique() < 1 + (HELD_OUT not in names):
         found = f"{parts['train'].examples.height} with an answer"
         raise DataError(
-            "training examples with answers, and others to validate on", found, "choose other data, or more"
+            "training examples with answers, and others to validate on", found, "choose other data, or more of them"
         )
     if HELD_OUT not in parts or not parts[HELD_OUT].examples.height:
         held = _hold_out(parts["train"], seed)
@@ -44,7 +44,7 @@ def _hold_out(data: Dataset, seed: int) -> pl.Expr:
 
 
 def make_arrays(parts: Mapping[str, Dataset], vocabulary: NetworkVocabulary, features: Features) -> TrainingArrays:
-    """Turn the parts of a dataset into arrays."""
+    """Convert the parts of a dataset to arrays."""
     splits = {name: encode_examples(part, vocabulary, features) for name, part in parts.items()}
     sizes = (len(vocabulary.words), len(vocabulary.answers), len(vocabulary.types))
     return TrainingArrays(features.regions, splits, *sizes)
@@ -73,7 +73,7 @@ def encode_examples(data: Dataset, vocabulary: NetworkVocabulary, features: Feat
 
 
 def soft_targets(examples: pl.DataFrame, vocabulary: NetworkVocabulary) -> tuple[Array, Array]:
-    """Score answers by how many people gave them, min(1, 0.3 n), or the one answer by 1 without people; both [M, S]."""
+    """Return answers and scores, both [M, S]: min(1, 0.3 n) for n people, or 1 for the only answer without people."""
     one, numbers = pl.concat_list("answer"), pl.DataFrame({"answer": vocabulary.answers}).with_row_index("number")
     people = pl.col("answers") if "answers" in examples.columns else pl.lit(None, pl.List(pl.String))
     asked = people.list.len().fill_null(0) > 0
@@ -91,7 +91,7 @@ def soft_targets(examples: pl.DataFrame, vocabulary: NetworkVocabulary) -> tuple
 
 
 def right_options(examples: pl.DataFrame) -> Array:
-    """Score the options: 1 for the answer, [M, K]."""
+    """Score the options: 1 for the answer, 0 for others, [M, K]."""
     options = examples["choices"]
     sizes = options.list.len().fill_null(0).to_numpy()
     scores = np.zeros((examples.height, int(sizes.max(initial=1))), np.float32)
@@ -103,7 +103,7 @@ def right_options(examples: pl.DataFrame) -> Array:
 
 
 def open_words(examples: pl.DataFrame, vocabulary: NetworkVocabulary) -> Array:
-    """Return which words may be critical: those behind the question's type, [M, T]."""
+    """Return which words may be critical: those after the question's type, [M, T]."""
     known = pl.col("question_type") if "question_type" in examples.columns else pl.lit(None, pl.String)
     begun = pl.col("question").str.to_lowercase().str.starts_with(known.str.to_lowercase())
     kinds = examples.select(pl.when(begun).then(known)).to_series()
@@ -111,7 +111,7 @@ def open_words(examples: pl.DataFrame, vocabulary: NetworkVocabulary) -> Array:
 
 
 def hints(data: Dataset, features: Features, images: Array) -> Array | None:
-    """Measure how well each region covers a piece of evidence: its largest intersection over union, [M, N]."""
+    """Measure how well each region matches a piece of evidence, by the largest intersection over union, [M, N]."""
     regions, covered = features.regions, np.zeros((len(images), features.regions.most), np.float16)
     frames = frames_of(data.images)
     if regions.boxes is None or frames is None:

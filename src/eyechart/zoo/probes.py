@@ -1,8 +1,8 @@
-"""Turn what probes show into arrays: words, images by number, and which regions are in sight.
+"""Convert the contents of probes to arrays: words, images by number, and which regions are visible.
 
-A picture that is left out, or painted over (`image=blank`), has no region in sight; where it is painted with the mean
-or with noise a region model is shown the same: nothing. A region is in sight if it is listed in `visible` (null: all
-are) and boxes of `hidden` cover at most half of it.
+A picture that is removed or painted over (`image=blank`) has no visible regions; if it is painted over with the mean or
+with noise, a region model likewise sees nothing. A region is visible if it is listed in `visible` (null: all are) and
+the boxes of `hidden` cover at most half of it.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ COVERED = 0.5
 def encode_probes(
     probes: pl.DataFrame, images: Images, vocabulary: NetworkVocabulary, features: Features
 ) -> QuestionArrays:
-    """Turn filled probes into questions without targets."""
+    """Convert filled probes to questions without targets."""
     shown = _without_removed(probes)
     numbers = features.number(shown["image"])
     n = probes.height
@@ -47,7 +47,7 @@ def _without_removed(probes: pl.DataFrame) -> pl.DataFrame:
 
 
 def regions_in_sight(probes: pl.DataFrame, images: Images, features: Features, numbers: Array) -> Array | None:
-    """Return which regions are in sight, [M, N]; None where all are."""
+    """Return which regions are visible, [M, N]; None if all are."""
     seen = np.ones((probes.height, features.regions.most), bool)
     if "visible" in probes.columns:
         if "objects" in images.table.columns:
@@ -59,7 +59,7 @@ def regions_in_sight(probes: pl.DataFrame, images: Images, features: Features, n
 
 
 def _check_objects(probes: pl.DataFrame, images: Images, features: Features, numbers: Array) -> None:
-    """Check that regions are the objects of the data: by a list of other objects anything could be visible."""
+    """Check that there are as many regions as objects, since `visible` refers to regions by object number."""
     counts = images.table.select("image", objects=pl.col("objects").list.len().fill_null(0))
     known = probes.select("image", "visible").with_columns(number=numbers).filter(pl.col("number") >= 0)
     known = known.drop_nulls("visible").join(counts, on="image", validate="m:1")
@@ -67,7 +67,7 @@ def _check_objects(probes: pl.DataFrame, images: Images, features: Features, num
     other = known.with_columns(regions=regions).filter(pl.col("objects") != pl.col("regions"))
     if other.height:
         image, n, own = other.select("image", "objects", "regions").row(0)
-        advice = "give the data the boxes that the features are of as their objects"
+        advice = "use the boxes of the features as the objects of the data"
         raise DataError(f"as many regions as objects in image {image!r}", f"{own} and {n}", advice)
 
 
@@ -83,7 +83,7 @@ def _listed(visible: pl.Series, shape: tuple[int, ...]) -> Array:
 
 
 def _covered(probes: pl.DataFrame, images: Images, features: Features, numbers: Array) -> Array:
-    """Return which regions hidden boxes cover by more than half; boxes of one probe do not overlap, so areas add up."""
+    """Return which regions are more than half covered by hidden boxes, which do not overlap, so their areas add up."""
     regions, covered = features.regions, np.zeros((probes.height, features.regions.most), bool)
     frames = frames_of(images)
     if regions.boxes is None or frames is None:
@@ -105,11 +105,11 @@ def _covered(probes: pl.DataFrame, images: Images, features: Features, numbers: 
 
 
 def _check_listed(probes: pl.DataFrame) -> None:
-    """Check that the regions in sight are listed, as boxes that hide cannot be matched to regions."""
+    """Check that the visible regions are listed, as hiding boxes cannot be matched to regions here."""
     bare = probes.filter(pl.col("hidden").list.len() > 0)
     listed = bare["visible"].null_count() == 0 if "visible" in probes.columns else not bare.height
     if not listed:
-        advice = "read data that tell both, or use an audit that hides no part of an image"
+        advice = "read data that have both, or use an audit that hides no parts of images"
         raise DataError("sizes of images and boxes of regions, as parts of images are hidden", "none", advice)
 
 

@@ -1,7 +1,7 @@
-"""Words, answers and types of questions by number, and texts turned into numbers.
+"""Words, answers and question types by number, and texts converted to numbers.
 
-The words of a released network are pieces of words: WordPiece, as BERT's, between [CLS] and [SEP]. The questions of a
-planted world are also read as programs, for the symbolic network.
+The words of a released network are word pieces: WordPiece as in BERT, between [CLS] and [SEP]. The questions of a
+planted world are also parsed into programs, for the symbolic network.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 NOTHING, UNKNOWN = "", "<unknown>"  # words 0 and 1
-LONGEST = 14  # words of a question that are read
-ANSWERS = 3129  # as many as UpDn has
+LONGEST = 14  # words of a question to read
+ANSWERS = 3129  # as many as in UpDn
 BEGIN, END, OTHER = "[CLS]", "[SEP]", "[UNK]"
-LONGEST_IN_PIECES = 20  # pieces of a question that are read, as LXMERT does
+LONGEST_IN_PIECES = 20  # pieces of a question to read, as LXMERT does
 OPERATION_OF = {
     COLOR: "query",
     DOING: "query",
@@ -45,7 +45,7 @@ _WORD = r"[\p{L}\p{N}']+"
 
 @dataclass(frozen=True)
 class NetworkVocabulary:
-    """The lists a network is made for; `pieces` says that words are those of a released network's tokenizer."""
+    """The words, answers and types of a network; `pieces` says that words are those of a released tokenizer."""
 
     words: tuple[str, ...]
     answers: tuple[str, ...]
@@ -54,7 +54,7 @@ class NetworkVocabulary:
 
     @classmethod
     def of(cls, data: Dataset, most: int = ANSWERS) -> Self:
-        """Take the words of questions and options, the most frequent answers and the question types of a dataset."""
+        """Collect the words of questions and options, the most frequent answers and the question types of a dataset."""
         examples = data.examples
         texts = [examples["question"].cast(pl.String)]
         if "choices" in examples.columns:
@@ -72,14 +72,14 @@ class NetworkVocabulary:
     @cached_property
     def word_numbers(self) -> dict[str, int]:
         """Map each word to its number."""
-        return {word: at for at, word in enumerate(self.words)}
+        return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
         return make_tokenizer(self.words)
 
     def read(self, texts: pl.Series, longest: int | None = None) -> Array:
-        """Turn texts into words by number, [M, longest]; null is no word at all."""
+        """Convert texts to words by number, [M, longest]; null has no words."""
         if self.pieces:
             return read_pieces(self._tokenizer, texts, longest or LONGEST_IN_PIECES)
         longest = longest or LONGEST
@@ -92,7 +92,7 @@ class NetworkVocabulary:
         return encoded
 
     def read_options(self, options: pl.Series) -> Array:
-        """Turn lists of options into words by number, [M, K, L]; 0 throughout where a list has no such option."""
+        """Convert lists of options to words by number, [M, K, L]; missing options are all 0."""
         sizes = options.list.len().fill_null(0).to_numpy()
         texts = options.explode(empty_as_null=False, keep_nulls=False)
         longest = LONGEST_IN_PIECES if self.pieces else int(count_words(texts).max(initial=1))
@@ -101,7 +101,7 @@ class NetworkVocabulary:
         return encoded
 
     def may_be_hidden(self, texts: pl.Series, beginnings: pl.Series) -> Array:
-        """Mark the words behind the beginning of each text, [M, T]; a null beginning is none."""
+        """Mark the words after the beginning of each text, [M, T]; a null beginning is empty."""
         q, begun = self.read(texts), count_words(beginnings)
         if self.pieces:
             begun = (self.read(beginnings) != 0).sum(1) - 1  # with [CLS], without [SEP]
@@ -109,14 +109,14 @@ class NetworkVocabulary:
         return np.asarray((q != 0) & (np.arange(q.shape[1]) >= begun[:, None]))
 
     def number_types(self, questions: pl.Series, known: pl.Series | None = None) -> Array:
-        """Find the numbers of question types: those that are known, else the longest that a question begins with.
+        """Find the numbers of question types: the known ones, else the longest that a question begins with.
 
-        0 is a type that was not there in training.
+        0 is a type that did not occur in training.
         """
-        longest_first = sorted(range(1, len(self.types)), key=lambda at: -len(self.types[at]))
+        longest_first = sorted(range(1, len(self.types)), key=lambda n: -len(self.types[n]))
         text = pl.col("text").str.to_lowercase()
-        begun = [pl.when(text.str.starts_with(self.types[at].lower())).then(pl.lit(at)) for at in longest_first]
-        numbers = {kind: at for at, kind in enumerate(self.types)}
+        begun = [pl.when(text.str.starts_with(self.types[n].lower())).then(pl.lit(n)) for n in longest_first]
+        numbers = {kind: number for number, kind in enumerate(self.types)}
         given = pl.col("known").replace_strict(numbers, default=None, return_dtype=pl.Int32)
         asked = pl.DataFrame({"text": questions, "known": known}, {"text": pl.String, "known": pl.String})
         numbered = asked.with_columns(at=pl.coalesce(given, *begun, pl.lit(0)).cast(pl.Int32))
@@ -137,7 +137,7 @@ def count_words(texts: pl.Series) -> Array:
 
 
 def read_known_pieces(folder: Path) -> tuple[str, ...]:
-    """List the pieces that the tokenizer of released weights knows, by number."""
+    """List the pieces of the tokenizer of released weights, by number."""
     listed, whole = folder / "vocab.txt", folder / "tokenizer.json"
     try:
         if listed.is_file():
@@ -150,19 +150,19 @@ def read_known_pieces(folder: Path) -> tuple[str, ...]:
         else:
             pieces = []
     except Exception as error:  # noqa: BLE001 - tokenizers raises bare exceptions
-        raise FileFormatError(f"a tokenizer in {folder}", str(error).partition("\n")[0], "save it anew") from None
+        raise FileFormatError(f"a tokenizer in {folder}", str(error).partition("\n")[0], "save it again") from None
     if not pieces or pieces[0] != "[PAD]" or not {BEGIN, END, OTHER} <= set(pieces):
         found = "none" if not pieces else f"one that begins with {pieces[0]!r}"
-        advice = "save the tokenizer of these weights beside them, as vocab.txt or tokenizer.json"
-        raise FileFormatError(f"a tokenizer as BERT's in {folder}", found, advice)
+        advice = "save the tokenizer of these weights next to them, as vocab.txt or tokenizer.json"
+        raise FileFormatError(f"a tokenizer like BERT's in {folder}", found, advice)
     return tuple(pieces)
 
 
 def make_tokenizer(words: tuple[str, ...]) -> "Tokenizer":
-    """Build the tokenizer that cuts texts into pieces, in lower case as both released networks expect."""
+    """Build the tokenizer that splits texts into lower-case pieces, as both released networks expect."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    numbers = {word: at for at, word in enumerate(words)}
+    numbers = {word: number for number, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordPiece(numbers, unk_token=OTHER))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -171,21 +171,21 @@ def make_tokenizer(words: tuple[str, ...]) -> "Tokenizer":
 
 
 def read_pieces(tokenizer: "Tokenizer", texts: pl.Series, longest: int) -> Array:
-    """Turn texts into pieces by number, [M, longest], 0 behind the last; a longer one keeps its [SEP]."""
+    """Convert texts to pieces by number, [M, longest], 0 after the last; truncated texts keep their [SEP]."""
     tokenizer.enable_truncation(longest)
     unique = texts.fill_null("").unique()
     numbers = [each.ids for each in tokenizer.encode_batch(unique.to_list())]
     encoded = np.zeros((len(unique), longest), np.int32)
-    for row, ids in enumerate(numbers):  # once for each different question
+    for row, ids in enumerate(numbers):  # once for each distinct text
         encoded[row, : len(ids)] = ids
-    places = pl.DataFrame({"text": unique}).with_row_index("at")
-    asked = pl.DataFrame({"text": texts.fill_null("")}).join(places, on="text", how="left", maintain_order="left")
-    rows: Array = encoded[asked["at"].to_numpy()]
+    indices = pl.DataFrame({"text": unique}).with_row_index("row")
+    indexed = pl.DataFrame({"text": texts.fill_null("")}).join(indices, on="text", how="left", maintain_order="left")
+    rows: Array = encoded[indexed["row"].to_numpy()]
     return rows
 
 
 def programs_of(questions: pl.Series, words: Mapping[str, int]) -> Array:
-    """Write each question as (operation, first word, second word) by number, [M, 3]; zeros where it has no program."""
+    """Parse each question as (operation, first word, second word) by number, [M, 3]; zeros if it has no program."""
     texts = pl.DataFrame({"question": questions.cast(pl.String)})
     parsed = texts.join(parse_questions(questions), on="question", how="left", validate="m:1", maintain_order="left")
     queried = pl.col("question_type").replace_strict(QUERIED, default=None, return_dtype=pl.String)

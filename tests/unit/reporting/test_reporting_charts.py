@@ -136,7 +136,7 @@ def test_many_bars_are_cut_and_counted() -> None:
 
     assert f"bar {MOST_BARS - 1}" in found
     assert f"bar {MOST_BARS}" not in found
-    assert caption(many) == "Drawn are the first 30, and 7 more are not: they are in the table."
+    assert caption(many) == "Showing the first 30; 7 more are in the table."
 
 
 def test_many_colours_become_few(kinds: Result) -> None:
@@ -230,17 +230,17 @@ def test_a_large_matrix_is_cut_to_a_corner() -> None:
     large = Drawing("", "", "matrix", "t", columns, cells)
 
     assert words(svg_of(large)).count("12.5") == MOST_BARS * 2
-    assert caption(large) == "Drawn are the first 60, and 2 more are not: they are in the table."
+    assert caption(large) == "Showing the first 60; 2 more are in the table."
 
 
 @pytest.mark.parametrize(
     ("drawn", "said"),
     [
         (bars(3), ""),
-        (bars(40, left_out=5), "Drawn are the first 30, and 15 more are not: the table has the first 40."),
-        (bars(40, left_out=5, table="measures"), "Drawn are the first 30, and 15 more are not: they are in the table."),
-        (replace(bars(4, left_out=5), kind="table"), "Shown are the first 4 of 9 rows."),
-        (replace(bars(4, left_out=5), kind="scatter"), "Drawn are 4 of 9 points, evenly taken."),
+        (bars(40, left_out=5), "Showing the first 30; 15 more are not drawn (the table has the first 40)."),
+        (bars(40, left_out=5, table="measures"), "Showing the first 30; 15 more are in the table."),
+        (replace(bars(4, left_out=5), kind="table"), "Showing the first 4 of 9 rows."),
+        (replace(bars(4, left_out=5), kind="scatter"), "Showing 4 of 9 points, evenly spaced in the table."),
         (replace(bars(4, left_out=5), kind="histogram"), "5 rows without a value are not drawn."),
     ],
 )

@@ -175,7 +175,7 @@ def test_a_run_of_studies_alone_is_a_page(data_only: Store) -> None:
     words = read(render(collect(data_only))).words
 
     assert "the data does not beat the floor." in words
-    assert "How much was answered" not in words
+    assert "Probes answered" not in words
 
 
 def test_no_result_at_all_is_a_page() -> None:
@@ -196,8 +196,8 @@ def test_a_view_of_every_kind_is_set(kinds: Result) -> None:
     words = reader.words
     assert [tag for tag, _ in reader.seen].count("svg") == 9
     assert all(view.title in words for view in kinds.views)
-    assert "There is nothing to draw." in words
-    assert "There are no measures." in words
+    assert "Nothing to draw." in words
+    assert "No measures." in words
 
 
 def test_an_interval_that_is_not_known_is_a_dash(result: Result) -> None:

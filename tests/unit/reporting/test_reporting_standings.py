@@ -54,8 +54,8 @@ def test_every_number_is_that_of_the_comparison(runs: list[Store], found: Standi
         results = {each.name: each.results[contest.audit] for each in list_judged_models(runs[:1])}
         table = compare(results, runs[0].data, "seer")
         assert len(contest.records) == table.height
-        told = pl.DataFrame(contest.records, infer_schema_length=None)
-        assert told["delta"].drop_nulls().to_list() == table["delta"].drop_nulls().to_list()
+        records = pl.DataFrame(contest.records, infer_schema_length=None)
+        assert records["delta"].drop_nulls().to_list() == table["delta"].drop_nulls().to_list()
         for standing in contest.standings:
             row = next(
                 row
@@ -108,9 +108,13 @@ def test_equal_models_of_two_runs_share_the_lead(runs: list[Store]) -> None:
 
 
 def test_the_page_the_markdown_and_the_json_say_the_same(found: Standings) -> None:
-    page, markdown, told = render_standings(found), summarise_standings(found), json.loads(json.dumps(as_dict(found)))
+    page, markdown, content = (
+        render_standings(found),
+        summarise_standings(found),
+        json.loads(json.dumps(as_dict(found))),
+    )
 
-    for contest, plain in zip(found.contests, told["contests"], strict=True):
+    for contest, plain in zip(found.contests, content["contests"], strict=True):
         assert len(plain["records"]) == len(contest.records)
         for standing in contest.standings:
             assert standing.said in page
@@ -170,8 +174,8 @@ def schooled(world: Dataset, tmp_path: Path) -> Store:
     for model in ("seer", "blind"):
         audit(world, f"world:{model}", ["accuracy"], to=tmp_path / "run")
     run = Store(tmp_path / "run")
-    told = {"kind": "zoo", "pretrained_on": [f"VQA {NASTY}"], "trained_on_the_metric": ["accuracy", "perception"]}
-    write_record(ModelIdentity("asked", told), run.asked_file("seer"))
+    identity = {"kind": "zoo", "pretrained_on": [f"VQA {NASTY}"], "trained_on_the_metric": ["accuracy", "perception"]}
+    write_record(ModelIdentity("asked", identity), run.asked_file("seer"))
     write_record(ModelIdentity("asked", {"kind": "api", "pretrained_on": "the web"}), run.asked_file("blind"))
     return run
 
@@ -193,7 +197,7 @@ def test_readers_are_warned_wherever_the_result_of_such_a_model_stands(schooled:
     assert warned == {"seer": ["trained on what this audit measures", "pretrained"], "blind": []}
     compared = render_standings(collect_standings([schooled]))
     for text in (render(page), compared):
-        assert "trained with the very change that this audit makes" in text
+        assert "trained with the same intervention that this audit applies" in text
         assert "VQA &lt;script&gt;" in text
         assert NASTY not in text
     assert "⚠ trained on what this audit measures" in summarise(page)

@@ -110,8 +110,8 @@ def test_tables_over_all_and_by_group_have_captions_of_their_own(found: dict[str
     over_all = pl.col("by").is_null()
     whole, groups = (lay_out(comparison.filter(part)) for part in (over_all, ~over_all))
 
-    assert whole.title == "rules: 3 models, differences to seer"
-    assert groups.title == "rules by group: 3 models, differences to seer"
+    assert whole.title == "rules: 3 models, differences from seer"
+    assert groups.title == "rules by group: 3 models, differences from seer"
 
 
 def test_tables_for_papers_hold_every_model_and_escape_what_must_be(found: dict[str, Result]) -> None:

@@ -18,9 +18,9 @@ from eyechart.data.probes import Prober
 from eyechart.data.result import Result
 from eyechart.data.store import Store
 from eyechart.data.tables import COUNTS, empty
+from eyechart.formats import read
 from eyechart.models import load
 from eyechart.models.function import Function
-from eyechart.formats import read
 from eyechart.runs.run import Asking, Run, _merge
 
 
@@ -98,7 +98,7 @@ def test_a_budget_is_kept(run: Run) -> None:
 def test_a_run_on_other_data_is_refused(run: Run, tiny: Dataset) -> None:
     other = replace(tiny, examples=tiny.examples.with_columns(pl.lit("green").alias("answer")))
 
-    with pytest.raises(FileFormatError, match="other data there; name another folder"):
+    with pytest.raises(FileFormatError, match="other data there; choose another folder"):
         Run(run.store).start(other)
     assert Run(run.store).start(tiny).store.manifest.command == "eyechart test"
 
@@ -160,7 +160,7 @@ def test_a_study_with_other_settings_forgets_what_models_were_found_to_be(
     run.study([make_audit("accuracy", {"score": "exact-normalized"})])
 
     assert run.store.results() == {"one": {}, "two": {}}
-    assert "results by audit 'accuracy' of one, two are removed" in caplog.text
+    assert "removed the results of audit 'accuracy' for one, two" in caplog.text
 
 
 def test_every_command_that_went_on_with_a_run_is_kept(tiny: Dataset, tmp_path: Path) -> None:
@@ -181,14 +181,14 @@ def test_data_in_which_no_example_has_an_answer_are_refused(tiny: Dataset, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "message"),
     [
         (["B", "1", "it is a dog", "Dog."], "3 of the first 4 answers of said name none of the options, as '1'"),
         (["dog", "cat", "B", "a dog"], ""),
     ],
 )
 def test_answers_that_name_no_option_are_told_of(
-    answers: list[str], told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    answers: list[str], message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = [{"id": str(at), "question": "what?", "answer": "cat", "choices": ["dog", "cat"]} for at in range(4)]
     (tmp_path / "data.json").write_text(json.dumps(rows))
@@ -197,8 +197,8 @@ def test_answers_that_name_no_option_are_told_of(
     run.study([make_audit("accuracy")])
     run.audit(load(f"predictions:{tmp_path / 'said.json'}"))
 
-    assert told in caplog.text
-    assert bool(told) == ("name none of the options" in caplog.text)
+    assert message in caplog.text
+    assert bool(message) == ("name none of the options" in caplog.text)
 
 
 def test_a_study_that_is_no_longer_asked_for_leaves_no_probes_behind(run: Run) -> None:
@@ -219,7 +219,7 @@ def test_conditions_that_mean_two_things_are_refused(tiny: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "damage", "told"),
+    ("file", "damage", "message"),
     [
         ("manifest.json", lambda text: text[:-10], "manifest"),
         ("manifest.json", lambda text: json.dumps(json.loads(text) | {"format": 99}), "manifest"),
@@ -228,12 +228,12 @@ def test_conditions_that_mean_two_things_are_refused(tiny: Dataset) -> None:
         ("data/manifest.json", lambda text: text.replace("dataset", "run"), "a dataset at .*data; found a run"),
     ],
 )
-def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage, told: str) -> None:  # noqa: ANN001
+def test_a_newer_or_damaged_run_is_one_clear_error(run: Run, file: str, damage, message: str) -> None:  # noqa: ANN001
     path = run.store.folder / file
     path.write_text(damage(path.read_text()))
     fresh = Run(Store(run.store.folder))
 
-    with pytest.raises(FileFormatError, match=told):
+    with pytest.raises(FileFormatError, match=message):
         assert fresh.store.manifest
         fresh.probe()
 

@@ -129,4 +129,4 @@ def test_data_without_pictures_show_none(fresh: Store, guard: Guard) -> None:
         answer = client.get(path)
         assert answer.status_code == 200
         assert "/picture?" not in answer.text
-    assert "came without pictures" in client.get("/example?id=e/050").text
+    assert "data have no pictures" in client.get("/example?id=e/050").text

@@ -117,11 +117,11 @@ def test_people_answer_and_are_judged_like_a_model(chosen: Run, guard: Guard) ->
     assert answer_all(client, "bob", "green") == 8
 
     result = chosen.judge(HUMAN)["accuracy"]
-    said = chosen.store.answers(HUMAN)
+    answers = chosen.store.answers(HUMAN)
     plan = plan_questions(chosen.store, 8)
     right = [plan.variant(0, item).condition == "plain" for item in plan.items].count(True)
     wrong = [plan.variant(1, item).condition == "plain" for item in plan.items].count(True)
-    assert said.answers.height == 16
+    assert answers.answers.height == 16
     assert result.measure("accuracy", "plain").n == right + wrong
     assert result.measure("accuracy", "plain").value == right / (right + wrong)
     assert "ann" not in (chosen.store.answer_file(HUMAN, "plain")).read_bytes().decode("latin-1")
@@ -197,19 +197,19 @@ def test_those_who_saw_the_same_are_draws_of_one_model() -> None:
 
 def test_agreement_is_the_share_of_pairs_that_say_the_same(chosen: Run) -> None:
     plan, rng = plan_questions(chosen.store, 12), np.random.default_rng(0)
-    said = [
+    answers = [
         say(f"p{n}", n, item, str(rng.choice(OPTIONS))) for n in range(5) for item in plan.items if rng.random() < 0.8
     ]
-    (row,) = measure_agreement(plan, said)
+    (row,) = measure_agreement(plan, answers)
 
     shares = []
     for item in plan.items:
-        given = [each.answer for each in said if each.id == item]
+        given = [each.answer for each in answers if each.id == item]
         pairs = [one == two for one, two in combinations(given, 2)]
         shares += [sum(pairs) / len(pairs)] if pairs else []
     assert row.agreement.n == len(shares)
     assert row.agreement.value == pytest.approx(np.mean(shares))
-    assert row.accuracy.value == pytest.approx(np.mean([each.answer == "red" for each in said]))
+    assert row.accuracy.value == pytest.approx(np.mean([each.answer == "red" for each in answers]))
 
 
 def test_without_options_people_write_with_and_without_the_picture(fresh: Store, guard: Guard) -> None:
@@ -246,5 +246,5 @@ def test_the_conditions_of_the_decoys_audit_are_asked_with_the_options_it_offers
         asked = chosen.store.probes(part.condition).filter(pl.col("id") == plan.items[0])
         assert plan.shown[part.condition][plan.items[0]]["probe"] == asked["probe"][0]
         assert sorted(plan.options("ann", plan.items[0], part.condition)) == ["pink", "red"]
-    said = [HumanAnswer("ann", 0, item, "qou", "p", "pink", "now") for item in plan.items]
-    assert next(iter(measure_agreement(plan, said))).accuracy.value == 0
+    answers = [HumanAnswer("ann", 0, item, "qou", "p", "pink", "now") for item in plan.items]
+    assert next(iter(measure_agreement(plan, answers))).accuracy.value == 0

@@ -119,7 +119,7 @@ def test_features_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
     write_features([("a", np.ones((2, 3)), None)], tmp_path / "f")
     np.save(tmp_path / "f" / "starts.npy", np.array([0, 5]))
 
-    with pytest.raises(FileFormatError, match="fit together"):
+    with pytest.raises(FileFormatError, match="consistent features"):
         read_features(tmp_path / "f")
 
 
@@ -191,16 +191,16 @@ def test_without_boxes_there_are_no_hints(world: Dataset, features: Features) ->
 
 
 @pytest.mark.parametrize(
-    ("blocks", "told"),
+    ("blocks", "message"),
     [
         ([("a", (2, 3), (2, 4)), ("b", (2, 5), (2, 4))], "3 numbers and a box"),
         ([("a", (2, 3), (3, 4))], "3 numbers and a box"),
     ],
 )
 def test_features_of_several_widths_or_without_their_boxes_are_not_written(
-    blocks: list[tuple[str, tuple[int, int], tuple[int, int]]], told: str, tmp_path: Path
+    blocks: list[tuple[str, tuple[int, int], tuple[int, int]]], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         write_features([(name, np.ones(v), np.ones(box)) for name, v, box in blocks], tmp_path / "out")
 
     assert not list(tmp_path.iterdir())
@@ -291,7 +291,7 @@ def test_regions_are_not_counted_by_other_objects(
     images = replace(world.images, table=world.images.table.with_columns(pl.col("objects").list.head(1)))
     shown = pl.DataFrame({"image": images.table["image"].head(1), "question": ["is there a cat?"], "visible": [[0]]})
 
-    with pytest.raises(DataError, match=r"as many regions as objects in image .*; found \d+ and 1; give"):
+    with pytest.raises(DataError, match=r"as many regions as objects in image .*; found \d+ and 1; use"):
         encode_probes(shown, images, vocabulary, features)
 
 

@@ -77,12 +77,12 @@ def test_one_column_a_region_is_read_as_openvqa_writes_it(tmp_path: Path) -> Non
     check(tmp_path / "out", {image: image for image in MADE})
 
 
-def refused(monkeypatch: pytest.MonkeyPatch, told: str, *words: str) -> None:
+def refused(monkeypatch: pytest.MonkeyPatch, message: str, *words: str) -> None:
     """Convert on the command line: one line that tells the reason, and nothing is written."""
     monkeypatch.setattr(sys, "argv", ["converters", *words])
     before = sorted(Path(words[2]).parent.iterdir())
 
-    with pytest.raises(SystemExit, match=rf"^error: expected (?=.*{told}).*; found .*; .*\Z"):
+    with pytest.raises(SystemExit, match=rf"^error: expected (?=.*{message}).*; found .*; .*\Z"):
         main()
 
     assert sorted(Path(words[2]).parent.iterdir()) == before
@@ -108,7 +108,7 @@ def test_a_wrong_file_is_one_line_on_the_command_line(
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "message"),
     [
         (tsv_line("9") + tsv_line("123") + tsv_line("9"), "every image once .*found '9'"),
         (tsv_line("9", (0, 40)), "above 0 of image '9' .*found '0' and '40'"),
@@ -118,11 +118,11 @@ def test_a_wrong_file_is_one_line_on_the_command_line(
     ],
 )
 def test_lines_that_do_not_fit_are_refused(
-    lines: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lines: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.tsv").write_text(lines)
 
-    refused(monkeypatch, told, "bottom-up", str(tmp_path / "a.tsv"), str(tmp_path / "out"))
+    refused(monkeypatch, message, "bottom-up", str(tmp_path / "a.tsv"), str(tmp_path / "out"))
 
 
 def test_images_that_get_the_same_name_are_refused(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ NPZ = {"x": MADE["9"][0], "bbox": MADE["9"][1], "image_w": SIZE[0], "image_h": S
 
 
 @pytest.mark.parametrize(
-    ("arrays", "told"),
+    ("arrays", "message"),
     [
         ({"x": np.zeros((2, 7, 7))}, r"found features \[2, 7, 7\]"),
         ({"x": np.zeros((2, 7, 7)), "bbox": MADE["9"][1] / 100}, r"found features \[2, 7, 7\]"),
@@ -158,12 +158,12 @@ NPZ = {"x": MADE["9"][0], "bbox": MADE["9"][1], "image_w": SIZE[0], "image_h": S
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(
-    arrays: dict[str, object], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arrays: dict[str, object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "npz").mkdir()
     np.savez(tmp_path / "npz" / "9.npz", **arrays)
 
-    refused(monkeypatch, told, "npz", str(tmp_path / "npz"), str(tmp_path / "out"))
+    refused(monkeypatch, message, "npz", str(tmp_path / "npz"), str(tmp_path / "out"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "turned", "empty", "bare"])
@@ -205,12 +205,12 @@ def write_hdf5(file: Path, arrays: dict[str, object]) -> None:
 
 
 def test_object_features_of_gqa_are_read(tmp_path: Path) -> None:
-    told = {}
+    info = {}
     for at, (name, (values, boxes)) in enumerate(MADE.items()):
         arrays = {"features": padded(values, 5)[None], "bboxes": padded(boxes, 5)[None]}
         write_hdf5(tmp_path / f"gqa_objects_{at}.h5", arrays)
-        told[name] = {"file": at, "idx": 0, "objectsNum": len(values), "width": SIZE[0], "height": SIZE[1]}
-    (tmp_path / "gqa_objects_info.json").write_text(json.dumps(told))
+        info[name] = {"file": at, "idx": 0, "objectsNum": len(values), "width": SIZE[0], "height": SIZE[1]}
+    (tmp_path / "gqa_objects_info.json").write_text(json.dumps(info))
 
     convert("gqa", tmp_path, tmp_path / "out")
 
@@ -240,9 +240,9 @@ def test_hdf5_files_that_are_cut_off_or_lack_an_array_are_refused(tmp_path: Path
     (tmp_path / "text.h5").write_text("features")
     (tmp_path / "turned.h5").write_bytes(whole.replace(b"TREE", b"EERT"))
 
-    told_of = {"nameless": "a dataset 'ids'", "cut": "check that it is whole", "text": "an HDF5 file"}
-    for name, told in {**told_of, "turned": "an HDF5 file"}.items():
-        with pytest.raises(FileFormatError, match=told):
+    messages = {"nameless": "a dataset 'ids'", "cut": "check that it is whole", "text": "an HDF5 file"}
+    for name, message in {**messages, "turned": "an HDF5 file"}.items():
+        with pytest.raises(FileFormatError, match=message):
             convert("hdf5", tmp_path / f"{name}.h5", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -251,19 +251,19 @@ HDF5 = {"features": np.ones((2, 3, 6)), "ids": ["9", "123"]}
 
 
 @pytest.mark.parametrize(
-    ("arrays", "told"),
+    ("arrays", "message"),
     [
         ({"features": np.ones((2, 32, 7, 7))}, r"found shape \[2, 32, 7, 7\]"),
         ({"features": np.ones((2, 6))}, r"found shape \[2, 6\]"),
         ({"features": np.ones(2)}, r"found shape \[2\]"),
-        ({"features": 1.0}, "features, ids and counts of as many"),
+        ({"features": 1.0}, "features, ids and counts of the same length"),
         ({"features": np.full((2, 3, 6), b"a")}, r"found features \[3, 6\] of"),
         ({"ids": ["9", "123", "4"]}, "found 2 features, 3 ids"),
         ({"ids": ["9"]}, "found 2 features, 1 ids"),
         ({"ids": ["9", "9"]}, "every image once .*found '9'"),
-        ({"ids": [["9", "123"]] * 2}, "features, ids and counts of as many"),
+        ({"ids": [["9", "123"]] * 2}, "features, ids and counts of the same length"),
         ({"counts": [2]}, "found 2 features, 2 ids, 1 counts"),
-        ({"counts": ["two", "three"]}, "features, ids and counts of as many"),
+        ({"counts": ["two", "three"]}, "features, ids and counts of the same length"),
         ({"counts": [2, 4]}, r"4 regions in row 1 .*found shape \[2, 3, 6\]"),
         ({"counts": [2, -1]}, r"-1 regions in row 1 .*found shape \[2, 3, 6\]"),
         ({"boxes": np.full((2, 3, 4), 200)}, "boxes as shares.* of image '9' .*found 200 to 200; divide"),
@@ -272,18 +272,18 @@ HDF5 = {"features": np.ones((2, 3, 6)), "ids": ["9", "123"]}
     ],
 )
 def test_arrays_over_all_images_that_do_not_fit_are_refused(
-    arrays: dict[str, object], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arrays: dict[str, object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_hdf5(tmp_path / "all.h5", {**HDF5, **arrays})
 
-    refused(monkeypatch, told, "hdf5", str(tmp_path / "all.h5"), str(tmp_path / "out"))
+    refused(monkeypatch, message, "hdf5", str(tmp_path / "all.h5"), str(tmp_path / "out"))
 
 
 GQA = {"file": 0, "idx": 0, "objectsNum": 2, "width": SIZE[0], "height": SIZE[1]}
 
 
 @pytest.mark.parametrize(
-    ("info", "told"),
+    ("info", "message"),
     [
         ([GQA], "a key for each image .*found list"),
         ({"9": "text"}, "image '9' .*found 'text'"),
@@ -300,12 +300,12 @@ GQA = {"file": 0, "idx": 0, "objectsNum": 2, "width": SIZE[0], "height": SIZE[1]
     ],
 )
 def test_information_of_gqa_that_does_not_fit_is_refused(
-    info: object, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    info: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_hdf5(tmp_path / "gqa_objects_0.h5", {"features": MADE["9"][0][None], "bboxes": MADE["9"][1][None]})
     (tmp_path / "gqa_objects_info.json").write_text(json.dumps(info))
 
-    refused(monkeypatch, told, "gqa", str(tmp_path), str(tmp_path / "out"))
+    refused(monkeypatch, message, "gqa", str(tmp_path), str(tmp_path / "out"))
 
 
 def test_a_missing_library_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

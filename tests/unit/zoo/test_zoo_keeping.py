@@ -84,14 +84,14 @@ def test_a_changed_byte_among_the_weights_is_noticed(folder: TrainingFolder) -> 
 def test_a_file_of_another_kind_gets_no_advice_to_unpickle_it(folder: TrainingFolder, found: bytes) -> None:
     (folder.path / "best.pt").write_bytes(found)
 
-    with pytest.raises(FileFormatError, match="not weights as torch writes them"):
+    with pytest.raises(FileFormatError, match="not weights written by torch"):
         folder.open()
 
 
 def test_weights_that_are_no_training_are_refused(folder: TrainingFolder) -> None:
     torch.save(torch.zeros(3), folder.path / "best.pt")
 
-    with pytest.raises(FileFormatError, match="other things than a training has"):
+    with pytest.raises(FileFormatError, match="not the state of a training"):
         folder.open()
 
 
@@ -100,16 +100,16 @@ def test_weights_that_are_no_numbers_are_refused(folder: TrainingFolder) -> None
     next(iter(state["model"].values())).fill_(torch.nan)
     torch.save(state, folder.path / "best.pt")
 
-    with pytest.raises(ModelError, match="that are numbers"):
+    with pytest.raises(ModelError, match="finite weights"):
         folder.open()
 
 
 @pytest.mark.parametrize("change", [{"answers": None}, {"depth": 3}, {"hidden": 0}])
 def test_sizes_that_are_none_are_refused(folder: TrainingFolder, change: dict[str, int | None]) -> None:
     file = folder.path / "zoo.json"
-    told = json.loads(file.read_text())
-    sizes = {name: value for name, value in {**told["sizes"], **change}.items() if value is not None}
-    file.write_text(json.dumps(told | {"sizes": sizes}))
+    content = json.loads(file.read_text())
+    sizes = {name: value for name, value in {**content["sizes"], **change}.items() if value is not None}
+    file.write_text(json.dumps(content | {"sizes": sizes}))
 
     with pytest.raises((FileFormatError, ModelError)):
         folder.open()
@@ -117,8 +117,8 @@ def test_sizes_that_are_none_are_refused(folder: TrainingFolder, change: dict[st
 
 def test_answers_in_another_order_are_another_vocabulary(folder: TrainingFolder, world: Dataset) -> None:
     file = folder.path / "vocabulary.json"
-    told = json.loads(file.read_text())
-    file.write_text(json.dumps(told | {"answers": told["answers"][::-1]}))
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps(content | {"answers": content["answers"][::-1]}))
 
     with pytest.raises(ModelError, match="the vocabulary that was written"):
         folder.open()
@@ -185,7 +185,7 @@ def test_questions_without_programs_are_not_for_symbolic(world: Dataset, tmp_pat
 
 
 def test_batches_of_one_are_not_normalised_over(world: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="batches of two or more"):
+    with pytest.raises(SettingError, match="a batch size of at least 2"):
         train_into(tmp_path / "m", world, replace(WANTED, model="updn2", batch=1), lambda _: None)
 
 
@@ -228,8 +228,8 @@ def test_a_teacher_that_patience_stops_is_taken_at_its_best(world: Dataset, monk
         "one": TrainingSettings("adam", 0.01, 64, 1, device="cpu"),
         "patient": TrainingSettings("adam", 0.01, 64, 9, patience=2, device="cpu"),
     }.items():
-        told = iter(scores[name])
-        monkeypatch.setattr(Training, "score", lambda _, split, told=told: next(told) if split == "val" else 0.0)
+        values = iter(scores[name])
+        monkeypatch.setattr(Training, "score", lambda _, split, values=values: next(values) if split == "val" else 0.0)
         found[name] = train_plainly("question-only", sizes, arrays, course).state_dict()
 
     for weight, value in found["one"].items():

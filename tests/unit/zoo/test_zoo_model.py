@@ -159,10 +159,10 @@ def test_batches_do_not_matter(world: Dataset, models: Path) -> None:
 
 
 def test_its_identity_says_what_it_learned_from(models: Path) -> None:
-    told = json.loads(load(f"zoo:{models / 'updn'}").identity)  # type: ignore[attr-defined]  # of this kind of model
+    content = json.loads(load(f"zoo:{models / 'updn'}").identity)  # type: ignore[attr-defined]  # of this kind of model
 
-    assert (told["model"], told["method"], told["data"]) == ("updn", "plain", "world-0")
-    assert told["pretrained_on"] == told["trained_on_the_metric"] == []
+    assert (content["model"], content["method"], content["data"]) == ("updn", "plain", "world-0")
+    assert content["pretrained_on"] == content["trained_on_the_metric"] == []
 
 
 def test_its_identity_changes_with_its_weights(models: Path, tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_a_vocabulary_of_other_weights_is_refused(world: Dataset, models: Path, 
     with pytest.raises(ModelError, match="the vocabulary that was written with the weights"):
         TrainingFolder(tmp_path / "m").open()
 
-    told = json.loads((tmp_path / "m" / "zoo.json").read_text())
-    (tmp_path / "m" / "zoo.json").write_text(json.dumps(told | {"vocabulary": None}))  # as older records have it
+    content = json.loads((tmp_path / "m" / "zoo.json").read_text())
+    (tmp_path / "m" / "zoo.json").write_text(json.dumps(content | {"vocabulary": None}))  # as older records have it
     with pytest.raises(ModelError, match="a vocabulary of"):
         TrainingFolder(tmp_path / "m").open()
 
@@ -197,7 +197,7 @@ def test_features_of_another_size_are_refused(world: Dataset, models: Path, tmp_
     write_features(((name, np.ones((2, 7)), None) for name in names), tmp_path / "f")
     images = replace(world.images, features=tmp_path / "f")
 
-    with pytest.raises(ModelError, match="80 numbers a region"):
+    with pytest.raises(ModelError, match="80 numbers per region"):
         open_zoo(str(models / "updn")).answer(asked(world), images)
 
 
@@ -262,9 +262,9 @@ def test_the_command_line_trains_and_audits(world: Dataset, tmp_path: Path) -> N
     assert done.exit_code == 0, done.output
     assert "trained on what these audits measure: perception" in done.output
     assert "val" in done.output
-    told = json.loads(CliRunner().invoke(app, [*words, "--json"]).output)
-    assert told["model"] == f"zoo:{tmp_path / 'm'}"
-    assert told["epochs"] == []
+    content = json.loads(CliRunner().invoke(app, [*words, "--json"]).output)
+    assert content["model"] == f"zoo:{tmp_path / 'm'}"
+    assert content["epochs"] == []
 
     audited = ["audit", str(tmp_path / "data"), "-m", f"zoo:{tmp_path / 'm'}", "-a", "accuracy", "--score", "vqa"]
     runs = [["-o", str(tmp_path / "run")], ["-m", "world:seer", "-o", str(tmp_path / "two")]]

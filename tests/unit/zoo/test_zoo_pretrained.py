@@ -125,20 +125,22 @@ def test_pieces_are_found_in_either_file_of_a_tokenizer(released: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost", "wanted", "told"),
+    ("lost", "wanted", "message"),
     [
-        ("vocab.txt", RELEASED, "a tokenizer as BERT's"),
+        ("vocab.txt", RELEASED, "a tokenizer like BERT's"),
         ("model.safetensors", RELEASED, "save_pretrained"),
         ("", replace(RELEASED, hidden=32), "width 32"),
         ("", replace(RELEASED, model="updn"), "choose lxmert"),
     ],
 )
-def test_what_cannot_be_started_from_is_refused(released: Path, lost: str, wanted: TrainingRequest, told: str) -> None:
+def test_what_cannot_be_started_from_is_refused(
+    released: Path, lost: str, wanted: TrainingRequest, message: str
+) -> None:
     if lost:
         (released / lost).unlink()
     world = make_world(WorldSettings(images=20)).data
 
-    with pytest.raises(EyechartError, match=told):
+    with pytest.raises(EyechartError, match=message):
         train_into(released / "m", world, replace(wanted, init=f"hf:{released}"), lambda _: None)
     assert not (released / "m").exists()
 

@@ -43,7 +43,7 @@ def test_some_is_the_chance_that_not_none_holds() -> None:
 
 @pytest.fixture
 def seeing() -> Symbolic:
-    """Make a network that was told what its words and answers look like."""
+    """Make a network with known looks of its words and answers."""
     network = make_network("symbolic", NetworkSizes(words=6, answers=len(ANSWERS), features=5))
     with torch.no_grad():
         for detectors, shown in ((network.concepts, (None, CUP, HAT, RED, BLUE, LARGE)), (network.replies, SHOWN)):

@@ -202,7 +202,7 @@ def test_a_loss_that_is_no_number_stops_with_the_last_good_epoch_kept(
 
 
 def test_a_training_that_broke_in_its_first_epoch_can_begin_otherwise(world: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"finite loss.*epoch 0; lower the rate"):
+    with pytest.raises(ModelError, match=r"finite loss.*epoch 0; lower the learning rate"):
         train_into(tmp_path / "m", world, small("updn", rate=1e30), lambda _: None)
 
     train_into(tmp_path / "m", world, small("updn"), lambda _: None)
@@ -363,20 +363,20 @@ def test_a_state_of_another_thing_is_refused(content: object, world: Dataset, tm
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"method": "plain@2,hint"}, "more than 2 epochs"),
         ({"method": "lmh@1,lmh-l"}, "the same bias"),
         ({"device": "nowhere"}, "a device that torch can use"),
         ({"seed": -1}, "a seed of 0 or more"),
-        ({"model": "mlp-qa", "method": "lmh"}, "scores no answers by itself .*; found one that takes a bias"),
-        ({"model": "mlp-qa", "method": "cf-vqa"}, "scores no answers by itself .*; found one with a branch"),
+        ({"model": "mlp-qa", "method": "lmh"}, "without its own answer scores .*; found one with a bias model"),
+        ({"model": "mlp-qa", "method": "cf-vqa"}, "without its own answer scores .*; found one with a question branch"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_before_anything_is_written(
-    changes: dict[str, object], told: str, world: Dataset, tmp_path: Path
+    changes: dict[str, object], message: str, world: Dataset, tmp_path: Path
 ) -> None:
-    with pytest.raises(SettingError, match=told):
+    with pytest.raises(SettingError, match=message):
         train_into(tmp_path / "m", world, small(**{"model": "updn", **changes}), lambda _: None)
 
     assert not (tmp_path / "m").exists()
@@ -437,22 +437,22 @@ def test_a_model_trained_elsewhere_is_tuned_on(world: Dataset, tmp_path: Path) -
     """It keeps the vocabulary of where it comes from, and says on what it was trained before."""
     train_into(tmp_path / "first", world, small(), lambda _: None)
     other = make_world(WorldSettings(seed=5, images=60)).data
-    told = train_into(tmp_path / "second", other, small(init=f"zoo:{tmp_path / 'first'}"), lambda _: None)
+    record = train_into(tmp_path / "second", other, small(init=f"zoo:{tmp_path / 'first'}"), lambda _: None)
 
-    assert told.pretrained_on == ("world-0",)
+    assert record.pretrained_on == ("world-0",)
     assert TrainingFolder(tmp_path / "second").vocabulary == TrainingFolder(tmp_path / "first").vocabulary
     with pytest.raises(ModelError, match="a trained updn"):
         train_into(tmp_path / "third", other, small("updn", init=f"zoo:{tmp_path / 'first'}"), lambda _: None)
 
 
 def test_methods_that_train_on_an_audit_say_so(world: Dataset, tmp_path: Path) -> None:
-    told = train_into(tmp_path / "m", world, small("updn", method="lmh+randimg", epochs=1), lambda _: None)
+    record = train_into(tmp_path / "m", world, small("updn", method="lmh+randimg", epochs=1), lambda _: None)
 
-    assert told.trained_on_the_metric == ("perception",)
+    assert record.trained_on_the_metric == ("perception",)
 
     tuned = small("updn", method="visfis", epochs=1, init=f"zoo:{tmp_path / 'm'}")
-    told = train_into(tmp_path / "tuned", world, tuned, lambda _: None)
-    assert told.trained_on_the_metric == ("perception", "grounding")
+    record = train_into(tmp_path / "tuned", world, tuned, lambda _: None)
+    assert record.trained_on_the_metric == ("perception", "grounding")
 
 
 def test_words_start_from_their_vectors_where_a_file_knows_them(tmp_path: Path) -> None:
@@ -494,8 +494,8 @@ def test_vectors_of_another_width_are_refused(tmp_path: Path) -> None:
 def test_a_network_takes_the_width_of_the_word_vectors(world: Dataset, tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("is 1 2\nthere 1 2\n")
 
-    told = train_into(tmp_path / "m", world, small(words=tmp_path / "glove.txt", epochs=1), lambda _: None)
+    record = train_into(tmp_path / "m", world, small(words=tmp_path / "glove.txt", epochs=1), lambda _: None)
 
-    assert told.sizes["embedding"] == 2
+    assert record.sizes["embedding"] == 2
     with pytest.raises(SettingError, match="another sizes, words"):
         train_into(tmp_path / "m", world, small(), lambda _: None)

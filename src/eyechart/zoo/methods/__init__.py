@@ -1,7 +1,7 @@
-"""The methods of bias reduction by name, each imported when it is asked for.
+"""The bias-reduction methods by name, each imported on demand.
 
-A name may be put together: `lmh+css` lays decorators over a base (`css` alone lies over `plain`), and `plain@8,hint`
-gives eight epochs to the first method and the rest to the second. Where a name stands `file.py:Class` may stand too.
+Names can be combined: `lmh+css` wraps a base method in decorators (`css` alone wraps `plain`), and `plain@8,hint` gives
+eight epochs to the first method and the rest to the second. `file.py:Class` can be used in place of any name.
 """
 
 import re
@@ -48,13 +48,13 @@ METHODS: Registry[type[Debias]] = Registry(
 
 
 def make_method(name: str, model: Network) -> Debias:
-    """Build a method for a network from its name, or from several put together."""
+    """Build a method for a network from its name, or from a combination of names."""
     stage, comma, rest = name.partition(",")
     if not comma:
         return _layers(stage, model)
     first, _, epochs = stage.partition("@")
     if not epochs.isdecimal():
-        raise SettingError("epochs after the first method, as in 'plain@8,hint'", repr(name), "write how many")
+        raise SettingError("epochs after the first method, as in 'plain@8,hint'", repr(name), "add how many")
     return Then(model, _layers(first, model), int(epochs), make_method(rest, model))
 
 
@@ -65,16 +65,16 @@ def _layers(name: str, model: Network) -> Debias:
     for other in others:
         kind = METHODS.get(other)
         if not issubclass(kind, Decorator):
-            raise SettingError("a method that lies over another after '+'", repr(other), "put it first")
+            raise SettingError("a method that wraps another after '+'", repr(other), "put it first")
         method = kind(model, method)
     return method
 
 
 def with_whole_paths(name: str) -> str:
-    """Write a name, of networks too, so that the files in it are found from any folder."""
-    return re.sub(r"[^+,]+\.py(?=:)", lambda place: str(Path(place[0]).resolve()), name)
+    """Make the file paths in a name of a method or network absolute."""
+    return re.sub(r"[^+,]+\.py(?=:)", lambda match: str(Path(match[0]).resolve()), name)
 
 
 def code_in(name: str) -> list[str]:
-    """List what in a name is neither ours nor offered by an installed package, but code that is named by its place."""
+    """List the parts of a name that refer to code by its location, which is not ours nor an installed package's."""
     return [part for part in re.split(r"[+,]|@\d+", name) if ":" in part]

@@ -1,4 +1,4 @@
-"""CF-VQA (Niu et al. 2021), SUM form: subtract what the question alone would have made of the answer.
+"""CF-VQA (Niu et al. 2021), SUM form: subtract the effect of the question alone.
 
 z_q = q1(sg[q]);  z_v = v1(sg[mean v]);  F(k, q, v) = log sigma(k + q + v)
 TE = F(s, z_q, z_v);  NDE = F(c, z_q, c) with one learned number c
@@ -17,7 +17,7 @@ from eyechart.zoo.network import Network
 
 
 class CFVQA(Debias):
-    """Answer by the total effect less the natural direct effect of the question."""
+    """Answer by the total effect minus the natural direct effect of the question."""
 
     def __init__(self, model: Network) -> None:
         super().__init__(model)
@@ -29,7 +29,7 @@ class CFVQA(Debias):
         self.constant = nn.Parameter(torch.zeros(()))
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Compute L; its last term trains c only."""
+        """Compute L, whose last term trains only c."""
         a, (question, image, total) = batch.need("a"), self._effects(model, batch)
         direct = self._direct(question.detach())
         branches = ce(self.question_head(question), a) + ce(self.image_head(image), a)
@@ -42,7 +42,7 @@ class CFVQA(Debias):
         return total - self._direct(question)
 
     def _effects(self, model: Network, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the scores of both branches and of all together, each [B, A]."""
+        """Compute the scores of both branches and their combination, each [B, A]."""
         out = model(batch)
         question = self.of_question(out, batch)
         image = self.of_image(masked_mean(batch.v.detach(), batch.visible()))

@@ -1,12 +1,12 @@
 """CSS (Chen et al. 2020): train also on examples without their critical word or regions, and without their answer.
 
-Half of the batches hide words, half regions. The critical word is the one of highest gradient that is not part of the
-question's type; critical regions are, among the 9 of highest hint, those of highest gradient up to 0.65 of
-softmax(10 g), at least one. Answers that the critical part alone would give (the 5 highest) lose their score.
+Half of the batches hide words, half regions. The critical word is the one with the highest gradient outside the
+question's type; the critical regions are, among the 9 with the highest hints, those with the highest gradients up to
+0.65 of softmax(10 g), at least one. Answers that the critical part alone would give (the 5 highest) lose their score.
 
-The authors' code computes which regions to keep in the order of gradients and applies it in the order of hints;
-`as_in_code` does so too. The Perceptual Score paper (4.1.2) finds that the changed labels alone, with inputs as they
-were, do as well: `CSSLabels`. Both losses make one step here, two in the authors' code.
+The authors' code computes which regions to keep in the order of gradients and applies it in the order of hints, as does
+`as_in_code`. The Perceptual Score paper (4.1.2) finds that changing only the labels, with the original inputs, does as
+well: `CSSLabels`. Both losses make one step here, but two in the authors' code.
 """
 
 from collections.abc import Hashable
@@ -37,12 +37,12 @@ class CSS(Decorator):
         self.hides_words = True
 
     def begin_step(self) -> Hashable:
-        """Draw whether words or regions are hidden."""
+        """Draw whether to hide words or regions."""
         self.hides_words = bool(torch.rand(()) < WORDS_SHARE)
         return self.hides_words, super().begin_step()
 
     def forward(self, model: Network, batch: Batch) -> Tensor:
-        """Compute L = base(batch) + base(batch without its critical part, and its labels)."""
+        """Compute L = base(batch) + base(batch without its critical part and labels)."""
         if self.hides_words:
             model, shown = ask_of_words(model, batch)
             critical, without = hide_words(word_saliency(model, shown), batch)
@@ -63,7 +63,7 @@ class CSSLabels(CSS):
 
 
 def hide_words(g: Tensor, batch: Batch) -> tuple[Batch, Batch]:
-    """Return a batch with the critical word alone and one without it; the critical word has the highest gradient."""
+    """Return a batch with only the critical word, which has the highest gradient, and one without it."""
     may_be = batch.need("qmask")  # [B, T]
     highest = g.masked_fill(~may_be, -torch.inf).argmax(1, keepdim=True)
     critical = may_be & (torch.arange(may_be.shape[1], device=g.device) == highest)
@@ -72,25 +72,25 @@ def hide_words(g: Tensor, batch: Batch) -> tuple[Batch, Batch]:
 
 
 def hide_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> tuple[Batch, Batch]:
-    """Return a batch with the critical regions alone in sight and one without them."""
+    """Return a batch showing only the critical regions, and one without them."""
     critical = critical_regions(g, batch, as_in_code=as_in_code)
     return drop(batch, critical), drop(batch, ~critical)
 
 
 def critical_regions(g: Tensor, batch: Batch, *, as_in_code: bool) -> Tensor:
-    """Choose the critical regions by gradient among those of highest hint, [B, N] bool."""
+    """Choose the critical regions by gradient among those with the highest hints, [B, N] bool."""
     seen = batch.visible()
     best = batch.need("hints").masked_fill(~seen, -1).topk(min(CANDIDATES, g.shape[1]), 1).indices  # [B, C]
     order = g.masked_fill(~seen, torch.finfo(g.dtype).min).gather(1, best).sort(1, descending=True)
     mass = (SHARPNESS * order.values).softmax(1).cumsum(1)
     kept = (mass <= MASS) | (torch.arange(mass.shape[1], device=g.device) == 0)
-    places = best if as_in_code else best.gather(1, order.indices)
-    return torch.zeros_like(seen).scatter(1, places, kept) & seen
+    indices = best if as_in_code else best.gather(1, order.indices)
+    return torch.zeros_like(seen).scatter(1, indices, kept) & seen
 
 
 @torch.no_grad()
 def take_answers(model: Network, critical: Batch) -> Tensor:
-    """Return the labels with 0 for the answers that the critical part alone makes highest, [B, A]."""
+    """Return the labels with 0 for the highest answers to the critical part alone, [B, A]."""
     a = critical.need("a")
     highest = model(critical.to(a=None)).logits.topk(min(TAKEN, a.shape[1]), 1).indices
     return a.scatter(1, highest, 0.0)

@@ -1,12 +1,12 @@
 """HINT (Selvaraju et al. 2019) and its controls, ESR (Shrestha et al. 2020) among them: gradients at important regions.
 
 HINT: L = base + lambda mean_{batch, j} sum_i [h_i > h_j] relu(g_j - g_i). Published code also counts ties (h_i = h_j),
-which with hints of 0 and 1 forces all gradients of a kind to be equal; here ties are left out. A trained network is
-tuned on, at 2e-5.
+which for hints of 0 and 1 forces all gradients of a kind to be equal; here ties are left out. It fine-tunes a trained
+network, at 2e-5.
 
 Shrestha et al. 2020 find that random and inverse hints do as well (`HINTRandom`, `HINTInverse`), and so does ESR, which
 pulls all scores towards 0 without any grounding: L = bce(s, a) + 2 bce(s, 0), on a trained network at a rate of 2e-6;
-what it does depends on when it stops.
+its effect depends on when it stops.
 """
 
 from typing import ClassVar
@@ -41,7 +41,7 @@ class HINT(Decorator):
 
 
 class HINTRandom(HINT):
-    """Take importance by lot, new in each batch: a control."""
+    """Draw importance at random for each batch: a control."""
 
     def importance(self, batch: Batch) -> Tensor:
         """Return h, [B, N]."""
@@ -49,7 +49,7 @@ class HINTRandom(HINT):
 
 
 class HINTInverse(HINT):
-    """Take what people find important for unimportant: a control."""
+    """Invert the importance of regions: a control."""
 
     def importance(self, batch: Batch) -> Tensor:
         """Return h, [B, N]."""
@@ -57,7 +57,7 @@ class HINTInverse(HINT):
 
 
 def violations(g: Tensor, h: Tensor, seen: Tensor) -> Tensor:
-    """Compute by how much the gradient of region j exceeds that of the more important i, [B, i, j]."""
+    """Compute how far the gradient of region j exceeds that of a more important region i, [B, i, j]."""
     both = seen.unsqueeze(2) & seen.unsqueeze(1)
     ordered = (h.unsqueeze(2) > h.unsqueeze(1)) & both
     return (g.unsqueeze(1) - g.unsqueeze(2)).relu() * ordered
@@ -67,7 +67,7 @@ ZERO_WEIGHT = 2.0
 
 
 class ESR(Debias):
-    """Pull all scores towards 0; no grounding at all, the control for HINT and SCR."""
+    """Pull all scores towards 0, without any grounding: the control for HINT and SCR."""
 
     rate = 2e-6
 

@@ -1,8 +1,8 @@
-"""LfF, learning from failure (Nam et al. 2020): a twin that is trained to be biased shows which examples are hard.
+"""LfF, learning from failure (Nam et al. 2020): a twin trained to be biased shows which examples are hard.
 
 L = mean q p_B^q l_B + mean W l_D, with p_B and W detached, q = 0.7, l the cross-entropies of twin B and network D;
-W = l_B / (l_B + l_D), each l an average over visits (the first loss, then 0.7 of the old and 0.3 of the new) over the
-largest of its class.
+W = l_B / (l_B + l_D), where each l is a running average (first the loss, then 0.7 of the old and 0.3 of the new value)
+divided by the largest of its class.
 """
 
 import torch
@@ -30,7 +30,7 @@ class LfF(Debias):
         super().__init__(model)
         examples = model.sizes.examples
         if not examples:
-            raise SettingError("the number of training examples in the sizes", "0", "say it when you make the network")
+            raise SettingError("the number of training examples in the sizes", "0", "give it when you make the network")
         self.twin = type(model)(model.sizes)
         self.register_buffer("classes", torch.zeros(examples, dtype=torch.long))
         self.register_buffer("of_twin", torch.zeros(examples))
@@ -50,7 +50,7 @@ class LfF(Debias):
 
     @torch.no_grad()
     def _remembered(self, memory: Tensor, index: Tensor, losses: Tensor) -> Tensor:
-        """Renew the averages of a batch and give them over the largest of their class."""
+        """Update the averages for a batch, and return them divided by the largest of their class."""
         before, now = memory[index], losses.to(memory.dtype)
         memory[index] = torch.where(before > 0, MEMORY * before + (1 - MEMORY) * now, now)
         largest = memory.new_zeros(self.answers).scatter_reduce(0, self.classes, memory, "amax")

@@ -1,9 +1,9 @@
-"""LMH (Clark et al. 2019) and its family: train the network together with a bias model, test it alone.
+"""LMH (Clark et al. 2019) and its family: train the network together with a bias model, and test it alone.
 
 d_k = g (log(b_k + kappa) - log(1 - b_k + kappa));  L = bce(s + d, a) + w mean_{batch, k} H(sigma(d_k))
 
-A product of two Bernoulli experts is a sum of logits, so the original's stacked log-probabilities come down to this.
-The entropy is a mean over answers while bce is a sum: w belongs to the number of answers it was tuned with.
+A product of two Bernoulli experts is a sum of logits, so the original's stacked log-probabilities reduce to this. The
+entropy is a mean over answers while bce is a sum, so w depends on the number of answers it was tuned with.
 
 Reweight, the baseline of the same paper: L = sum (1 - b) BCE(s, a) / sum (1 - b).
 """
@@ -23,7 +23,7 @@ THETA = -1.0  # kappa = sigma(theta) at the start
 
 
 class LMH(Debias):
-    """Learn how much each example leans on the bias, g = softplus(w . h + c), and keep the bias from vanishing."""
+    """Learn how much to rely on the bias in each example, g = softplus(w . h + c), and keep it from vanishing."""
 
     needs = ("bias",)
     bias_from = "prior"
@@ -53,7 +53,7 @@ class LM(LMH):
 
 
 class BiasProduct(LM):
-    """Lean on the bias alike in every example: g = 1, w = 0."""
+    """Rely on the bias equally in every example: g = 1, w = 0."""
 
     def lean(self, h: Tensor) -> Tensor:
         """Return 1."""
@@ -78,7 +78,7 @@ def binary_entropy(logit: Tensor) -> Tensor:
 
 
 class Reweight(Debias):
-    """Count each answer of each example the less, the likelier the bias holds it: weight 1 - b."""
+    """Weight each answer of each example by 1 - b, less the more likely it is by the bias."""
 
     needs = ("bias",)
     bias_from = "prior"

@@ -1,7 +1,7 @@
-"""LPF (Liang et al. 2021): count an example the less, the surer the question alone is of its answer.
+"""LPF (Liang et al. 2021): weight an example less, the more confidently the question alone predicts its answer.
 
-z = c(sg[q]);  p = softmax(z)_y;  L = mean (1 - p)^gamma ce_i(s) + ce(z). As in the authors' code p is not detached, so
-the first term pushes the branch up too.
+z = c(sg[q]);  p = softmax(z)_y;  L = mean (1 - p)^gamma ce_i(s) + ce(z). As in the authors' code, p is not detached, so
+the first term raises the branch's p too.
 """
 
 from typing import ClassVar
@@ -16,7 +16,7 @@ from eyechart.zoo.network import Network
 
 
 class LPF(Debias):
-    """Weigh by (1 - p), gamma 1: the authors' choice for VQA v2."""
+    """Weight by 1 - p, gamma 1: the authors' choice for VQA v2."""
 
     gamma: ClassVar[float] = 1.0
 
@@ -33,6 +33,6 @@ class LPF(Debias):
 
 
 class LPF5(LPF):
-    """Weigh by (1 - p)^5: the authors' choice for VQA-CP."""
+    """Weight by (1 - p)^5: the authors' choice for VQA-CP."""
 
     gamma: ClassVar[float] = 5.0

@@ -1,10 +1,10 @@
-"""RMFE (Gat et al. 2020): keep the information that each modality gives, by the functional Fisher information.
+"""RMFE (Gat et al. 2020): preserve the information from each modality, by the functional Fisher information.
 
 v~, w~ = v, w with Gaussian noise of their spread over the batch, three draws;  f = mean BCE(s(v~, w~), softmax s(v, w))
 I_m = mean ||df/dm||^2 / f, the norm over regions or words;  L = base + lambda ||(1 / I_v, 1 / I_w)||
 
-1/I starts near 1e12, so that the published lambda 1e-10 is all or nothing; `RMFELog` lowers the logarithm of the norm
-instead, which is ours. A modality that a network does not use at all has I = 0, held at a floor without gradient.
+1/I starts near 1e12, so the published lambda 1e-10 is all or nothing; `RMFELog`, our variant, minimises the logarithm
+of the norm instead. A modality that a network does not use at all has I = 0, clamped to a floor without gradient.
 """
 
 from dataclasses import fields
@@ -19,7 +19,7 @@ from eyechart.zoo.losses import gradients
 from eyechart.zoo.network import CachedNetwork, Network
 
 DRAWS = 3
-FLOOR = 1e-18  # the square of its inverse is still a number
+FLOOR = 1e-18  # the square of its inverse is still finite
 
 
 class RMFE(Decorator):
@@ -35,7 +35,7 @@ class RMFE(Decorator):
         return loss + self.weight * self.scale(self._norm(model, batch))
 
     def scale(self, norm: Tensor) -> Tensor:
-        """Return what is lowered."""
+        """Return the quantity to minimise."""
         return norm
 
     def _norm(self, model: Network, batch: Batch) -> Tensor:
@@ -62,13 +62,13 @@ class RMFELog(RMFE):
 
 
 def noisy(x: Tensor) -> Tensor:
-    """Add noise of the spread that each number has over the batch; gradients can be taken at the result."""
+    """Add noise with the spread of each number over the batch, and make the result require gradients."""
     spread = x.detach().std(0, correction=0)  # its own slope is infinite at 0, where all are padding
     changed = x + torch.randn_like(x) * spread
     return changed if changed.requires_grad else changed.requires_grad_()
 
 
 def repeat(batch: Batch, times: int) -> Batch:
-    """Lay copies of a batch one after another."""
+    """Concatenate copies of a batch."""
     held = {field.name: getattr(batch, field.name) for field in fields(batch)}
     return batch.to(**{name: torch.cat([value] * times) for name, value in held.items() if value is not None})

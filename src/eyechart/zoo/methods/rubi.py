@@ -1,9 +1,8 @@
-"""RUBi (Cadene et al. 2019): mask the logits by what the question alone suggests, while training.
+"""RUBi (Cadene et al. 2019): mask the logits with the predictions of the question alone, during training.
 
 z = c1(sg[q]);  L = ce(s sigma(z)) + ce(c2 z). Without c2 the branch would be a classifier and not a mask.
 
-c1 is a `QuestionBranch`, a classifier on the question alone beside the network, in which LPF and CF-VQA hold the bias
-too.
+c1 is a `QuestionBranch`, a separate classifier on the question alone, which LPF and CF-VQA also use to model the bias.
 """
 
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from eyechart.zoo.network import Network
 
 
 class RUBi(Debias):
-    """Test s alone; made for ce, not for bce."""
+    """Mask the logits in training only; designed for ce, not for bce."""
 
     def __init__(self, model: Network) -> None:
         super().__init__(model)
@@ -31,7 +30,7 @@ class RUBi(Debias):
 
 
 class QuestionBranch(nn.Module):
-    """Classify sg[q], or, where a network has no vector of the question alone, what a reader of its own makes of it."""
+    """Classify sg[q] or, if the network has no vector of the question alone, the output of a separate reader."""
 
     def __init__(self, model: Network) -> None:
         super().__init__()
@@ -42,7 +41,7 @@ class QuestionBranch(nn.Module):
         self.classify = perceptron(model.q_size or sizes.hidden, sizes.hidden, sizes.answers)
 
     def forward(self, out: Out, batch: Batch) -> Tensor:
-        """Score the answers by the question, [B, A]."""
+        """Score the answers by the question alone, [B, A]."""
         q = self.reader(self.embedding(batch.q), batch).last if out.q is None else out.q.detach()
         logits: Tensor = self.classify(q)
         return logits

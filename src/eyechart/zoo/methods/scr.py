@@ -1,15 +1,15 @@
-"""SCR, self-critical reasoning (Wu and Mooney 2019): a wrong answer should not lean on the region of the right one.
+"""SCR, self-critical reasoning (Wu and Mooney 2019): a wrong answer should not rely on the region of the right one.
 
-n* = of the 5 regions of highest hint, those of hint 0 left out, the one with the least ordering violation (as in HINT);
+n* = of the 5 regions with the highest hints above 0, the one with the smallest ordering violation (as in HINT);
 L = base + w violation(n*) + w_c mean_t relu(p_t - p_y) (g_n*(t) - g_n*), t the 4 highest answers. Examples without such
 a region, or without a right answer, have 0 in both terms.
 
-g_n*(t) is the gradient of the logit of t alone, g_n* that of the sum of all logits with a score, as `region_saliency`
-gives it. The paper writes g_n*(y) there; the sum is what released code takes. n* is the paper's: released code confuses
-its rank among the five with its place among the regions. That code also weighs each rival by how unlike the right
-answer it is in words, takes the mean over rivals that are ahead, makes hints 0 or 1 and passes over regions without
-any violation where another has some; none of that is done here. The last term has no lower bound; its authors stay
-safe by a rate of 1e-5 and few epochs after two other stages.
+g_n*(t) is the gradient of the logit of t alone, g_n* that of the sum of all logits with a score, as computed by
+`region_saliency`. The paper has g_n*(y) there; released code uses the sum. n* is the paper's: released code confuses
+its rank among the five with its index among the regions. That code also weights each rival by its textual dissimilarity
+to the right answer, takes the mean over rivals that are ahead, binarises hints, and skips regions without any
+violation if another has some; none of that is done here. The last term has no lower bound; its authors avoid problems
+by a rate of 1e-5 and few epochs after two other stages.
 """
 
 from typing import ClassVar
@@ -48,7 +48,7 @@ class SCR(Decorator):
 
     @staticmethod
     def _choose(wrong: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Find n* among the proposals, as a place among the regions, and tell where there is one, both [B, 1]."""
+        """Find the index of n* among the regions, and whether there is one, both [B, 1]."""
         h = batch.need("hints")
         marked = batch.visible() & (h > 0)
         proposals = h.masked_fill(~marked, -1).topk(min(PROPOSALS, h.shape[1]), 1).indices
@@ -57,13 +57,13 @@ class SCR(Decorator):
 
     @staticmethod
     def _compare(model: Network, batch: Batch, of_right: Tensor, chosen: Tensor) -> Tensor:
-        """Compare the right answer's gradient at n* with those of its rivals, weighted by how far they are ahead."""
+        """Compare the right answer's gradient at n* with those of its rivals, weighted by their lead."""
         logits: Tensor = model(batch).logits
         a = batch.need("a")
         rivals = logits.topk(min(RIVALS, a.shape[1]), 1)  # [B, 4]
         ahead = (rivals.values.sigmoid() - logits.gather(1, a.argmax(1, keepdim=True)).sigmoid()).relu()
         weight = torch.zeros_like(logits).scatter(1, rivals.indices, ahead)  # [B, A]
-        # Gradients add up, so that all rivals take one: sum_t ahead_t g_n*(t) = g_n* of sum_t ahead_t s_t.
+        # Gradients are linear, so one is enough for all rivals: sum_t ahead_t g_n*(t) = g_n* of sum_t ahead_t s_t.
         of_rivals = gradient(logits, batch.v, keep=True, weight=weight).sum(-1).gather(1, chosen)
         compared: Tensor = (of_rivals - ahead.sum(1, keepdim=True) * of_right) / ahead.shape[1]
         return compared

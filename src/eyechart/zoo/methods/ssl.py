@@ -1,13 +1,13 @@
-"""SSL (Zhu et al. 2020) and RandImg (Teney et al. 2020): an answer should become unlikely when the picture is another.
+"""SSL (Zhu et al. 2020) and RandImg (Teney et al. 2020): an answer should be unlikely for a different picture.
 
 SSL: L = base + alpha mean softmax(s(q, v_perm))_y, with the pictures of the batch permuted. Its authors train plainly
 for 12 epochs first.
 
-RandImg: L = base + lambda mean sum_{k: a_k > 0} softplus(s_k(q, v_perm)), the smallest form that fits its description;
-not checked against its authors' code. Later papers report lambda 5 and 12 for VQA-CP; 1 gives both pictures the same
-weight.
+RandImg: L = base + lambda mean sum_{k: a_k > 0} softplus(s_k(q, v_perm)), the simplest form that matches its
+description; not checked against its authors' code. Later papers report lambda 5 and 12 for VQA-CP; 1 gives both
+pictures the same weight.
 
-Both are the perceptual score's own intervention, so that score rises by construction.
+Both use the intervention of the perceptual score, so that score rises by construction.
 """
 
 from typing import ClassVar
@@ -21,7 +21,7 @@ from eyechart.zoo.network import Network
 
 
 class SSL(Decorator):
-    """Lower the chance of the right answer, with alpha 3, the authors' value beside bce."""
+    """Lower the probability of the right answer, with alpha 3, the authors' value together with bce."""
 
     trained_on_the_metric = ("perception",)
     alpha: ClassVar[float] = 3.0

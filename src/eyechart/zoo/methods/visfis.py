@@ -1,10 +1,10 @@
-"""VisFIS (Ying et al. 2022): right from the important regions, unsure from the others, gradients in line with people.
+"""VisFIS (Ying et al. 2022): right on important regions, uncertain on the others, and gradients that match hints.
 
 L = base + ce(s_imp) + KL(u || softmax s_non) / A + l1(g / ||g|| on unimportant) + (1 - cos(g, h))
 
-s_imp and s_non see the other regions overwritten by -1, not masked; a region is important if its hint exceeds 0.3. The
-divergence is over A because the authors' code takes torch's mean. Training on s_imp makes FPVG's test condition
-familiar, so part of what FPVG shows is that. Examples without an important region count in the base alone.
+For s_imp and s_non the other regions are overwritten with -1, not masked; a region is important if its hint exceeds
+0.3. The divergence is divided by A because the authors' code takes torch's mean. Training on s_imp makes FPVG's test
+condition familiar, which explains part of its FPVG. Examples without an important region count only in the base.
 """
 
 from typing import ClassVar
@@ -20,7 +20,7 @@ THRESHOLD = 0.3
 
 
 class VisFIS(Decorator):
-    """Add all four terms with weight 1, over ce where no base is given."""
+    """Add all four terms with weight 1, to ce if no base is given."""
 
     needs = ("hints",)
     trained_on_the_metric = ("grounding",)
@@ -36,13 +36,13 @@ class VisFIS(Decorator):
         loss: Tensor = self.base(model, shown)
         hints, seen = batch.need("hints"), batch.visible()
         important = seen & (hints > self.threshold)
-        told = important.any(1).to(loss.dtype)  # [B]
+        has_important = important.any(1).to(loss.dtype)  # [B]
         right = ce_each(model(drop(batch, important, "value")).logits, batch.need("a"))
         unsure = divergence_from_uniform(model(drop(batch, ~important, "value")).logits)
         g = region_saliency(model, shown)
         stray = (nn.functional.normalize(g, dim=1).abs() * (seen & ~important)).mean(1)
         apart = 1 - nn.functional.cosine_similarity(g, hints * seen, dim=1)
-        return loss + (told * (right + unsure + stray + apart)).mean()
+        return loss + (has_important * (right + unsure + stray + apart)).mean()
 
 
 def divergence_from_uniform(s: Tensor) -> Tensor:

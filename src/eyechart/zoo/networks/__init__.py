@@ -1,4 +1,4 @@
-"""The networks by name, each imported when it is asked for."""
+"""The networks by name, each imported on demand."""
 
 from eyechart.base.registry import Registry, class_over
 from eyechart.zoo.network import Network, NetworkSizes
@@ -33,5 +33,5 @@ NETWORKS: Registry[type[Network]] = Registry(
 
 
 def make_network(name: str, sizes: NetworkSizes) -> Network:
-    """Build a network with fresh weights, drawn from torch's own seed."""
+    """Build a network with fresh weights, drawn with torch's current seed."""
     return NETWORKS.get(name)(sizes)

@@ -1,11 +1,11 @@
 """BLOCK (Ben-younes et al. 2019): two glimpses at the words, two at the regions, both by its fusion.
 
-Its question vectors come from a pretrained Skip-thoughts encoder; a GRU trained along is the honest substitute here.
+Its question vectors come from a pretrained Skip-thoughts encoder; here they come from a GRU trained with the network.
 
 Fusion, of which MUTAN and MLB are special cases: p = W0 x and r = W1 y are cut into blocks; per block z_c = sum over
-`rank` of (A_c p_c) * (B_c r_c), then the signed square root and length 1; the blocks are put side by side. All blocks
-are equally wide here (the original makes the last one narrower), so that they are one product of tensors. The root is
-straight near 0, where the original's slope is infinite and methods that differentiate twice see nothing else.
+`rank` of (A_c p_c) * (B_c r_c), then the signed square root and length 1; the blocks are concatenated. All blocks are
+equally wide here (the original makes the last one narrower), so that they are one product of tensors. The root is
+smoothed near 0, where the original's infinite slope would dominate methods that differentiate twice.
 """
 
 from math import sqrt
@@ -52,18 +52,18 @@ class BLOCK(Network):
 
 
 def rating(inputs: int, hidden: int) -> nn.Sequential:
-    """Make what rates each place once per glimpse."""
+    """Make the layers that rate each place, once per glimpse."""
     return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, GLIMPSES))
 
 
 def glimpses(x: Tensor, ratings: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """Put one attended vector per glimpse side by side, [B, G * D], and give the attention, [B, N, G]."""
+    """Concatenate one attended vector per glimpse, [B, G * D], and return the attention, [B, N, G]."""
     att = masked_softmax(ratings, seen.unsqueeze(-1), dim=1)
     return torch.einsum("bng,bnd->bgd", att, x).flatten(1), att
 
 
 RANK, MOST_BLOCKS, LEAST_WIDTH = 15, 20, 8
-NEAR_ZERO = 1e-2  # with 1e-4 BLOCK does not learn by VisFIS, with 1e-2 it does; plainly it learns by either
+NEAR_ZERO = 1e-2  # with 1e-4 BLOCK does not learn by VisFIS, with 1e-2 it does; plain training works with either
 
 
 class Fusion(nn.Module):
@@ -80,7 +80,7 @@ class Fusion(nn.Module):
         self.right_offset = nn.Parameter(torch.zeros(self.blocks, RANK * self.width))
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return z, [..., size]; x is turned into a matrix for y first, as one x often meets many y."""
+        """Return z, [..., size], first turning x into a matrix for y, as one x is often fused with many y."""
         p = self._cut(self.of_first(x))  # [..., C, S]
         left = torch.einsum("...cs,cso->...co", p, self.left) + self.left_offset  # [..., C, R * S]
         left = self._by_rank(left)  # [..., C, R, S]

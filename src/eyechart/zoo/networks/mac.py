@@ -17,7 +17,7 @@ STEPS, DROPOUT = 4, 0.15
 
 
 class ReadUnit(RepeatedBlock):
-    """Read from the regions what the step asks for."""
+    """Read the information that a step needs from the regions."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class ReadUnit(RepeatedBlock):
         self.dropout, self.rate = nn.Dropout(DROPOUT), nn.Linear(hidden, 1)
 
     def forward(self, memory: Tensor, known: Tensor, control: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what was read, [B, H], and the attention, [B, N]."""
+        """Return the information read, [B, H], and the attention, [B, N]."""
         regions = self.of_region(known)  # [B, N, H]
         inter = self.join(torch.cat([self.of_memory(memory).unsqueeze(1) * regions, regions], -1))  # [B, N, H]
         asked = nn.functional.elu(self.again(inter) * control.unsqueeze(1))
@@ -55,7 +55,7 @@ class MAC(Network):
         self.head = nn.Sequential(nn.Linear(3 * hidden, hidden), nn.ELU(), nn.Linear(hidden, sizes.answers))
 
     def forward(self, batch: Batch) -> Out:
-        """Run the steps; the attention of the last one is given."""
+        """Run the steps, and return the attention of the last one."""
         seen = batch.visible()  # [B, N]
         known = self.stem(nn.functional.normalize(hide(batch.v, seen), dim=-1))  # [B, N, H]
         words, q, is_word = self.reader(self.words(batch), batch)  # [B, T, H], [B, H]

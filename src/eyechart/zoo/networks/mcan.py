@@ -16,7 +16,7 @@ LAYERS, DROPOUT = 6, 0.1
 
 
 class Attention(nn.Module):
-    """Let x attend to y in several heads, add, normalise."""
+    """Attend from x to y with several heads, add, normalise."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -25,13 +25,13 @@ class Attention(nn.Module):
         self.out, self.norm, self.dropout = nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor, y: Tensor, seen: Tensor) -> Tensor:
-        """Return x with what it found in the places of y in sight, [B, X, H]."""
+        """Return x with the result of attending to the visible places of y, [B, X, H]."""
         key, value = self.key_value(y).chunk(2, -1)
         query, key, value = self._split(self.query(x)), self._split(key), self._split(value)  # [B, heads, ., H/heads]
         logits = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5  # [B, heads, X, Y]
         shares = self.dropout(masked_softmax(logits, seen[:, None, None]))
-        found = self.out((shares @ value).transpose(1, 2).flatten(2))  # [B, X, H]
-        normed: Tensor = self.norm(x + self.dropout(found))
+        attended = self.out((shares @ value).transpose(1, 2).flatten(2))  # [B, X, H]
+        normed: Tensor = self.norm(x + self.dropout(attended))
         return normed
 
     def _split(self, x: Tensor) -> Tensor:
@@ -47,33 +47,33 @@ class FeedForward(nn.Module):
         self.inner, self.norm, self.dropout = nn.Sequential(*inner), nn.LayerNorm(hidden), nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x again, [B, X, H]."""
+        """Return the transformed x, [B, X, H]."""
         normed: Tensor = self.norm(x + self.dropout(self.inner(x)))
         return normed
 
 
 class SelfAttentionLayer(RepeatedBlock):
-    """Let words attend to words."""
+    """Attend from words to words."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.itself, self.forth = Attention(hidden), FeedForward(hidden)
 
     def forward(self, y: Tensor, is_word: Tensor) -> Tensor:
-        """Return the words again, [B, T, H]."""
+        """Return the updated words, [B, T, H]."""
         again: Tensor = self.forth(self.itself(y, y, is_word))
         return again
 
 
 class GuidedAttentionLayer(RepeatedBlock):
-    """Let regions attend to regions, then to words."""
+    """Attend from regions to regions, then to words."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.itself, self.guide, self.forth = Attention(hidden), Attention(hidden), FeedForward(hidden)
 
     def forward(self, x: Tensor, seen: Tensor, y: Tensor, is_word: Tensor) -> Tensor:
-        """Return the regions again, [B, N, H]."""
+        """Return the updated regions, [B, N, H]."""
         again: Tensor = self.forth(self.guide(self.itself(x, x, seen), y, is_word))
         return again
 
@@ -109,7 +109,7 @@ class MCAN(Network):
         self.norm, self.head = nn.LayerNorm(2 * hidden), nn.Linear(2 * hidden, sizes.answers)
 
     def forward(self, batch: Batch) -> Out:
-        """Deepen the words, then the regions by the words, pool both."""
+        """Encode the words, then the regions guided by the words, and pool both."""
         seen = batch.visible()  # [B, N]
         y, _, is_word = self.reader(self.words(batch), batch)  # [B, T, H]
         for alone in self.alone:

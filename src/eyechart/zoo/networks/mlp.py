@@ -2,8 +2,8 @@
 
     f(c, i, q) = U relu(W [mean word vector of c; of q; image]) + b, trained as a logistic choice over all options
 
-Here the image is the mean of the regions in sight, scaled to length 1, in place of a pooled ResNet-200 feature. Where
-a question has fewer options than others, those that are not there are as unlikely as can be and teach nothing.
+Here the image is the mean of the visible regions, scaled to length 1, in place of a pooled ResNet-200 feature. If a
+question has fewer options than others, the missing ones have the lowest possible score and no gradient.
 """
 
 from typing import ClassVar
@@ -47,12 +47,12 @@ class ImageQuestionAnswer(Network):
 
     @staticmethod
     def _spread(part: Tensor, options: Tensor) -> Tensor:
-        """Repeat what all options share, [B, E] -> [B, K, E]."""
+        """Repeat a part that all options share, [B, E] -> [B, K, E]."""
         return part if part.dim() == 3 else part.unsqueeze(1).expand(-1, options.shape[1], -1)
 
 
 class AnswerOnly(ImageQuestionAnswer):
-    """Score options by themselves."""
+    """Score options from the option alone."""
 
     use: ClassVar[str] = "a"
 

@@ -1,8 +1,8 @@
 """LXMERT (Tan and Bansal 2019) and VisualBERT (Li et al. 2019) through transformers, fresh or from released weights.
 
-LXMERT has the two-layer head that VQA-VS puts on it. Its released weights learned to answer VQA v2 questions in
-pretraining, test questions of later splits among them. VisualBERT reads words and regions in one row of a BERT, without
-boxes. The weights of the body are fresh unless released ones are loaded from a folder.
+LXMERT has the two-layer head that VQA-VS adds. Its released weights learned to answer VQA v2 questions in pretraining,
+including test questions of later splits. VisualBERT reads words and regions as one sequence of a BERT, without boxes.
+The weights of the body are fresh unless released ones are loaded from a folder.
 """
 
 from pathlib import Path
@@ -18,14 +18,14 @@ from eyechart.zoo.network import Network, NetworkSizes, TrainingRecipe
 
 
 class Pretrained(Network):
-    """Hold the body that `kind` names; there is no vector of the question alone.
+    """Wrap the transformer that `kind` names, which has no vector of the question alone.
 
-    With released weights q must come from their own tokenizer, whose padding is 0 too (`zoo/vocabulary.py`).
+    With released weights, q must come from their own tokenizer, whose padding is 0 too (`zoo/vocabulary.py`).
     """
 
     kind: ClassVar[str]
-    released_on: ClassVar[tuple[str, ...]]  # what weights that can be loaded have seen
-    feature_option: ClassVar[str]  # how the body's settings call the size of region features
+    released_on: ClassVar[tuple[str, ...]]  # the pretraining data of released weights
+    feature_option: ClassVar[str]  # the body's setting for the size of region features
     body: nn.Module
 
     def __init__(self, sizes: NetworkSizes) -> None:
@@ -45,15 +45,15 @@ class Pretrained(Network):
         self.body, self.embedding = body, body.get_input_embeddings()
 
     def load(self, place: Path) -> None:
-        """Take the body's weights from a local folder."""
+        """Load the body's weights from a local folder."""
         sizes = f"{self.sizes.words} words, {self.sizes.features} features and width {self.sizes.hidden}"
         expected = f"weights of {self.kind} with {sizes}"
         try:
             body = _transformers().AutoModel.from_pretrained(place, local_files_only=True)
             self.body.load_state_dict(body.state_dict())
         except (OSError, ValueError) as error:
-            told = str(error).partition("\n")[0]
-            raise ModelError(f"{expected} in {place}", told, "save them there with save_pretrained") from None
+            reason = str(error).partition("\n")[0]
+            raise ModelError(f"{expected} in {place}", reason, "save them there with save_pretrained") from None
         except RuntimeError:
             advice = "make the network with the sizes of those weights"
             raise ModelError(expected, f"others in {place}", advice) from None
@@ -84,10 +84,10 @@ class LXMERT(Pretrained):
         self.head = nn.Sequential(*layers)
 
     def forward(self, batch: Batch) -> Out:
-        """Show words, regions and boxes to the body."""
+        """Run the body on words, regions and boxes."""
         seen = batch.visible()  # [B, N]
         boxes = torch.zeros_like(batch.v[..., :4]) if batch.boxes is None else batch.boxes
-        # Of a picture without any region in sight a vector of zeros would blow up the gradient in LayerNorm.
+        # Hide with 1: for a picture without visible regions, zeros would make the gradient in LayerNorm explode.
         out = self.body(
             inputs_embeds=self.words(batch),
             attention_mask=(batch.q != 0).float(),
@@ -111,7 +111,7 @@ class VisualBERT(Pretrained):
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(sizes.hidden, sizes.answers))
 
     def forward(self, batch: Batch) -> Out:
-        """Show words and regions to the body."""
+        """Run the body on words and regions."""
         seen = batch.visible()  # [B, N]
         out = self.body(
             inputs_embeds=self.words(batch),

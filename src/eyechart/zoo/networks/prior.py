@@ -8,13 +8,13 @@ from torch import Tensor, nn
 from eyechart.zoo.batch import Batch, Out
 from eyechart.zoo.network import Network, NetworkSizes, TrainingRecipe
 
-SMALLEST = 1e-6  # stands for a mean of 0, whose logarithm does not exist
+SMALLEST = 1e-6  # replaces a mean of 0, which has no logarithm
 
 
 class Prior(Network):
-    """Answer by the log of the mean target by question type; in training each batch is counted after it is answered.
+    """Answer by the log of the mean target of the question type, counting each training batch after answering it.
 
-    A type that was not there in training has the mean over all.
+    A type that did not occur in training has the mean over all.
     """
 
     recipe: ClassVar[TrainingRecipe] = TrainingRecipe(epochs=1)
@@ -27,14 +27,14 @@ class Prior(Network):
         self.q_size = self.h_size = sizes.types
         self.register_buffer("totals", torch.zeros(sizes.types, sizes.answers))
         self.register_buffer("counts", torch.zeros(sizes.types, 1))
-        self.still = nn.Parameter(torch.zeros(()))  # without effect, but an optimizer wants something to hold
+        self.still = nn.Parameter(torch.zeros(()))  # has no effect, but optimizers need a parameter
 
     def kinds(self, batch: Batch) -> Tensor:
-        """Return the row of the table of each example, [B]."""
+        """Return the table row of each example, [B]."""
         return batch.need("qtype")
 
     def forward(self, batch: Batch) -> Out:
-        """Look the type up."""
+        """Look up the means of the question types."""
         kinds = self.kinds(batch)
         logits = self._mean().clamp(min=SMALLEST).log()[kinds] + 0 * self.still
         if self.training and batch.a is not None:

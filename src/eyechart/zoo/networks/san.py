@@ -13,7 +13,7 @@ from eyechart.zoo.network import Network, NetworkSizes, TrainingRecipe
 
 
 class Hop(nn.Module):
-    """Move the query by what it attends to."""
+    """Update the query with the regions it attends to."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -22,14 +22,14 @@ class Hop(nn.Module):
         self.dropout, self.rate = nn.Dropout(0.5), nn.Linear(narrow, 1)
 
     def forward(self, v: Tensor, u: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the moved query, [B, H], and the attention, [B, N]."""
+        """Return the updated query, [B, H], and the attention, [B, N]."""
         joint = (self.of_region(v) + self.of_query(u).unsqueeze(1)).tanh()  # [B, N, H/2]
         att = masked_softmax(self.rate(self.dropout(joint)).squeeze(-1), seen)
         return u + weigh(att, v), att
 
 
 class SAN(Network):
-    """Look twice, the second time with what was seen the first."""
+    """Attend twice, the second time with the result of the first."""
 
     recipe: ClassVar[TrainingRecipe] = TrainingRecipe("adam", 1e-3, 256, 20, 1024)
 
@@ -42,7 +42,7 @@ class SAN(Network):
         self.head = nn.Sequential(nn.Dropout(0.5), nn.Linear(sizes.hidden, sizes.answers))
 
     def forward(self, batch: Batch) -> Out:
-        """Hop twice, then answer; the attention of the last hop is given."""
+        """Hop twice, then answer, and return the attention of the last hop."""
         seen = batch.visible()  # [B, N]
         v = self.see(hide(batch.v, seen))  # [B, N, H]
         q = self.reader(self.words(batch), batch).last  # [B, H]

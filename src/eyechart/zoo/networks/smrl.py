@@ -1,6 +1,6 @@
 """S-MRL, the simplified MuRel that RUBi (Cadene et al. 2019) builds on: fuse each region with the question, then max.
 
-m_n = W fusion(q, v_n);  h = max over n;  s = MLP(h). The original has no mask; here the max is over regions in sight.
+m_n = W fusion(q, v_n);  h = max over n;  s = MLP(h). The original has no mask; here the max is over visible regions.
 RUBi's S-MRL reads the question by two glimpses of self-attention over its words, 4800 numbers; here q is the last state
 of a GRU, `hidden` numbers.
 """

@@ -2,15 +2,15 @@
 
     l_n = w . dropout(relu(W_v v_n) * relu(W_q q));  att = softmax_n l;  h = relu(W q) * relu(W' sum_n att_n v_n)
 
-Most bias-reduction work builds on this form. The original pads questions in front; here they are padded behind and read
-up to their last word. `QuestionOnly` is its trunk and head without the image, the anchor of every audit and the bias of
-LMH-L; `ImageOnly` is its head over the mean of the regions in sight, the bias of LMH-V.
+Most bias-reduction work builds on this form. The original pads questions in front; here they are padded at the end and
+read up to their last word. `QuestionOnly` is its trunk and head without the image, the anchor of every audit and the
+bias of LMH-L; `ImageOnly` is its head over the mean of the visible regions, the bias of LMH-V.
 
-`UpDn2` is UpDn as SCR, SSL and the analysis of grounding by Shrestha et al. use it: two attention maps, added.
-Differences from `UpDn`: two maps, each with one layer more (so att sums to 2 before it is reported as a share);
-dropout on question, map and head; hidden 1280; SSL's batch normalisation of the joint vector.
+`UpDn2` is UpDn as used by SCR, SSL and the analysis of grounding by Shrestha et al.: two attention maps, added.
+Differences from `UpDn`: two maps, each with one more layer (so att sums to 2 before it is reported as a share); dropout
+on question, map and head; hidden 1280; SSL's batch normalisation of the joint vector.
 
-Dropout is not that of SSL's and SCR's released code, which has 0.4 on word vectors, 0.2 after each of three layers of
+Dropout differs from SSL's and SCR's released code, which has 0.4 on word vectors, 0.2 after each of three layers of
 attention, 0.1 after the two joint layers and 0.5 in the head; here it is 0.4 on the question vector that guides
 attention, 0.2 after one layer of attention, none after the joint layers and 0.1 in the head. SSL's batch
 normalisation has no weights of its own; here it has a learned scale and offset.
@@ -47,7 +47,7 @@ class UpDn(Network):
         self.head = classifier(hidden, sizes.answers)
 
     def forward(self, batch: Batch) -> Out:
-        """Look where the question points, then answer."""
+        """Attend to regions guided by the question, then answer."""
         seen = batch.visible()  # [B, N]
         v = hide(batch.v, seen)  # [B, N, D]
         q = self.reader(self.words(batch), batch).last  # [B, H]
@@ -56,7 +56,7 @@ class UpDn(Network):
         return Out(self.head(h), att, q, h)
 
     def attend(self, v: Tensor, q: Tensor, seen: Tensor) -> Tensor:
-        """Share attention among the regions, [B, N]."""
+        """Compute the attention over the regions, [B, N]."""
         joint = self.region(v) * self.guide(q).unsqueeze(1)  # [B, N, H]
         return masked_softmax(self.rate(self.dropout(joint)).squeeze(-1), seen)
 
@@ -70,13 +70,13 @@ class RegionAttention(nn.Module):
         self.rate = nn.Sequential(relu_map(hidden, hidden), nn.Dropout(0.2), NormLinear(hidden, 1))
 
     def forward(self, v: Tensor, q: Tensor, seen: Tensor) -> Tensor:
-        """Share attention among the regions, [B, N]."""
+        """Compute the attention over the regions, [B, N]."""
         joint = self.region(v) * self.guide(q).unsqueeze(1)  # [B, N, H]
         return masked_softmax(self.rate(joint).squeeze(-1), seen)
 
 
 class UpDn2(Network):
-    """Attend to regions twice, guided by the question, and add the two, as SCR and SSL do."""
+    """Attend to regions twice, guided by the question, and add the two maps, as SCR and SSL do."""
 
     recipe: ClassVar[TrainingRecipe] = TrainingRecipe("adam", 1e-3, 256, 40, 1280)
 
@@ -90,7 +90,7 @@ class UpDn2(Network):
         self.head = classifier(hidden, sizes.answers, dropout=0.1)
 
     def forward(self, batch: Batch) -> Out:
-        """Look twice, then answer."""
+        """Attend twice, then answer."""
         seen = batch.visible()  # [B, N]
         v = hide(batch.v, seen)  # [B, N, D]
         q = self.reader(self.words(batch), batch).last  # [B, H]
@@ -102,7 +102,7 @@ class UpDn2(Network):
 
 
 class QuestionOnly(Network):
-    """Answer from the question alone: s = head(GRU(words) after the last word)."""
+    """Answer from the question alone: s = head(GRU(words) at the last word)."""
 
     def __init__(self, sizes: NetworkSizes) -> None:
         super().__init__(sizes)

@@ -1,11 +1,11 @@
-"""A training step as few kernels, compiled by torch: its network block by block, or the whole step at once.
+"""Compile a training step to few kernels with torch: the network block by block, or the whole step at once.
 
-A network that is made of equal blocks has one of each compiled, in tens of seconds. Torch's compiler cannot
-differentiate twice, though, as HINT, SCR, VisFIS and RMFE must. Their steps, and those of networks without blocks, are
-traced down to the operations of their derivatives first, so that what is compiled has nothing left to differentiate; it
+If a network consists of repeated blocks, each kind of block is compiled once, in tens of seconds. Torch's compiler
+cannot differentiate twice, however, as HINT, SCR, VisFIS and RMFE must. Their steps, and those of networks without
+blocks, are first traced down to the operations of their derivatives, so that nothing is left to differentiate; this
 takes minutes.
 
-The cell of a GRU is one kernel on a GPU that torch's compiler does not know; a trace has it in known operations:
+The cell of a GRU is a single GPU kernel that torch's compiler does not know; a trace replaces it by known operations:
 
     r = s(i_r + h_r)   z = s(i_z + h_z)   n = tanh(i_n + r h_n)   h' = n + z (h - n), gates i, h with their biases
 """
@@ -38,13 +38,13 @@ Differentiate = Callable[[TrainingStep, Tensor], Tensor]  # from a step and rows
 
 
 class Compiler:
-    """Differentiate steps by compiled kernels; steps that differ in the values of tensors alone may share one."""
+    """Differentiate steps with compiled kernels, shared by steps that differ only in the values of tensors."""
 
     def __init__(self) -> None:
         self._by_kind: dict[Hashable, Differentiate] = {}
 
     def differentiate(self, step: TrainingStep, rows: Tensor, kind: Hashable) -> Tensor:
-        """Store the gradients of a loss where optimizers look for them; all steps of a kind run the same operations."""
+        """Store the gradients for the optimizer and return the loss; all steps of a kind run the same operations."""
         if kind not in self._by_kind:
             with torch.random.fork_rng([rows.device] if rows.is_cuda else []):  # a resumed training compiles later
                 self._by_kind[kind] = _choose(step, rows, kind)
@@ -52,21 +52,21 @@ class Compiler:
 
 
 def _choose(step: TrainingStep, rows: Tensor, kind: Hashable) -> Differentiate:
-    """Compile a step and try it on a copy, or warn and go on uncompiled: compiling can fail in many ways."""
+    """Compile a step and try it on a copy; if that fails, as it can in many ways, warn and run uncompiled."""
     try:
         whole = step.debias.twice or not _blocks_of(step)
         run: Differentiate = Traced(step, rows) if whole else differentiate_by_blocks
-        run(step.clone(), rows)  # compiles the blocks; those of the step use what was compiled for the copy
+        run(step.clone(), rows)  # compiles the blocks, and the step uses what was compiled for the copy
     except torch.OutOfMemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - as said above
+    except Exception as error:  # noqa: BLE001 - see above
         _log.warning("steps of kind %s are not compiled, which is slower: %s", kind, error)
         return differentiate
     return run
 
 
 def differentiate_by_blocks(step: TrainingStep, rows: Tensor) -> Tensor:
-    """Differentiate without a trace, but run the repeated blocks compiled."""
+    """Differentiate without tracing, but with compiled repeated blocks."""
     with _run_compiled(_blocks_of(step)):
         return differentiate(step, rows)
 
@@ -77,11 +77,11 @@ def _blocks_of(step: TrainingStep) -> list[RepeatedBlock]:
 
 @contextmanager
 def _run_compiled(blocks: list[RepeatedBlock]) -> Iterator[None]:
-    """Run blocks compiled within this context only: for batches of other sizes they would be compiled anew."""
+    """Run blocks compiled within this context only, as they would be recompiled for batches of other sizes."""
     for block in blocks:
         block.forward = partial(compiled_forward(type(block)), block)  # type: ignore[arg-type]  # classes have hashes
     try:
-        with functorch.patch(donated_buffer=False):  # CSS goes back through a pass twice, so its buffers are kept
+        with functorch.patch(donated_buffer=False):  # CSS backpropagates twice, so keep the buffers
             yield
     finally:
         for block in blocks:
@@ -95,20 +95,20 @@ def compiled_forward(kind: type[RepeatedBlock]) -> Callable[..., object]:
 
 
 class Traced:
-    """Differentiate steps like the one it was compiled from, by kernels for the whole step."""
+    """Differentiate steps like the one it was compiled from, with kernels for the whole step."""
 
     def __init__(self, step: TrainingStep, rows: Tensor) -> None:
         from torch import _inductor  # the compiler takes seconds to import
 
         traced = trace(step, rows)
         self._examples = take_out_constants(traced)
-        # Torch keeps compiled kernels on disk, for other processes to find, only where there is a record of shapes.
+        # Torch caches compiled kernels on disk for other processes only if shapes are recorded.
         shapes = FakeTensorMode(shape_env=ShapeEnv(assume_static_by_default=True))
         with torch.no_grad(), tracing(TracingContext(shapes)):
             self._gradients: Gradients = _inductor.compile(traced, [rows, *held_tensors(step), *self._examples])
 
     def __call__(self, step: TrainingStep, rows: Tensor) -> Tensor:
-        """Store the gradients of a loss where optimizers look for them and return the loss."""
+        """Store the gradients for the optimizer and return the loss."""
         with torch.no_grad():
             loss, *gradients = self._gradients(rows, *held_tensors(step), *self._examples)
         _store(gradients, trainable(step))
@@ -117,7 +117,7 @@ class Traced:
 
 def trace(step: TrainingStep, rows: Tensor) -> GraphModule:
     """Trace the loss of a step and the gradients of its weights as one graph of operations."""
-    clone = step.clone()  # tracing takes the step, and puts other tensors in the place of weights
+    clone = step.clone()  # tracing runs the step, and replaces weights by other tensors
     names = [name for name, _ in (*clone.named_parameters(), *clone.named_buffers())]
     learns = [name for name, weight in clone.named_parameters() if weight.requires_grad]  # in the same order every time
 
@@ -133,9 +133,9 @@ def trace(step: TrainingStep, rows: Tensor) -> GraphModule:
 
 @contextmanager
 def plain_recurrence() -> Iterator[None]:
-    """Run recurrent layers without libraries: cuDNN moves weights, which cannot be traced; oneDNN is not compiled."""
+    """Run recurrent layers without libraries: cuDNN moves weights, which is untraceable; oneDNN is not compiled."""
     was = torch.backends.mkldnn.enabled
-    # Its own context manager also sets what only some machines have, with a warning.
+    # Its own context manager also sets options that not all machines have, with a warning.
     torch.backends.mkldnn.enabled = False  # type: ignore[assignment]  # a property that takes a bool
     try:
         with torch.backends.cudnn.flags(enabled=False):
@@ -145,9 +145,9 @@ def plain_recurrence() -> Iterator[None]:
 
 
 def take_out_constants(traced: GraphModule) -> list[Tensor]:
-    """Turn the constants of a trace, such as features of images, into further inputs, and list them.
+    """Turn the constants of a trace, such as image features, into further inputs, and list them.
 
-    Torch would read every number of a constant to see whether it has compiled the same before.
+    Torch would read every number of a constant to check whether it is in the cache of compiled kernels.
     """
     last = [node for node in traced.graph.nodes if node.op == "placeholder"][-1]
     taken: dict[str, Node] = {}
@@ -167,7 +167,7 @@ def held_tensors(step: TrainingStep) -> list[Tensor]:
 
 
 def _store(gradients: list[Tensor | None], weights: list[nn.Parameter]) -> None:
-    """Store a gradient of its own for each weight: the compiler shares equal ones, which would be clipped twice."""
+    """Store a separate gradient for each weight: the compiler shares equal ones, which would be clipped twice."""
     taken: set[int] = set()
     for weight, gradient in zip(weights, gradients, strict=True):
         weight.grad = gradient
@@ -177,13 +177,13 @@ def _store(gradients: list[Tensor | None], weights: list[nn.Parameter]) -> None:
             taken.add(gradient.data_ptr())
 
 
-FromGates = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]  # of both gates, of h and of both biases
+FromGates = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]  # gradients of both gates, h and both biases
 
 
 def gru_cell(
     of_input: Tensor, of_state: Tensor, h: Tensor, input_bias: Tensor | None = None, state_bias: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Compute h' from gates [B, 3H] and h [B, H], and what `gru_cell_backward` needs."""
+    """Compute h' from gates [B, 3H] and h [B, H], and the tensors that `gru_cell_backward` needs."""
     if input_bias is not None and state_bias is not None:
         of_input, of_state = of_input + input_bias, of_state + state_bias
     (i_r, i_z, i_n), (h_r, h_z, h_n) = of_input.chunk(3, 1), of_state.chunk(3, 1)
@@ -193,7 +193,7 @@ def gru_cell(
 
 
 def gru_cell_backward(slope: Tensor, kept: Tensor, has_bias: bool) -> FromGates:  # noqa: FBT001 - torch calls it so
-    """Compute the gradients of the arguments of `gru_cell` from that of h'."""
+    """Compute the gradients of the arguments of `gru_cell` from the gradient of h'."""
     r, z, n, h, h_n = kept.chunk(5, 1)
     of_n = slope * (1 - z) * (1 - n**2)
     of_z = slope * (h - n) * z * (1 - z)

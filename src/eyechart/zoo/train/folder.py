@@ -1,10 +1,10 @@
-"""The folder of a trained model: what it is, its vocabulary, its weights, and what every epoch came to.
+"""The folder of a trained model: its record, its vocabulary, its weights, and the results of every epoch.
 
-zoo.json          which network and method, sizes, course, data; what it was pretrained on, which audits it trained on
+zoo.json          network and method, sizes, course, data; the pretraining data and the audits it was trained on
 vocabulary.json   words, answers, question types
-last.pt, best.pt  everything to go on with; the weights of the epoch with the best validation score
+last.pt, best.pt  everything needed to resume; the weights of the epoch with the best validation score
 epochs.json       loss, accuracy by split and seconds of every epoch
-predictions/      the answers of every epoch, where they are kept
+predictions/      the answers of every epoch, if kept
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from eyechart.zoo.vocabulary import NetworkVocabulary
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """The record of a training: what was trained, on what, and by which settings."""
+    """The record of a training: what was trained, on which data, and with which settings."""
 
     kind: Literal["zoo"]
     model: str
@@ -41,12 +41,12 @@ class TrainingRecord:
     pretrained_on: tuple[str, ...]
     trained_on_the_metric: tuple[str, ...]
     words: str | None = None  # the file of word vectors that it started from
-    examples: str | None = None  # a digest of all questions, answers and features; older records have none
+    examples: str | None = None  # the digest of all questions, answers and features; missing in older records
     vocabulary: str | None = None  # its digest, likewise
 
     @property
     def code(self) -> list[str]:
-        """List the files of code that opening the model runs, beside our own code and that of installed packages."""
+        """List the code files that opening the model runs, besides our own code and installed packages."""
         return [*code_in(self.model), *code_in(self.method)]
 
 
@@ -67,11 +67,11 @@ class TrainingFolder:
 
     @property
     def trusted_record(self) -> TrainingRecord:
-        """Read the record, and refuse it if it names code that is not trusted."""
+        """Read the record, refusing one that names untrusted code."""
         record = self.record
         if record.code and not self.trust:
-            expected = f"permission to run {', '.join(record.code)}, which the model in {self.path} is made of"
-            advice = f"look at that code, and write zoo:{self.path},trust=yes if you trust it"
+            expected = f"permission to run {', '.join(record.code)}, which the model in {self.path} needs"
+            advice = f"inspect that code, and write zoo:{self.path},trust=yes if you trust it"
             raise ModelError(expected, "none", advice)
         return record
 
@@ -81,7 +81,7 @@ class TrainingFolder:
         vocabulary = read_record(self.path / "vocabulary.json", NetworkVocabulary)
         if self.record.vocabulary not in {None, vocabulary.digest()}:
             expected = f"the vocabulary that was written with the weights in {self.path}"
-            raise ModelError(expected, "another", "keep files of one training together")
+            raise ModelError(expected, "another", "keep the files of one training together")
         return vocabulary
 
     def digest(self, name: str) -> str:
@@ -93,12 +93,12 @@ class TrainingFolder:
             return hashlib.file_digest(weights, "sha256").hexdigest()[:16]
 
     def start(self, record: TrainingRecord, vocabulary: NetworkVocabulary) -> None:
-        """Write the record and the vocabulary of a training that begins."""
+        """Write the record and the vocabulary of a new training."""
         write_record(vocabulary, self.path / "vocabulary.json")
         write_record(record, self.path / "zoo.json")
 
     def keep(self, state: State, epoch: Epoch) -> None:
-        """Write the state after an epoch, each file whole or not at all; the best weights before the last."""
+        """Write the state after an epoch, each file atomically, and the best weights before the last."""
         if epoch.best:
             self._save({name: state[name] for name in ("model", "debias")}, "best")
         self._save(state, "last")
@@ -107,18 +107,18 @@ class TrainingFolder:
             draft.write_text(json.dumps([dict(zip(names, each, strict=True)) for each in state["epochs"]], indent=1))
 
     def state(self, name: str = "last") -> State | None:
-        """Read the state after the last or best epoch, None where there is none; no object is ever unpickled freely."""
+        """Read the state after the last or best epoch, or None if there is none, unpickling only weights."""
         file = self.path / f"{name}.pt"
         if not file.is_file():
             return None
         try:
             with zipfile.ZipFile(file) as parts:
-                broken = parts.testzip()  # torch does not look at the sums that it writes
+                broken = parts.testzip()  # torch does not check the checksums that it writes
             content = None if broken else torch.load(file, map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError, ValueError, LookupError, pickle.UnpicklingError, zipfile.BadZipFile):
-            raise damaged(file, "not weights as torch writes them") from None
+            raise damaged(file, "not weights written by torch") from None
         if not isinstance(content, dict):
-            raise damaged(file, f"its part {broken} has changed" if broken else "other things than a training has")
+            raise damaged(file, f"its part {broken} has changed" if broken else "not the state of a training")
         return content
 
     def open(self, name: str = "best") -> tuple[Network, Debias]:
@@ -157,13 +157,13 @@ def build_trained(model: str, method: str, sizes: NetworkSizes, state: State) ->
             part.load_state_dict(state[name])
     except (RuntimeError, KeyError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise ModelError(f"weights that fit {model} with {sizes}", reason, "train it anew") from None
+        raise ModelError(f"weights that fit {model} with {sizes}", reason, "train it again") from None
     if not all(bool(each.isfinite().all()) for each in (*network.parameters(), *debias.parameters())):
-        raise ModelError(f"weights of {model} that are numbers", "others among them", "train it anew")
+        raise ModelError(f"finite weights of {model}", "some that are not", "train it again")
     return network, debias
 
 
 def comparable_fields(record: TrainingRecord) -> dict[str, Any]:
-    """List the fields of a record that decide the outcome of a training, but not how long it takes or where it runs."""
+    """Return the fields of a record that determine the outcome of a training, leaving out its length and device."""
     course = {name: value for name, value in record.course.items() if name not in {"epochs", "patience", "device"}}
     return asdict(record) | {"course": course}

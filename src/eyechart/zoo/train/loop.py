@@ -1,8 +1,8 @@
-"""The training loop: epochs, the rate of each, one step, scores after every epoch, what is kept of the best.
+"""The training loop: epochs with their learning rates, steps, scores after every epoch, and the choice of the best.
 
-The epoch that is kept is chosen on the split `val` alone, which is distributed as the training data; all other splits
-are scored and written down, never chosen by. Everything random in an epoch follows from the seed and its number, so
-that a training that is stopped and resumed gives the same as one that never stopped.
+The best epoch is chosen on the split `val` alone, which is distributed like the training data; all other splits are
+scored and recorded but never used for selection. All randomness in an epoch follows from the seed and its number, so
+that a training that is stopped and resumed gives the same result as one that never stopped.
 """
 
 import logging
@@ -43,8 +43,8 @@ _log = logging.getLogger("eyechart.zoo")
 
 State = dict[str, Any]
 CLIP = 0.25
-EVALUATION_BATCH = 2048  # examples at once, where nothing is learned
-COMES_FROM = {  # what data must have for a field that a network or a method needs
+EVALUATION_BATCH = 2048  # examples at once when nothing is learned
+COMES_FROM = {  # what the data must have for a field that a network or method needs
     "hints": "evidence with boxes",
     "cand": "choices",
     "program": "questions of a planted world",
@@ -54,7 +54,7 @@ COMES_FROM = {  # what data must have for a field that a network or a method nee
 
 
 class Epoch(NamedTuple):
-    """What an epoch (from 0) came to: mean loss, accuracy by split, seconds, and whether it is the one to keep."""
+    """The results of an epoch (from 0): mean loss, accuracy by split, seconds, and whether it is the best so far."""
 
     number: int
     loss: float
@@ -72,14 +72,14 @@ def do_nothing(epoch: Epoch, training: "Training") -> None:
 
 @dataclass
 class Training:
-    """Train a network by a method, with everything that is needed to resume after any epoch."""
+    """Train a network with a method, keeping everything needed to resume after any epoch."""
 
     model: Network
     debias: Debias
     arrays: TrainingArrays
     settings: TrainingSettings
     compiler: Compiler | None = None
-    vectors: StartingVectors | None = None  # for networks that are trained to give a bias
+    vectors: StartingVectors | None = None  # for networks trained to provide a bias
     epochs: list[Epoch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Training:
         self.loaders["train"].keep_only((*self.model.needs, *self.debias.needs))
         held = [*self.model.parameters(), *self.debias.parameters()]
         self.recorded = self.device.type == "cuda" and self.regions.held is not None
-        if self.regions.held is None and self.compiler is not None:  # a trace would keep the features it was made with
+        if self.regions.held is None and self.compiler is not None:  # a trace would keep its own features
             _log.warning("steps are not compiled, which is slower: the features do not fit on %s", self.device)
             self.compiler = None
         self.optimizer = make_optimizer(self.settings, held, recorded=self.recorded)
@@ -102,11 +102,11 @@ class Training:
     def loader(self, split: str) -> QuestionLoader:
         """Load a split onto the device."""
         if split not in self.arrays.splits or not len(self.arrays.splits[split]):
-            raise DataError(f"examples in the split {split!r}", "none", "add such a split, or hold some examples out")
+            raise DataError(f"examples in the split {split!r}", "none", "add such a split, or hold out some examples")
         return QuestionLoader(self.arrays.splits[split], self.regions, self.arrays.answers, options=self.options)
 
     def run(self, on_epoch: OnEpoch = do_nothing) -> list[Epoch]:
-        """Train until the epochs or the patience are over; `on_epoch` is called after each epoch is complete."""
+        """Train until the epochs or the patience run out, calling `on_epoch` after each complete epoch."""
         with advising_on_memory(self.settings):
             take = self._step_taker(self._bias())
             while len(self.epochs) < self.settings.epochs and not self._is_over():
@@ -130,11 +130,11 @@ class Training:
         return total / len(loader)
 
     def answer(self, loader: QuestionLoader) -> Tensor:
-        """Return the number of the highest answer to every example, [M]."""
+        """Return the number of the highest-scoring answer to every example, [M]."""
         return torch.cat([logits.argmax(1) for logits in answer_all(self.model, self.debias, loader)])
 
     def state(self) -> State:
-        """Collect everything that is needed to resume."""
+        """Collect everything needed to resume."""
         return {
             "model": self.model.state_dict(),
             "debias": self.debias.state_dict(),
@@ -144,7 +144,7 @@ class Training:
         }
 
     def resume(self, state: State) -> None:
-        """Resume from the state of another process."""
+        """Restore the state of another process."""
         self.model.load_state_dict(state["model"])
         self.debias.load_state_dict(state["debias"])
         self.optimizer.load_state_dict(state["optimizer"])
@@ -168,7 +168,7 @@ class Training:
         )
         total, steps = torch.zeros((), device=self.device), 0
         for rows in torch.split(order.to(self.device), self.settings.batch):
-            if steps and len(rows) == 1:  # UpDn2 normalises over the batch, which one example cannot be
+            if steps and len(rows) == 1:  # UpDn2 normalises over the batch, which needs two examples
                 continue
             total += take(rows, (self.debias.begin_step(), self._rate))
             steps += 1
@@ -176,7 +176,7 @@ class Training:
         return float(total) / max(steps, 1)
 
     def _step_taker(self, bias: Bias | None) -> TakeStep:
-        """Return the function that takes a step for some examples: recorded where everything lies on a GPU."""
+        """Return the function that takes a step for some examples, recorded if all features are on a GPU."""
         step = TrainingStep(self.model, self.debias, bias, self.loaders["train"], self._precision)
 
         def take(rows: Tensor, kind: StepKind) -> Tensor:
@@ -198,7 +198,7 @@ class Training:
         return torch.autocast(self.device.type, torch.bfloat16) if half else nullcontext()
 
     def _set_rate(self, number: int) -> None:
-        """Raise the rate over the first epochs; a method that tunes a trained network has a rate of its own."""
+        """Raise the rate over the first epochs, unless a method that tunes a trained network has its own rate."""
         own = self.debias.rate if self.settings.tuned or isinstance(self.debias, Then) else None
         rising = min(1.0, (number + 1) / (self.settings.warmup + 1))
         self._rate = self.settings.rate * rising if own is None else own
@@ -216,7 +216,7 @@ class Training:
         return FrozenBias(self.teacher)
 
     def _is_best(self, number: int, score: float) -> bool:
-        """Return whether an epoch is the best so far; only those of the last stage can be."""
+        """Return whether an epoch is the best so far, among those of the last stage."""
         earlier = [each.accuracy["val"] for each in self.epochs if each.number >= last_stage(self.debias)]
         return number >= last_stage(self.debias) and score > max(earlier, default=-1.0)
 
@@ -229,7 +229,7 @@ class Training:
         sound = all(bool(each.isfinite().all()) for each in self.model.parameters())
         if not (bool(total.isfinite()) and sound):
             found = f"a loss of {float(total)} in epoch {number}"
-            advice = "lower the rate, or look for NaN among the features and word vectors"
+            advice = "lower the learning rate, or look for NaN in the features and word vectors"
             kept = "; the last good epoch is still there" if self.epochs else ""
             raise ModelError("a finite loss", found, advice + kept)
 
@@ -237,15 +237,15 @@ class Training:
         train = self.arrays.splits["train"]
         if not (train.scores > 0).any() and not self.options:
             found = "none of the answers to the training questions"
-            raise DataError("answers that the network knows", found, "learn more answers, or start from no other model")
+            raise DataError("answers that the network knows", found, "learn more answers, or start from scratch")
         if self.settings.batch == 1 and any(isinstance(part, torch.nn.BatchNorm1d) for part in self.model.modules()):
-            raise SettingError("batches of two or more for a network that normalises over them", "1", "give it more")
+            raise SettingError("a batch size of at least 2 for a network with batch normalisation", "1", "raise it")
         if self.debias.bias_from == PRIOR and self.arrays.types == 1:
-            _log.warning("the data have no question types, so that the bias is the same for every question")
+            _log.warning("the data have no question types, so the bias is the same for every question")
         branched = any(isinstance(part, QuestionBranch) for part in self.debias.modules())
         if self.options and (branched or self.debias.bias_from is not None):
-            expected = "a method that scores no answers by itself for a network that chooses among options"
-            found = "one with a branch for the question" if branched else "one that takes a bias"
+            expected = "a method without its own answer scores for a network that chooses among options"
+            found = "one with a question branch" if branched else "one with a bias model"
             raise SettingError(expected, found, "choose another method or network")
         by_type = ("qtype",) if self.debias.bias_from == PRIOR else ()
         for name in (*self.model.needs, *self.debias.needs, *by_type):
@@ -261,10 +261,10 @@ def train_plainly(
     settings: TrainingSettings,
     vectors: StartingVectors | None = None,
 ) -> Network:
-    """Train a network plainly, to be frozen as the bias of another.
+    """Train a network plainly, to be frozen as the bias model of another.
 
-    It learns from the examples whose bias it gives later, so it is surer there than elsewhere. Where patience ends its
-    training, its best epoch is taken, else its last.
+    It learns from the examples for which it later provides the bias, so it is more confident there than elsewhere. With
+    patience its best epoch is used, else its last.
     """
     seed_all(settings.seed)
     network = make_network(name, sizes)
@@ -284,7 +284,7 @@ def train_plainly(
 
 @torch.no_grad()
 def answer_all(model: Network, debias: Debias, loader: QuestionLoader) -> list[Tensor]:
-    """Score the answers to all examples, batch by batch; an option that is not there is never the highest."""
+    """Score the answers to all examples, batch by batch; a missing option never scores highest."""
     model.eval()
     debias.eval()
     scores = []

@@ -1,7 +1,7 @@
 """A trained network of the zoo as a model that answers probes: `zoo:FOLDER`.
 
-It answers with scores (the ten likeliest, softmax of its logits) and, where the network has one, the attention on each
-region. Regions that a probe leaves out are masked; an image taken from a donor brings the donor's features.
+It answers with scores (the ten most likely answers, softmax of its logits) and, if the network has attention, the
+attention on each region. Regions that a probe leaves out are masked; an image from a donor has the donor's features.
 """
 
 import json
@@ -34,7 +34,7 @@ LIKELIEST = 10
 
 @dataclass
 class ZooModel:
-    """A trained network; `weights` are the best on validation or the last, `trust` lets it bring code of its own."""
+    """A trained network; `weights` are the best on validation or the last, `trust` allows it to run its own code."""
 
     folder: Path
     weights: str = "best"
@@ -48,17 +48,17 @@ class ZooModel:
 
     @cached_property
     def opened(self) -> "Answerer":
-        """Load the weights, when the first question is asked."""
+        """Load the weights, on first use."""
         return Answerer(TrainingFolder(self.folder, self.trust), self.weights, self.device)
 
     @property
     def place(self) -> WorkerKind:
-        """Ask for a GPU where there is one, unless told otherwise."""
+        """Ask for a GPU if there is one, unless the device is the CPU."""
         return "slot" if self.device == "cpu" else "gpu"
 
     @property
     def identity(self) -> str:
-        """Write which network and method it is, what it learned from, and which audits it was trained on."""
+        """Describe as JSON the network and method, the training data, and the audits it was trained on."""
         folder = TrainingFolder(self.folder, self.trust)
         record = folder.trusted_record
         facts = {name: getattr(record, name) for name in ("model", "method", "data", "init", "sizes")}
@@ -68,13 +68,13 @@ class ZooModel:
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Answer filled probes, with scores and attention."""
-        if id(images.table) not in self._features:  # opened once for all batches of a dataset
+        if id(images.table) not in self._features:  # open once for all batches of a dataset
             self._features = {id(images.table): (open_features(images), images.table)}
         features, _ = self._features[id(images.table)]
         expected, width = self.opened.network.sizes.features, features.regions.values.shape[1]
         if width != expected:
             advice = "use the features it was trained on"
-            raise ModelError(f"{expected} numbers a region for {self.name}", f"{width}", advice)
+            raise ModelError(f"{expected} numbers per region for {self.name}", f"{width}", advice)
         return self.opened.answer(probes, images, features)
 
 
@@ -82,8 +82,8 @@ def open_trained(spec: str) -> ZooModel:
     """Open a model made by `eyechart train`: `FOLDER`, `FOLDER,weights=last,device=cpu`."""
     what, given = split_spec(spec)
     settings = fit_settings("zoo", {"weights": Literal["best", "last"], "device": str, "trust": bool}, given)
-    model = ZooModel(Path(what), **settings)  # type: ignore[arg-type]  # each is of the type that was asked for
-    json.loads(model.identity)  # so that a wrong folder, or code nobody trusts, is refused at once
+    model = ZooModel(Path(what), **settings)  # type: ignore[arg-type]  # each has the requested type
+    json.loads(model.identity)  # refuses a wrong folder or untrusted code at once
     return model
 
 
@@ -99,14 +99,14 @@ class Answerer:
         self.options = "cand" in self.network.needs
 
     def answer(self, probes: pl.DataFrame, images: Images, features: Features) -> pl.DataFrame:
-        """Answer filled probes: the likeliest answers with their probabilities, and the attention on each region."""
+        """Answer filled probes, with the most likely answers, their probabilities, and the attention on each region."""
         if self.options and "choices" not in probes.columns:
             raise ModelError("options to choose among", "none in the probes", "ask a model that answers openly")
         questions = encode_probes(probes, images, self.vocabulary, features)
         regions = DeviceRegions(features.regions, self.device, room=0)  # fetches the images of these probes alone
         loader = QuestionLoader(questions, regions, len(self.vocabulary.answers), options=self.options)
         parts = [self._likeliest(batch) for batch in loader.batches(EVALUATION_BATCH)]
-        likely, scores = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+        likely, scores = (np.concatenate([part[index] for part in parts]) for index in (0, 1))
         attention = [row for *_, rows in parts if rows is not None for row in rows.tolist()]
         return _table(
             probes,
@@ -117,7 +117,7 @@ class Answerer:
 
     @torch.no_grad()
     def _likeliest(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return the likeliest answers by number and their probabilities, both [B, 10], and the attention, [B, N]."""
+        """Return the most likely answers by number, their probabilities, both [B, 10], and the attention, [B, N]."""
         logits = self.debias.predict(self.network, batch).float()
         if batch.cand is not None:
             logits = logits.masked_fill((batch.cand == 0).all(-1), -torch.inf)
@@ -133,13 +133,13 @@ class Answerer:
             return texts
         options = probes["choices"].fill_null([]).to_list()
         return [
-            [choices[at] for at, score in zip(places, chances, strict=True) if at < len(choices) and score > 0]
-            for choices, places, chances in zip(options, likely.tolist(), scores.tolist(), strict=True)
+            [choices[i] for i, score in zip(indices, chances, strict=True) if i < len(choices) and score > 0]
+            for choices, indices, chances in zip(options, likely.tolist(), scores.tolist(), strict=True)
         ]
 
 
 def _cut_to_regions(attention: list[list[float]], questions: QuestionArrays, features: Features) -> list[list[float]]:
-    """Cut the padding off the attention of each question."""
+    """Remove the padding from the attention of each question."""
     counts = np.where(questions.image >= 0, np.diff(features.regions.starts)[questions.image], 0)
     return [row[:n] for row, n in zip(attention, counts.tolist(), strict=True)]
 
@@ -147,7 +147,7 @@ def _cut_to_regions(attention: list[list[float]], questions: QuestionArrays, fea
 def _table(
     probes: pl.DataFrame, texts: list[list[str]], scores: np.ndarray, attention: list[list[float]] | None
 ) -> pl.DataFrame:
-    """Lay answers out with their scores, the likeliest first."""
+    """Lay out answers with their scores, the most likely first."""
     pairs = [
         [{"answer": text, "score": float(score)} for text, score in zip(row, likely, strict=False)]
         for row, likely in zip(texts, scores, strict=True)

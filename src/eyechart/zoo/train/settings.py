@@ -1,4 +1,4 @@
-"""The settings of a training: optimizer, rate, batches, seed and device, and what to lower where memory runs out."""
+"""The settings of a training: optimizer, rate, batches, seed and device, with advice if memory runs out."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ OPTIMIZERS = ("adam", "adamax")
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How a network is trained; `TrainingRecipe` says how its authors did."""
+    """The settings of a training; `TrainingRecipe` has those of a network's authors."""
 
     optimizer: str = "adamax"
     rate: float = 2e-3
@@ -25,8 +25,8 @@ class TrainingSettings:
     seed: int = 0
     patience: int | None = None  # epochs without a better validation score after which training ends
     device: str = "auto"
-    half: bool | None = None  # bfloat16 where it is safe; None: on a GPU
-    tuned: bool = False  # the network is trained already, so that a method's own rate holds
+    half: bool | None = None  # bfloat16 where safe; None: on a GPU
+    tuned: bool = False  # the network is already trained, so a method's own rate applies
 
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
@@ -38,7 +38,7 @@ class TrainingSettings:
                 raise SettingError(f"{name} above 0", str(getattr(self, name)), f"choose another {name}")
 
     def torch_device(self) -> torch.device:
-        """Choose the device: a GPU where there is one."""
+        """Choose the device; `auto` is a GPU if there is one."""
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         try:
@@ -52,12 +52,12 @@ class TrainingSettings:
 
 
 def seed_all(seed: int, epoch: int = -1) -> None:
-    """Set the seed of everything torch draws, for building a network or for an epoch."""
+    """Seed torch's random numbers, for building a network or for an epoch."""
     torch.manual_seed(int(np.random.SeedSequence([seed, epoch + 1]).generate_state(1)[0]))
 
 
 def make_optimizer(settings: TrainingSettings, weights: Iterable[Tensor], *, recorded: bool) -> torch.optim.Optimizer:
-    """Build the optimizer; in recorded steps Adam updates all weights by one kernel."""
+    """Build the optimizer; in recorded steps, Adam updates all weights in one kernel."""
     if settings.optimizer == "adam":
         return torch.optim.Adam(weights, lr=settings.rate, capturable=recorded, fused=recorded or None)
     return torch.optim.Adamax(weights, lr=settings.rate, capturable=recorded)
@@ -65,13 +65,13 @@ def make_optimizer(settings: TrainingSettings, weights: Iterable[Tensor], *, rec
 
 @contextmanager
 def advising_on_memory(settings: TrainingSettings) -> Iterator[None]:
-    """Say what to lower where memory runs out, of a GPU or of the machine."""
+    """Turn errors from running out of memory into one that says what to lower."""
     try:
         yield
     except RuntimeError as error:
         if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
             raise
-        found = f"none left for {settings.batch} examples at once"
+        found = f"not enough for {settings.batch} examples at once"
         raise ModelError(
             f"memory on {settings.torch_device()}", found, "lower the batch size or the hidden size"
         ) from None

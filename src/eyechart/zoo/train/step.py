@@ -1,7 +1,7 @@
-"""One training step: where a bias comes from, the loss as one module, and steps recorded on a GPU and replayed.
+"""One training step: the source of the bias, the loss as one module, and steps recorded on a GPU and replayed.
 
-A small network costs launches of kernels, not arithmetic, so a step whose operations never change is recorded once as a
-CUDA graph and replayed for every later batch.
+The cost of a small network is launching kernels, not arithmetic, so a step whose operations never change is recorded
+once as a CUDA graph and replayed for every later batch.
 """
 
 import logging
@@ -22,19 +22,19 @@ from eyechart.zoo.network import Network
 _log = logging.getLogger("eyechart.zoo")
 
 PRIOR = "prior"
-WARM_UP = 3  # steps of a kind that are taken unrecorded: optimizers and kernels allocate their memory in them
+WARM_UP = 3  # unrecorded steps of a kind, in which optimizers and kernels allocate their memory
 
 Precision = Callable[[], AbstractContextManager[object]]
-StepKind = tuple[Hashable, float]  # what steps share that run the same operations: the method's own kind, and the rate
+StepKind = tuple[Hashable, float]  # shared by steps that run the same operations: the method's own kind, and the rate
 TakeStep = Callable[[Tensor, StepKind], Tensor]  # from the numbers of some examples to their loss
 
 
 class Bias(nn.Module):
-    """Compute how likely each answer is by what a batch has in common with others, [B, A]."""
+    """Compute a biased probability of each answer for a batch, [B, A]."""
 
 
 class PriorBias(Bias):
-    """Take the mean target of each question type over a split."""
+    """Use the mean target of each question type over a split."""
 
     mean: Tensor  # [types, A]
 
@@ -43,17 +43,19 @@ class PriorBias(Bias):
         totals = torch.zeros(types, loader.answers, dtype=torch.float64, device=loader.device)
         for rows in torch.split(torch.arange(len(loader), device=loader.device), size):
             of_type = nn.functional.one_hot(loader.arrays["qtype"][rows], types).double()  # [B, types]
-            totals += of_type.T @ loader.targets(rows).double()  # a product: adding by index has no order on a GPU
+            totals += (
+                of_type.T @ loader.targets(rows).double()
+            )  # a product, because adding by index is not deterministic on a GPU
         counts = torch.bincount(loader.arrays["qtype"], minlength=types).unsqueeze(1)
         self.register_buffer("mean", (totals / counts.clamp(min=1)).float())
 
     def forward(self, batch: Batch) -> Tensor:
-        """Look up the question types of a batch."""
+        """Look up the means for the question types of a batch."""
         return self.mean[batch.need("qtype")]
 
 
 class FrozenBias(Bias):
-    """Take the answers of a trained network that learns nothing more."""
+    """Use the answers of a trained and frozen network."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()
@@ -65,7 +67,7 @@ class FrozenBias(Bias):
 
 
 class TrainingStep(nn.Module):
-    """Compute the loss of a method from the examples of a loader; it holds all weights that the loss depends on."""
+    """Compute the loss of a method on examples of a loader; it contains all weights that the loss depends on."""
 
     def __init__(
         self, model: Network, debias: Debias, bias: Bias | None, loader: QuestionLoader, precision: Precision
@@ -79,7 +81,7 @@ class TrainingStep(nn.Module):
         return TrainingStep(*deepcopy((self.model, self.debias, self.bias)), self._loader, self._precision)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Compute the loss of some examples, given by their numbers."""
+        """Compute the loss of some examples, given by their row numbers."""
         batch = self._loader.batch(rows)
         if self.bias is not None:
             batch = batch.to(bias=self.bias(batch))
@@ -89,7 +91,7 @@ class TrainingStep(nn.Module):
 
 
 def differentiate(step: TrainingStep, rows: Tensor) -> Tensor:
-    """Store the gradients of a loss where optimizers look for them and return the loss."""
+    """Store the gradients for the optimizer and return the loss."""
     for weight in trainable(step):
         weight.grad = None
     loss: Tensor = step(rows)
@@ -110,14 +112,14 @@ class Recording(NamedTuple):
     loss: Tensor
 
     def play(self, rows: Tensor) -> Tensor:
-        """Take the step for other examples, given by their numbers."""
+        """Take the step for other examples, given by their row numbers."""
         self.rows.copy_(rows)
         self.graph.replay()
         return self.loss
 
 
 class Recorder:
-    """Take steps of one batch size; all steps of a kind run the same kernels, so that one recording serves them."""
+    """Take steps of one batch size, with one recording for all steps of a kind, which run the same kernels."""
 
     def __init__(self, step: TakeStep, size: int, device: torch.device) -> None:
         self._step, self._size, self._device = step, size, device
@@ -126,7 +128,7 @@ class Recorder:
         self._recordings: dict[StepKind, Recording | None] = {}
 
     def __call__(self, rows: Tensor, kind: StepKind) -> Tensor:
-        """Take the step for some examples and return its loss, which the next step may overwrite."""
+        """Take the step for some examples, and return its loss, which the next step may overwrite."""
         if len(rows) != self._size:  # the last batch of an epoch is shorter
             return self._step(rows, kind)
         if kind not in self._recordings and self._taken[kind] >= WARM_UP:
@@ -138,7 +140,7 @@ class Recorder:
         return self._take_on_stream(rows, kind)
 
     def _take_on_stream(self, rows: Tensor, kind: StepKind) -> Tensor:
-        """Take a step on a stream of its own, as recording demands of the steps before it."""
+        """Take a step on a separate stream, as recording requires of the steps before it."""
         now = torch.cuda.current_stream(self._device)
         self._stream.wait_stream(now)
         with torch.cuda.stream(self._stream):
@@ -147,7 +149,7 @@ class Recorder:
         return loss
 
     def _record(self, kind: StepKind) -> Recording | None:
-        """Record a step without taking it; a step that waits for the processor cannot be recorded."""
+        """Record a step without taking it; None for a step that waits for the CPU, which cannot be recorded."""
         rows = torch.zeros(self._size, dtype=torch.long, device=self._device)
         graph = torch.cuda.CUDAGraph()
         try:

@@ -1,4 +1,4 @@
-"""Train on a dataset into a folder: build or resume vocabulary, arrays and network, and write every epoch."""
+"""Train on a dataset in a folder: build or resume the vocabulary, arrays and network, and save every epoch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +32,7 @@ ZOO, RELEASED = "zoo:", "hf:"
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """What is to be trained, and how; None takes the value of the network's recipe."""
+    """What to train, and how; None means the value of the network's recipe."""
 
     model: str
     method: str = "plain"
@@ -51,12 +51,12 @@ class TrainingRequest:
 
     @property
     def released(self) -> Path | None:
-        """Return the folder of the released weights it starts from, if any."""
+        """Return the folder of the released weights to start from, if any."""
         init = self.init or ""
         return Path(init.removeprefix(RELEASED)) if init.startswith(RELEASED) else None
 
     def settings(self) -> TrainingSettings:
-        """Return the settings, with those of the recipe where none are given."""
+        """Return the settings, filled in from the recipe."""
         recipe = NETWORKS.get(self.model).recipe
         return TrainingSettings(
             recipe.optimizer,
@@ -105,24 +105,24 @@ def train_into(
 
 
 def read_starting_vectors(file: Path, words: tuple[str, ...]) -> StartingVectors:
-    """Read the vectors of the words of a vocabulary that a file knows."""
+    """Read the vectors of a file for the words of a vocabulary."""
     known = read_word_vectors(file, pl.Series("word", words))
     if not len(known.words):
-        advice = "give vectors of these words, in the form of GloVe or word2vec"
+        advice = "choose vectors of these words, in the format of GloVe or word2vec"
         raise FileFormatError(f"vectors of words of the vocabulary in {file}", "none", advice)
-    places = {word: at for at, word in enumerate(words)}
-    return StartingVectors(np.array([places[word] for word in known.words]), known.matrix)
+    indices = {word: index for index, word in enumerate(words)}
+    return StartingVectors(np.array([indices[word] for word in known.words]), known.matrix)
 
 
 def _check_predictions(folder: Path, epochs: list[Epoch]) -> None:
-    """Refuse to keep the answers of some epochs only, which a study of selection would take for all."""
+    """Refuse to keep the answers of only some epochs, which a study of model selection would take for all."""
     if lost := [each.number for each in epochs if not (folder / f"epoch-{each.number:03}.parquet").is_file()]:
-        expected = "the answers of every epoch so far beside those to come"
-        raise SettingError(expected, f"none of epoch {lost[0]} in {folder}", "train anew into another folder")
+        expected = "the answers of every earlier epoch"
+        raise SettingError(expected, f"none of epoch {lost[0]} in {folder}", "train again in another folder")
 
 
 def _folder_of(init: str) -> TrainingFolder:
-    """Find the trained model to start from: `zoo:FOLDER`, or `zoo:FOLDER,trust=yes` where it brings code of its own."""
+    """Find the trained model to start from: `zoo:FOLDER`, or `zoo:FOLDER,trust=yes` if it has its own code."""
     what, given = split_spec(init.removeprefix(ZOO))
     folder = TrainingFolder(Path(what), **fit_settings("zoo", {"trust": bool}, given))  # type: ignore[arg-type]  # a bool
     _ = folder.record  # refuses a folder without a model at once
@@ -142,8 +142,8 @@ def _build(
             vectors.copy_into(method)
         training = Training(network, method, arrays, settings, compiler, vectors)
     if (first := last_stage(training.debias)) >= settings.epochs:
-        expected = f"more than {first} epochs, which {request.method} gives to its first stages"
-        raise SettingError(expected, str(settings.epochs), "give it more --epochs")
+        expected = f"more than {first} epochs, which {request.method} spends on its first stages"
+        raise SettingError(expected, str(settings.epochs), "raise --epochs")
     return training
 
 
@@ -169,15 +169,16 @@ def _build_network(
     before = start.record
     if request.answers != ANSWERS:
         advice = "the trained model has its own answers; leave it out"
-        raise SettingError("no --answers beside --init", str(request.answers), advice)
+        raise SettingError("no --answers together with --init", str(request.answers), advice)
     if request.words is not None or request.hidden not in {None, network.sizes.hidden}:
         advice = "the trained model has its own; leave them out"
-        raise SettingError(f"no --words and no --hidden but {network.sizes.hidden} beside --init", "others", advice)
+        expected = f"no --words, and no --hidden but {network.sizes.hidden}, together with --init"
+        raise SettingError(expected, "others", advice)
     if before.model != request.model or network.sizes.features != width:
-        found = f"{before.model} for {network.sizes.features} numbers a region"
-        expected = f"a trained {request.model} for {width} numbers a region to start from"
-        raise ModelError(expected, found, "start from another model, or from none")
-    network.sizes = network.sizes._replace(examples=len(train))  # for methods that remember each
+        found = f"{before.model} for {network.sizes.features} numbers per region"
+        expected = f"a trained {request.model} for {width} numbers per region to start from"
+        raise ModelError(expected, found, "start from another model, or from scratch")
+    network.sizes = network.sizes._replace(examples=len(train))  # for methods that remember each example
     return network
 
 
@@ -211,22 +212,22 @@ def _record(
 
 
 def _digest(arrays: TrainingArrays, data: Dataset) -> str:
-    """Hash what is learned from: questions and answers, and parts of the features where these lie in files."""
+    """Hash the training data: questions and answers, and parts of the features if they are in files."""
     features = data.images.features
     return arrays.digest() if features is None else f"{arrays.digest()} {digest_arrays(features)}"
 
 
 def _resume(folder: TrainingFolder, record: TrainingRecord, vocabulary: NetworkVocabulary, training: Training) -> None:
-    """Resume the training in the folder if it is the same one, else refuse to overwrite it."""
+    """Resume the training in the folder if it is the same, else refuse to overwrite it."""
     if not (folder.path / "zoo.json").is_file():
         if folder.path.is_dir() and any(not file.name.startswith(".") for file in folder.path.iterdir()):
-            raise SettingError(f"{folder.path} to be free, or a training", "other files there", "name another folder")
+            raise SettingError(f"{folder.path} to be empty or a training", "other files there", "choose another folder")
         folder.start(record, vocabulary)
         return
     state = folder.state()
     if state is None and (folder.path / "epochs.json").is_file():
         raise missing(folder.path / "last.pt")
-    if state is None:  # it ended in its first epoch, as by a rate that was too high: nothing is lost
+    if state is None:  # it ended in its first epoch, perhaps by too high a rate: nothing is lost
         (folder.path / "best.pt").unlink(missing_ok=True)  # written before the state
         folder.start(record, vocabulary)
         return
@@ -239,8 +240,8 @@ def _resume(folder: TrainingFolder, record: TrainingRecord, vocabulary: NetworkV
         raise missing(folder.path / "best.pt")
     before = folder.record.course.get("epochs", 0)
     if record.course["epochs"] > before and training.teacher is not None:
-        found = f"{before}, which the network that gives the bias was trained for as well"
-        raise SettingError(f"no more epochs for {record.method}", found, "train anew into another folder")
+        found = f"{before}, for which the network that provides the bias was trained too"
+        raise SettingError(f"no more epochs for {record.method}", found, "train again in another folder")
     if record.course["epochs"] > before:
         folder.start(record, vocabulary)  # it is now trained for longer
 
@@ -251,11 +252,11 @@ def _refuse_another(folder: TrainingFolder, record: TrainingRecord, vocabulary: 
         other.append("vocabulary")
     if other:
         found = f"another {', '.join(other)} there"
-        raise SettingError(f"the training in {folder.path} to be this one", found, "name another folder, or remove it")
+        raise SettingError(f"the same training in {folder.path}", found, "choose another folder, or remove it")
 
 
 def _differences(ours: TrainingRecord, theirs: TrainingRecord) -> list[str]:
-    """Name the fields in which a training differs from the one in a folder; with its value for settings."""
+    """List the fields in which a training differs from the one in a folder, with the values of settings."""
     now, then = comparable_fields(ours), comparable_fields(theirs)
     then |= {name: then[name] or now[name] for name in ("examples", "vocabulary")}  # older records have none
     # A record read back has lists where we have tuples.
@@ -273,7 +274,7 @@ def _plain(value: object) -> object:
 
 
 def _predictions(parts: Mapping[str, Dataset], vocabulary: NetworkVocabulary, training: Training) -> pl.DataFrame:
-    """Answer every split but the training one, as a table of predictions."""
+    """Answer every split but the training split, as a table of predictions."""
     tables = []
     for name in training.arrays.watched:
         numbers = pl.Series(training.answer(training.loaders[name]).cpu().numpy())
