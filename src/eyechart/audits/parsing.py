@@ -28,8 +28,8 @@ VIEW = View(
     "table",
     "parsing",
     "Answers that were not understood or not obtained",
-    "Accuracy with those answers left out, as everywhere here; taken as wrong; and as right by chance. Where the three "
-    "differ much, mend the prompt before reading anything else.",
+    "Accuracy with these answers left out, as everywhere else; counted as wrong; and counted as right by chance. Where "
+    "the three differ much, fix the prompt before reading anything else.",
 )
 
 Probes = Callable[[str], pl.DataFrame]  # from the name of a condition
@@ -49,7 +49,7 @@ def with_parsing(result: Result, data: Dataset, predictions: Predictions, probes
 
 
 def warn_of_unknown_options(data: Dataset, predictions: Predictions) -> None:
-    """Warn if most answers name none of the options: they score 0, maybe only for their form."""
+    """Warn if most answers name none of the options: they score 0, perhaps only because of their form."""
     if "choices" not in data.columns:
         return
     some = Predictions(predictions.model, predictions.under(PLAIN_CONDITION).head(CHECKED))
@@ -61,14 +61,14 @@ def warn_of_unknown_options(data: Dataset, predictions: Predictions) -> None:
     unknown = rows.filter(~names_option(rows))
     if unknown.height > MOST * rows.height:
         message = (
-            "%d of the first %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds "
+            "%d of the first %d answers of %s name none of the options, such as %r: predictions:FILE,extract=yes finds "
+            "options in longer answers, --score choice-index reads numbers, --score vqa or exact suits open answers"
         )
-        message += "options in longer answers, --score choice-index takes numbers, --score vqa or exact open answers"
         _log.warning(message, unknown.height, rows.height, predictions.model, unknown["given"][0])
 
 
 def _rates(counts: pl.DataFrame) -> pl.DataFrame:
-    """Compute the parse rate under each condition: answers that were parsed / answers that came."""
+    """Compute the parse rate under each condition: answers parsed / answers received."""
     n = {name: pl.col("n").filter(pl.col("status") == name).sum() for name in LOST}
     rates = counts.group_by("condition").agg(pl.col("n").sum().alias("asked"), **n).sort("condition")
     came = pl.col("asked") - pl.col("failed") - pl.col("missing")

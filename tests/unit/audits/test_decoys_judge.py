@@ -190,7 +190,7 @@ def test_the_cheater_is_caught_on_the_options_of_the_data_and_lost_on_the_repair
 ) -> None:
     result = judged(world, study, probes, load_answerer("cheater:decoy"))
 
-    assert (result.verdict.state, result.verdict.label) == ("no", "lives on the options")
+    assert (result.verdict.state, result.verdict.label) == ("no", "relies on the options")
     assert result.verdict.measure == Key("over chance", "orig-image-question")
     assert result.verdict.margin == AUDIT.margin
     before, after = (result.measure("over chance", f"{name}-image-question") for name in ("orig", "iou+qou"))

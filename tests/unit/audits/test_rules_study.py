@@ -172,14 +172,14 @@ def test_data_without_objects_give_rules_of_words_and_that_is_said(small: Datase
     data = replace(small, images=Images.named(small.examples["image"]))
     result = AUDIT.study(data, Local())
 
-    assert "rules are of words only" in say(result)
+    assert "rules use words only" in say(result)
     assert set(result.tables["rules"]["kind"]) == {"words", "prior"}
 
 
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"min_support": 5000}, "min_support 5000 is more than the 180 examples that are mined"),
+        ({"min_support": 5000}, "min_support 5000 is more than the 180 mined examples"),
         ({"min_support": 180}, "no antecedent has 180 examples and a confidence of 0.3"),
     ],
 )

@@ -70,7 +70,7 @@ def draw_decoys(
         draws = (*_draw_both(inputs), _draw_random(inputs))
     decoys = pl.concat([_table(inputs, one) for one in draws]).sort("id", "source", "place")
     counts = pl.concat([_count(inputs, one) for one in draws])
-    note = f"{inputs.left_out:,} examples have no decoys: their answers are targets too often to be decoys as often"
+    note = f"{inputs.left_out:,} examples get no decoys: their answers are targets more often than they can be decoys"
     return DrawnDecoys(decoys, counts, (*inputs.notes, *([note] if inputs.left_out else [])))
 
 

@@ -149,11 +149,11 @@ def _vectors(words: pl.Series, examples: pl.DataFrame, similarity: str) -> tuple
     """
     together = _given_together(examples)
     if len(together) >= FEW:
-        note = "answers are alike when people give them to the same question"
+        note = "answers count as alike when people give them to the same question"
         return mean_vectors(words, learn_vectors(together)), note
     if similarity == CORPUS:
-        return _no_vectors(words), "one answer to a question: no vectors guard against the same in other words"
-    return make_vectors(words, similarity), f"answers are alike by the vectors of {similarity}"
+        return _no_vectors(words), "one answer per question: no vectors to guard against paraphrases"
+    return make_vectors(words, similarity), f"answers count as alike by the vectors of {similarity}"
 
 
 def _given_together(examples: pl.DataFrame) -> pl.Series:
@@ -169,7 +169,7 @@ def _no_vectors(words: pl.Series) -> NDArray[np.float32]:
 def _warn_of_cut_answers(words: pl.Series) -> list[str]:
     """Warn of answers that the authors' code cuts short."""
     cut = int((words.list.last() != ".").sum())
-    return [f"{cut} answers have no full stop at their end: the released filter drops their last word"] if cut else []
+    return [f"{cut} answers do not end in a full stop: the released filter drops their last word"] if cut else []
 
 
 def _normal_forms(texts: pl.Series) -> pl.DataFrame:

@@ -25,20 +25,20 @@ from eyechart.data.protocols import Engine
 from eyechart.data.result import Key, Result, State, Verdict, measures_table
 from eyechart.data.tables import COUNTS, empty
 
-QUESTION = "Do the options keep the answer to themselves?"
-ANSWERS_ALONE = (PRIOR_RULE, "A")  # what a verdict on the options rests on
+QUESTION = "Do the options keep the answer hidden?"
+ANSWERS_ALONE = (PRIOR_RULE, "A")  # the solvers that a verdict on the options rests on
 NO_FILTERS = {"source": pl.String, "filter": pl.String, "n": pl.Int64}
 _KEPT = ("cluster", "part", "image", "question")
 
 
 def study_options(settings: DecoysSettings, data: Dataset, engine: Engine) -> Result:
-    """Draw decoys, and diagnose every set of options."""
+    """Draw decoys and diagnose every set of options."""
     kept = data.only("split", "answers", "choices", settings.kinds)
     examples = label_parts(kept)
     drawn = _draw(settings, data, examples, engine)
     diagnoses = list(_diagnose(settings, data, examples, drawn, engine))
     if not diagnoses:
-        found = f"{examples.height} answered examples, without options and without a decoy that could be drawn"
+        found = f"{examples.height} answered examples, with no options and no decoy that could be drawn"
         advice = "bring data with choices, or with several questions on an image and different answers"
         raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
     solvers = hold_against_chance(solver for one in diagnoses for solver in one.solvers)
@@ -91,7 +91,7 @@ def _part_notes(data: Dataset, examples: pl.DataFrame) -> list[str]:
         notes.append("the images have no objects: I + A knows no more than A")
     alone = examples.select(pl.len().over("cluster") == 1).to_series().sum()
     if alone:
-        notes.append(f"{alone} examples are the only one of their {data.cluster}: no IoU decoys of their own")
+        notes.append(f"{alone} examples are the only one of their {data.cluster}: they have no IoU decoys")
     return notes
 
 
@@ -104,7 +104,7 @@ def _draw(settings: DecoysSettings, data: Dataset, examples: pl.DataFrame, engin
 def _diagnose(
     settings: DecoysSettings, data: Dataset, examples: pl.DataFrame, drawn: DrawnDecoys, engine: Engine
 ) -> Iterable[Diagnosis]:
-    """Diagnose each set that has any options; sets are made one at a time, since all of them take much room."""
+    """Diagnose each set that has options; sets are built one at a time, since together they need much memory."""
     about = examples.select("id", *_KEPT, *(column for column in (settings.kinds,) if column in examples.columns))
     available = sets_of(examples, drawn.decoys)
     for name in (name for name in settings.studied_sets if name in available):
@@ -136,7 +136,7 @@ def _count_options(settings: DecoysSettings, examples: pl.DataFrame, diagnoses: 
 
 
 def _rows(examples: pl.DataFrame, diagnoses: list[Diagnosis]) -> pl.DataFrame:
-    """Put the score of every solver on every example side by side: what is solvable without looking."""
+    """Join the scores of all solvers by example: what is solvable without looking."""
     rows = examples.select("id", "cluster", "part")
     columns = [one.chance_column() for one in diagnoses]
     columns += [column for one in diagnoses for column in one.score_columns()]
@@ -148,7 +148,7 @@ def _stack(tables: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
 
 
 def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict:
-    """Conclude from what the answers alone give away, on the options of the data or else on the repaired ones."""
+    """Conclude from how much the answers alone give away, on the options of the data or else on the repaired ones."""
     alone = [one for one in solvers if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
     worst = max(alone, key=lambda one: one.over.low)
     name, over = worst.solver.name, worst.over
@@ -161,7 +161,8 @@ def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict
             f"The options give the answer away: {name} is {distance}.",
         )
     elif all(one.over.high < margin for one in alone):
-        state, label, sentence = "yes", "options tell little", f"The options alone tell little: {name} is {distance}."
+        state, label = "yes", "options give little away"
+        sentence = f"The options alone give little away: {name} is {distance}."
     else:
         label, sentence = "too close to tell", f"Too close to tell: {name} is {distance}."
     return Verdict(state, QUESTION, label, sentence, Key(name, options), margin)

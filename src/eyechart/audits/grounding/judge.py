@@ -108,7 +108,7 @@ def decide(measures: list[Measure], least: float, answers: ConditionAnswers) -> 
     elif grounded.high < least:
         state, label, sentence = "no", "not grounded", f"It is not grounded in the evidence: {share}."
     elif grounded.low > least >= worst.low:
-        label, doubt = "too many answers lost", f"but with those that were lost taken as not {speak(asdict(worst))} %"
+        label, doubt = "too many answers lost", f"but {speak(asdict(worst))} % if the lost ones count as not grounded"
         sentence = f"Too many answers were lost to tell: {share}, {doubt}."
     elif grounded.low > least:
         state, label, sentence = "yes", "grounded", f"It relies on the evidence: {share}."

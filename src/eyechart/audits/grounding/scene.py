@@ -127,7 +127,7 @@ def _in_pixels(lists: BoxLists, sizes: Floats, name: str) -> tuple[BoxLists, lis
     if np.isnan(scale).any():
         advice = "give the images their width and height, or the boxes in pixels"
         raise DataError(f"boxes of the {name} in pixels", "shares from 0 to 1 of pictures of unknown size", advice)
-    note = f"the boxes of the {name} are shares of the picture: scaled"
+    note = f"the boxes of the {name} are shares of the picture: scaled to pixels"
     return lists._replace(boxes=lists.boxes * scale), [note]
 
 

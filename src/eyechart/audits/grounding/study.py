@@ -32,7 +32,7 @@ COUNTED = {"objects": "objects", "relevant": "relevant objects", "irrelevant": "
 
 
 def study_evidence(settings: GroundingSettings, data: Dataset) -> Result:
-    """Sort the judged questions by what they lack, and count the objects of those that lack nothing."""
+    """Sort the judged questions by what they lack, and count the objects of those that are complete."""
     parts = data.divided(learns=False)
     scene = make_scene(select_questions(parts.judge), data)
     refuse_sizes(scene)
@@ -61,13 +61,13 @@ def study_evidence(settings: GroundingSettings, data: Dataset) -> Result:
 
 
 def select_questions(part: Dataset) -> pl.DataFrame:
-    """Select the columns that say what each question rests on (id, cluster, image, answer, evidence)."""
+    """Select the columns that an answer is judged by (id, cluster, image, answer, evidence)."""
     columns = part.scan("image", "answer", "evidence").collect()
     return columns.with_columns(part.clusters().alias("cluster"))
 
 
 def probe_forms(settings: GroundingSettings, scene: Scene) -> tuple[str, ...]:
-    """Decide whether the probes name objects, boxes to hide (pixels) or both; refuse what the objects do not allow."""
+    """Decide whether the probes name objects, boxes to hide (pixels) or both; reject what the objects do not allow."""
     boxed = len(scene.objects.position) > 0
     if settings.sees == "objects" and not boxed:
         advice = 'read detections or scene graphs with the data, or ask a model that sees pixels: sees="pixels"'
@@ -96,7 +96,7 @@ def find_outcomes(scene: Scene, sets: pl.DataFrame, forms: tuple[str, ...], data
     else:
         cut = within(scene.evidence.boxes, scene.frames[scene.evidence.rows])
         inside = np.bincount(scene.evidence.rows[areas(cut) > 0], minlength=n) > 0
-        lacks["the evidence lies outside of the picture"] = ~inside
+        lacks["the evidence is outside the picture"] = ~inside
         left = around(gather(scene.evidence.rows, cut, n), scene.frames)
         lacks["the evidence fills the picture"] = left.sizes == 0
         lacks["the picture is not on disk"] = _lost_pictures(scene, data)
@@ -165,7 +165,7 @@ def _unknown_labels(scene: Scene, data: Dataset) -> list[str]:
     named = scene.questions.select("image", pl.col("evidence").list.eval(pl.element().struct.field("label")))
     pairs = named.join(labels, on="image", validate="m:1")
     lost = pairs.select(pl.col("evidence").list.set_difference("objects").list.drop_nulls().list.len().sum()).item()
-    return [f"{lost:,} parts of the evidence name what no object of their image is called"] if lost else []
+    return [f"{lost:,} parts of the evidence have a label that no object of their image has"] if lost else []
 
 
 def _describe(rows: pl.DataFrame, outcomes: pl.Series, notes: pl.DataFrame) -> str:
@@ -181,13 +181,13 @@ STUDY_VIEWS = (
         "table",
         "statistics",
         "Objects of the judged questions",
-        "As the paper's Table 5: only questions with relevant and irrelevant objects can be judged.",
+        "The paper's Table 5: only questions with both relevant and irrelevant objects can be judged.",
     ),
     View(
         "histogram",
         "rows",
         "Relevant objects of a question",
-        "Few relevant objects among many are a hard test; very many speak of a detector that repeats itself.",
+        "A few relevant objects among many make a hard test; very many suggest a detector that repeats itself.",
         {"x": "relevant"},
     ),
 )

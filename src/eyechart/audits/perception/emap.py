@@ -83,7 +83,7 @@ def project(
         return Projection([], counted, [])
     cube, names = _score_cube(ids, conditions, predictions)
     if not names:
-        return Projection([], counted, ["EMAP is left out: it wants `scores` of answers to every probe of the sample"])
+        return Projection([], counted, ["EMAP is left out: it needs `scores` of answers to every probe of the sample"])
     own, best = (
         score(examples.with_columns(pl.Series("given", names).gather(np.argmax(each, axis=1))), how)
         for each in (cube[np.arange(len(ids)), np.arange(len(ids))], additive(cube))

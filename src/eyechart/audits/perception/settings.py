@@ -61,12 +61,13 @@ class PerceptionSettings:
             if getattr(self, name) < 1:
                 raise SettingError(f"{name} of at least 1", str(getattr(self, name)), "take 1 or more")
         if self.precision is not None and self.precision <= 0:
-            raise SettingError("a precision above 0 points", str(self.precision), "2 is a point to either side")
+            raise SettingError("a precision above 0 points", str(self.precision), "2 means 1 point to either side")
         if self.margin <= 0 or self.emap < 0:
-            raise SettingError("a margin above 0 and emap of at least 0", f"{self.margin}, {self.emap}", "see the docs")
+            found = f"{self.margin}, {self.emap}"
+            raise SettingError("a margin above 0 and emap of at least 0", found, "write emap=0 for no projection")
         if self.emap and self.precision is not None:
             advice = "leave one of them out"
-            raise SettingError("emap or a precision", "both, but EMAP wants every pair in the first round", advice)
+            raise SettingError("emap or a precision", "both, but EMAP needs every pair in the first round", advice)
 
 
 def removals_of(settings: PerceptionSettings, data: Dataset) -> tuple[Removal, ...]:
@@ -93,7 +94,7 @@ def _parse(data: Dataset, name: str) -> tuple[str, ...]:
 
 
 def _fits(modalities: tuple[str, ...], kind: str, named: Sequence[tuple[str, ...]]) -> bool:
-    """Leave text out of blind prompts and of painting, unless nothing else was asked for."""
+    """Leave text out of blind prompts and of painting, unless nothing else was requested."""
     if kind not in FOR_PICTURES or not set(modalities) & set(TEXTS):
         return True
     if all(set(each) & set(TEXTS) for each in named):

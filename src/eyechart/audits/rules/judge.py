@@ -72,7 +72,7 @@ def judge_model(
 
 
 def match_answers(data: Dataset, study: Result, answered: AnsweredExamples) -> RuleMatches:
-    """Match the judged examples with the confirmed rules, beside the first usable answer to each."""
+    """Match the judged examples with the confirmed rules, and add the first usable answer to each."""
     judged = data.take(pl.col("id").is_in(study.rows["id"].implode()))
     answers = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first())
     with announced(log_once):
@@ -115,7 +115,7 @@ def _train_counts(data: Dataset, study: Result) -> pl.DataFrame:
 
 
 def measure_gap(both: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure the gap, and what is left of it within strata."""
+    """Measure the gap, and how much of it remains within strata."""
     easy, counter = (both.filter(pl.col("kind") == kind) for kind in (EASY, COUNTEREXAMPLE))
     if not easy.height or not counter.height:
         return
@@ -140,7 +140,7 @@ def expected_contributions(both: pl.DataFrame) -> pl.Series:
 
 
 def followed_rules(met: pl.DataFrame, by_words: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, pl.DataFrame]:
-    """Compare on each counterexample what the model and confirmed rules say: all rules, each kind, objects alone."""
+    """Compare the model's answer to each counterexample with the confirmed rules: all, each kind, objects alone."""
     counterexamples = rows.filter(pl.col("kind") == COUNTEREXAMPLE).select("id")
     parts: dict[str | None, pl.DataFrame] = {None: met, SAME_WORDS: by_words}
     parts |= {kind: met.filter(pl.col("kind") == kind) for kind in RULE_KINDS}
@@ -151,7 +151,7 @@ def followed_rules(met: pl.DataFrame, by_words: pl.DataFrame, rows: pl.DataFrame
 
 
 def _by_example(met: pl.DataFrame) -> pl.DataFrame:
-    """Take the best rule of each answer; a model says one of them at most."""
+    """Take the best rule of each answer; a model gives at most one of these answers."""
     known = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
     best = known.unique(["id", "answer"], keep="first", maintain_order=True)
     agrees, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_said") / pl.col("control_n")).sum()
@@ -181,7 +181,7 @@ def decide(measures: list[Measure], margin: float, *, from_ids: bool) -> Verdict
         sentence = f"The {shown.name} is {speak(asdict(shown))} points; {why}."
         return Verdict("not tested", QUESTION, "no rules to follow", sentence, shown.key)
     exploitation = overall["exploitation"]
-    points = f"{speak(asdict(exploitation))} points oftener on counterexamples than where they do not apply"
+    points = f"{speak(asdict(exploitation))} points more often on counterexamples than where the rules do not apply"
     state: State = "cannot tell"
     if exploitation.low > margin:
         state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {points}."

@@ -61,7 +61,7 @@ def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
     rows = judged.select("id", "cluster", label.alias("kind"))
     if not (rows["kind"] == COUNTEREXAMPLE).any():
         found = f"none of its {len(listed[COUNTEREXAMPLE])} ids among them"
-        raise DataError(f"counterexamples of {file} among the judged examples", found, "bring the data of that list")
+        raise DataError(f"counterexamples of {file} among the judged examples", found, "use the data of that list")
     return rows
 
 

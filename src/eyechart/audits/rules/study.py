@@ -144,11 +144,11 @@ def take_parts(data: Dataset) -> RuleData:
 def _note_parts(learn: Dataset, judged: Dataset) -> tuple[str, ...]:
     notes = []
     if not _has_objects(learn):
-        notes.append("the images have no objects: all rules are of words only")
+        notes.append("the images have no objects: all rules use words only")
     shared = judged.examples["cluster"].unique().is_in(learn.examples["cluster"].unique().implode()).sum()
     if shared:
-        known = f"{shared} judged {judged.cluster}s are also among those learned from"
-        notes.append(f"{known}: what is confirmed on them is less sure")
+        overlap = f"{shared} judged {judged.cluster}s are also among those learned from"
+        notes.append(f"{overlap}: rules confirmed on them are less certain")
     return tuple(notes)
 
 
@@ -218,12 +218,12 @@ def _prior(encoded: EncodedParts, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def why_no_rules(rules: Rules, encoded: EncodedParts, settings: RulesSettings) -> tuple[str, ...]:
-    """Explain, where no rule was mined, which threshold none reached."""
+    """Explain which threshold no rule reached, if none was mined."""
     if rules.n:
         return ()
     least = least_support(settings.min_support, encoded.learn.n)
     if least > encoded.learn.n:
-        return (f"no rules: min_support {least} is more than the {encoded.learn.n} examples that are mined",)
+        return (f"no rules: min_support {least} is more than the {encoded.learn.n} mined examples",)
     return (f"no rules: no antecedent has {least} examples and a confidence of {settings.min_confidence:g}",)
 
 
@@ -260,16 +260,17 @@ def _share(name: str, flags: pl.Series, clusters: pl.Series) -> Measure:
 
 
 def _not_tested(sentence: str, measures: list[Measure]) -> Verdict:
-    """Write the verdict of a study, with the share of counterexamples as its measure where there is one."""
+    """Write the verdict of a study, with the share of counterexamples as its measure if there is one."""
     keys = {measure.name: measure.key for measure in measures if measure.by is None}
     return Verdict("not tested", QUESTION, "no model yet", sentence, keys.get(f"{COUNTEREXAMPLE} share"))
 
 
 def _describe(mined: int, rules: pl.DataFrame, measures: list[Measure], notes: tuple[str, ...]) -> str:
-    """Write how many rules there are, what kinds of examples, and what a reader should know about the data."""
+    """Describe the number of rules, the kinds of examples, and what a reader should know about the data."""
     shares = {measure.name: f"{measure.value:.1%}" for measure in measures}
     confirmed = int((rules["state"] == "confirmed").sum())
     text = f"{mined:,} rules, {confirmed:,} confirmed on held-out images"
     if shares:
-        text += f"; {shares[f'{EASY} share']} of the examples easy, {shares[f'{COUNTEREXAMPLE} share']} counterexamples"
+        easy, counter = shares[f"{EASY} share"], shares[f"{COUNTEREXAMPLE} share"]
+        text += f"; {easy} of the examples are easy, {counter} are counterexamples"
     return "; ".join([text, *notes]) + "."

@@ -2,10 +2,10 @@
 
 splits-models      models.json: the accuracies of the models of a run on all sets, a line each
 splits-selection   selection.json: which checkpoint each strategy would have chosen among the models of a run
-                   Beside both lies a table in points to read, models.md and selection.md.
+                   Each comes with a readable table in points, models.md or selection.md.
 
 Of several checkpoints of a model the best is taken by its mean over the OOD test sets, over the OOD validation sets, or
-by its accuracy on the validation split; only the last is open to somebody who does not know the shift to come. `lost`
+by its accuracy on the validation split; only the last is available to those who do not know the coming shift. `lost`
 is how much lower the OOD mean of the chosen one is than that of the one chosen by the OOD test sets, paired by example.
 """
 
@@ -72,7 +72,7 @@ def _line(result: Result) -> dict[str, float]:
 
 
 def in_points(table: pl.DataFrame) -> str:
-    """Write a table in Markdown, its shares as points with one decimal, as the paper prints them."""
+    """Write a table in Markdown, with shares as points to one decimal place, as the paper prints them."""
     floats = [name for name in table.columns if table[name].dtype.is_float()]
     shown = table.with_columns((pl.col(floats) * 100).round(1)).select(pl.all().cast(pl.String).fill_null(""))
     lines = [table.columns, ["---"] * table.width, *shown.iter_rows()]
@@ -80,7 +80,7 @@ def in_points(table: pl.DataFrame) -> str:
 
 
 def selection_table(results: Mapping[str, Result]) -> pl.DataFrame:
-    """Choose among checkpoints by each strategy; their judgements must have been asked with `validation`."""
+    """Choose among checkpoints by each strategy; they must have been judged with `validation`."""
     measures = {
         strategy: {name: _measure(result, name, measure) for name, result in results.items()}
         for strategy, measure in BY.items()
@@ -94,13 +94,13 @@ def selection_table(results: Mapping[str, Result]) -> pl.DataFrame:
 
 
 def _best(values: Mapping[str, Measure]) -> str:
-    """Return the checkpoint of the highest value, of equals the first in the alphabet."""
+    """Return the checkpoint of the highest value; ties go to the first in the alphabet."""
     return min(values, key=lambda name: (-values[name].value, name))
 
 
 def _measure(result: Result, name: str, measure: str) -> Measure:
     if not (result.measures["name"] == measure).any():
-        advice = "judge with validation=true on data with a val split beside the judged one"
+        advice = "judge with validation=true on data with a val split in addition to the judged one"
         raise DataError(f"a measure {measure!r} of {name}", "none", advice)
     return result.measure(measure, PLAIN_CONDITION)
 

@@ -65,7 +65,7 @@ class PartedData:
         learned = self.cluster.filter(self.part == TRAIN).unique()
         notes = []
         if not len(learned):
-            notes.append("no split to learn from: imbalance and heads are those of the judged examples")
+            notes.append("no split to learn from: imbalance and heads are taken from the judged examples")
         shared = self.cluster.filter(self.part == JUDGED).unique().is_in(learned.implode()).sum()
         if shared:
             notes.append(f"{shared} judged {self.data.cluster}s are also among those learned from")

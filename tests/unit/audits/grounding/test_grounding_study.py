@@ -177,7 +177,7 @@ def test_data_without_boxed_objects_can_be_asked_by_pixels_alone(make_data: Make
     reasons = study.tables["counts"]["reason"].to_list()
 
     assert study.rows["id"].to_list() == ["q0"]
-    assert {"the evidence fills the picture", "the evidence lies outside of the picture"} <= set(reasons)
+    assert {"the evidence fills the picture", "the evidence is outside the picture"} <= set(reasons)
     assert all("visible" not in probes.columns for _, probes in GroundingAudit().probe(data, study))
     with pytest.raises(DataError, match="objects with boxes"):
         GroundingAudit(sees="objects").study(data, Local())

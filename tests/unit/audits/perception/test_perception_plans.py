@@ -71,7 +71,7 @@ def test_blind_prompts_are_for_pictures_only(world: Dataset) -> None:
 def test_a_model_that_overlooks_a_removal_is_pointed_out(world: Dataset) -> None:
     result = audit(world, "world:blind", [PerceptionAudit(removal=("none",), modalities=("image",))])["perception"]
 
-    assert any("does not heed the column `removal`" in note for note in result.tables["notes"]["note"])
+    assert any("does not read the column `removal`" in note for note in result.tables["notes"]["note"])
 
 
 def test_rounds_add_to_each_other_and_stop(world: Dataset, tmp_path: Path) -> None:

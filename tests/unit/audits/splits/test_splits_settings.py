@@ -211,7 +211,7 @@ def test_examples_of_no_part_are_counted(world: Dataset) -> None:
 
 @pytest.mark.parametrize("setting", ["judge_split", "resplit", "seed"])
 def test_settings_that_are_gone_say_what_to_do_instead(setting: str) -> None:
-    with pytest.raises(SettingError, match=f"'{setting}', which is gone; .*(--judge|read resplit)"):
+    with pytest.raises(SettingError, match=f"'{setting}', which was removed; .*(--judge|read resplit)"):
         make_audit("splits", {setting: "1"})
 
 

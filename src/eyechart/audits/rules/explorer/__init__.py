@@ -80,7 +80,7 @@ def rules_beside(store: Store, example: str) -> Sheet | None:
     order = find_rules(file, RuleSearch(state="confirmed", within=items))
     few = take_rules(file, order[:MOST_RULES]).to_dicts()
     content = {"few": few, "n": len(order), "example": example, "right": _right_answers(store, example)}
-    return Sheet("Confirmed rules it meets", template=f"{_HERE}:beside.html", content=content)
+    return Sheet("Confirmed rules that apply", template=f"{_HERE}:beside.html", content=content)
 
 
 def count_all(store: Store) -> dict[str, int]:
