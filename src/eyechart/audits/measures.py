@@ -48,7 +48,7 @@ def score_rows(answered: AnsweredExamples, how: str, *kept: str, engine: Engine 
 
 
 def count_unscored(answered: AnsweredExamples, rows: pl.DataFrame) -> pl.DataFrame:
-    """Count separately the usable answers that the score does not apply to, such as a word where it needs a number."""
+    """Count the usable answers to which the score does not apply, such as a word where it needs a number."""
     lost = answered.table.join(rows, on="id", how="anti").unique("id", keep="first", maintain_order=True)
     by_status = lost.group_by("status").agg(pl.len().cast(pl.Int64).alias("lost"))
     left = answered.counts.join(by_status, on="status", how="left", validate="m:1").select(
@@ -69,7 +69,7 @@ def make_measure(
     unit: Unit = "points",
     better: Better,
 ) -> Measure:
-    """Make a measure from an estimate, its name and which way is better; a difference keeps its p-value."""
+    """Build a measure from an estimate, its name and the better direction; a difference keeps its p-value."""
     return Measure(
         name,
         found.value,

@@ -9,8 +9,8 @@ the scorer `mlp`, for those who have torch, is the paper's network with one hidd
 where g are the same sparse features and the hidden layer is small; in the paper g are means of word vectors and ResNet
 features, and the layer has 8,192 units.
 
-Examples are scored by a scorer that has seen no example of their image. A control learns from targets that are drawn
-at random among the options: it must find nothing.
+Examples are scored by a scorer that has seen no example of their image. A control, which must find nothing, learns from
+targets drawn at random among the options.
 """
 
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def score_blindly(
 
 
 def solved(offers: pl.DataFrame, scores: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Compute how far each scorer solves each example; the control is held against the targets it learned from."""
+    """Compute how well each scorer solves each example; the control is compared with the targets it learned from."""
     drawn = offers.with_columns(pl.Series("target", drawn_targets(offers, seed)))
     solutions = offers.select(pl.col("id").unique(maintain_order=True))
     for name in scores.columns:
@@ -78,7 +78,7 @@ def drawn_targets(offers: pl.DataFrame, seed: int) -> Flags:
 
 
 class BlindTask(NamedTuple):
-    """Which features of the options a scorer sees, and which options it is to find."""
+    """Which features of the options a scorer sees, and which options it should find."""
 
     seen: tuple[str, ...]
     target: Flags
@@ -86,9 +86,9 @@ class BlindTask(NamedTuple):
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Score the options of one fold by a scorer that learned from the others; a row names the task and the fold.
+    """Score the options of one fold with a scorer that learned from the others; a row names the task and the fold.
 
-    Each fit is a batch of its own, so that any engine can run them.
+    Each fit is a separate batch, so that any engine can run them.
     """
 
     learner: Scorer
@@ -104,14 +104,14 @@ class CrossValidation:
         return pl.DataFrame(scores)
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Fit and score (task, row, score); with nothing to learn from all options are equal."""
+        """Fit and score (task, row, score); with nothing to learn from, all options score the same."""
         name, fold = batch.row(0)
         seen, target = self.tasks[name]
         held_out = self.fold == fold
         scores = np.zeros(int(held_out.sum()))
         if target[~held_out].any():
             features = self._matrix(seen)
-            # Sums over many features depend on the number of threads in their last bit, and one is the fastest here.
+            # The last bit of sums over many features depends on the number of threads, and one thread is fastest here.
             with threadpool_limits(1, "blas"):
                 scores = self.learner(features[~held_out], target[~held_out], features[held_out])
         return pl.DataFrame({"row": np.flatnonzero(held_out), "score": scores}).with_columns(task=pl.lit(name))
@@ -122,7 +122,7 @@ class CrossValidation:
                 yield pl.DataFrame({"task": [name], "fold": [fold]})
 
     def _matrix(self, seen: tuple[str, ...]) -> Matrix:
-        """Build the feature matrix; fits of one kind come after each other, so only the last one is kept."""
+        """Build the feature matrix; fits of one kind follow each other, so only the last matrix is kept."""
         if seen not in self._matrices:
             self._matrices.clear()
             self._matrices[seen] = matrix(self.features, len(self.fold), seen)
@@ -134,7 +134,7 @@ class CrossValidation:
 
 
 def logistic(known: Matrix, target: Flags, asked: Matrix) -> Floats:
-    """Fit a logistic regression and return the log-odds of what is asked."""
+    """Fit a logistic regression and return the log-odds of the options to score."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1.0, solver="liblinear", tol=0.01)
@@ -142,7 +142,7 @@ def logistic(known: Matrix, target: Flags, asked: Matrix) -> Floats:
 
 
 def mlp(known: Matrix, target: Flags, asked: Matrix) -> Floats:
-    """Train the network of Eq. 1 and return the log-odds of what is asked."""
+    """Train the network of Eq. 1 and return the log-odds of the options to score."""
     try:
         import torch
     except ModuleNotFoundError:

@@ -6,8 +6,8 @@ VLMEvalKit   a TSV with `index`, `image_path`, `question`, options `A`, `B`, ...
 lmms-eval    a task, which scores the letter of the option
 Inspect      samples as JSON lines with `id`, `input`, `choices`, `target` (a letter) and `metadata`, and a task
 
-In a sample of Inspect, where the picture's file is known, the input is a message with the picture and the question,
-else the question alone; `question` and `image`, at which Inspect does not look, are there to be read as a table again.
+In a sample of Inspect, the input is a message with the picture and the question if the picture's file is known, else
+the question alone; `question` and `image`, which Inspect ignores, allow the file to be read again as a table.
 """
 
 import json
@@ -124,7 +124,7 @@ def _by_split(examples: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _numeric_ids(examples: pl.DataFrame) -> pl.DataFrame:
-    """Write ids as numbers where all are, as the official files have them."""
+    """Write ids as numbers if all of them are numbers, as the official files do."""
     names = [name for name in ("id", "image") if examples[name].str.contains(_NUMBER).fill_null(value=False).all()]
     return examples.with_columns(pl.col(names).cast(pl.Int64))
 

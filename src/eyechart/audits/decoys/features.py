@@ -1,11 +1,11 @@
-"""What a scorer without understanding may know of an option: hashed sparse features of its text and what is beside it.
+"""What a scorer without understanding may know of an option: hashed sparse features of its text and context.
 
 A         the words of the option and its whole text
-Q + A     also each of these with each word of the question, and how much of the option the question says
+Q + A     also each of these with each word of the question, and how much of the option is in the question
 I + A     also each of these with each object in the image, and whether the option names one
 I + Q + A all of that, and how many of the objects that the question names are there
 
-The features of one kind in one option share the length 1, so that long texts do not count for more.
+The features of one kind in one option have norm 1 together, so that long texts do not count for more.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -34,7 +34,7 @@ Matrix: TypeAlias = Any  # a sparse matrix; scipy.sparse has no types
 
 
 class HashedFeatures(NamedTuple):
-    """Features of one kind: the option that has each, and the hash of what it is."""
+    """Features of one kind: the option of each feature, and its hash."""
 
     rows: Rows
     hashes: Hashes
@@ -46,7 +46,7 @@ def opening_of(question: pl.Expr) -> pl.Expr:
 
 
 def describe(offers: pl.DataFrame, data: Dataset) -> dict[str, HashedFeatures]:
-    """Find the features of every kind; `offers` also has `image` and `question`."""
+    """Compute the features of every kind; `offers` also has `image` and `question`."""
     numbered = offers.with_columns(pl.int_range(pl.len()).alias("row"), pl.col("id").rle_id().alias("item"))
     items = numbered.unique("id", keep="first", maintain_order=True).select("item", "image", "question")
     keys = _option_keys(numbered)
@@ -63,14 +63,14 @@ def describe(offers: pl.DataFrame, data: Dataset) -> dict[str, HashedFeatures]:
 
 
 def matrix(features: dict[str, HashedFeatures], n: int, seen: tuple[str, ...]) -> Matrix:
-    """Build a sparse matrix of the features of these kinds, a row an option."""
+    """Build a sparse matrix of the features of these kinds, with a row for each option."""
     import scipy.sparse
 
     parts = [features[name] for name in seen]
     rows = np.concatenate([part.rows for part in parts])
     columns = np.concatenate([(part.hashes % np.uint64(COLUMNS)).astype(np.int64) for part in parts])
     weights = np.concatenate([_weights(part, n) for part in parts])
-    # Learners take a time that grows with the columns, so only those that occur are kept.
+    # Learning time grows with the number of columns, so only those that occur are kept.
     used = np.bincount(columns, minlength=COLUMNS) > 0
     places = np.cumsum(used) - 1
     return scipy.sparse.csr_matrix((weights, (rows, places[columns])), shape=(n, int(used.sum())))
@@ -82,7 +82,7 @@ def _weights(features: HashedFeatures, n: int) -> npt.NDArray[np.float64]:
 
 
 def _option_keys(numbered: pl.DataFrame) -> pl.DataFrame:
-    """List the whole text of each option and, where it has several, its words (row, item, text)."""
+    """List the whole text of each option and, if it has several, its words (row, item, text)."""
     words = question_words(pl.col("text")).list.unique()
     whole = "= " + pl.col("text").str.to_lowercase()
     several = pl.when(words.list.len() > 1).then(words)
@@ -91,7 +91,7 @@ def _option_keys(numbered: pl.DataFrame) -> pl.DataFrame:
 
 
 def _objects(items: pl.DataFrame, data: Dataset) -> pl.DataFrame:
-    """List the labels that are surely in the image of each item, with their number (item, text, n)."""
+    """List the labels of the sure objects in each item's image, with their number (item, text, n)."""
     table = data.images.table
     if "objects" not in table.columns:
         return items.select("item", text=pl.lit(""), n=pl.lit(0, pl.UInt32)).clear()

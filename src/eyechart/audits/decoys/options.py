@@ -1,8 +1,8 @@
-"""Sets of options, those of the data and those made of drawn decoys, and what picking one of them scores.
+"""Sets of options, those of the data and those built from drawn decoys, and the score of picking one of them.
 
-A made set holds the target, no other accepted answer, and no two options that are equal in their normal form. Its
-order is a hash of (seed, id, option), so that it tells nothing and is the same on every machine. `all` also holds the
-decoys of the data (Sect. 5.2). A rule that gives every option a number picks the one of the highest number.
+A built set holds the target, no other accepted answer, and no two options with equal normal forms. Its order is a hash
+of (seed, id, option), so that it reveals nothing and is the same on every machine. `all` also holds the decoys of the
+data (Sect. 5.2). A rule that gives every option a number picks the option with the highest number.
 """
 
 from typing import Any, NamedTuple
@@ -42,14 +42,14 @@ class Offered(NamedTuple):
 
 
 def sets_of(examples: pl.DataFrame, decoys: pl.DataFrame) -> tuple[str, ...]:
-    """Name the sets for which there are options; without options of its own the data have no `all` either."""
+    """Name the sets that have options; data without options have no `all` either."""
     drawn = set(decoys["source"].unique())
     available = drawn | ({ORIG} if _has_choices(examples) else set())
     return tuple(name for name, sources in SETS.items() if set(sources) <= available)
 
 
 def offer(examples: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
-    """List the options (id, place, text, target), a row each, of every answered example that has a wrong one."""
+    """List the options (id, place, text, target) of every answered example that has a wrong one."""
     answered = examples.filter(pl.col("answer").is_not_null()).sort("id")
     options = _given(answered) if name == ORIG else _made(answered, decoys, name, seed)
     return _numbered(options, answered["id"])
@@ -61,14 +61,14 @@ def choices_of(offers: pl.DataFrame) -> pl.DataFrame:
 
 
 def rotate(choices: pl.DataFrame, by: int) -> pl.DataFrame:
-    """Shift the options of each example that has more than `by` of them, the first going to the end."""
+    """Rotate the options of each example that has more than `by` of them, moving the first to the end."""
     options = pl.col("choices")
     longer = choices.filter(options.list.len() > by)
     return longer.with_columns(pl.concat_list(options.list.slice(by), options.list.head(by)).alias("choices"))
 
 
 def count_damage(examples: pl.DataFrame) -> dict[str, int]:
-    """Count what is wrong with the options of the data, by what it is."""
+    """Count the flaws in the options of the data, by kind."""
     if not _has_choices(examples):
         return {}
     options = pl.col("choices").list
@@ -94,7 +94,7 @@ def _rows() -> pl.Expr:
 
 
 def _given(answered: pl.DataFrame) -> pl.DataFrame:
-    """List the options of the data (row, text, target) in their order, empty ones and repeats left out."""
+    """List the options of the data (row, text, target) in order, without empty ones and repeats."""
     if not _has_choices(answered):
         return answered.select(_rows(), text="answer", target=pl.lit(value=True)).clear()
     listed = answered.select(_rows(), "answer", text="choices")
@@ -117,7 +117,7 @@ def _made(answered: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) ->
 
 
 def _numbered(options: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """Give options, sorted by row, their places; leave out examples without a target or without a wrong option."""
+    """Assign places to the options of each row, and drop examples without a target or without a wrong option."""
     row, target = options["row"].to_numpy(), options["target"].to_numpy()
     right, offered = (np.bincount(rows, minlength=len(ids)) for rows in (row[target], row))
     whole = (right > 0) & (right < offered)
@@ -136,7 +136,7 @@ def _wrong(answered: pl.DataFrame, decoys: pl.DataFrame, source: str) -> pl.Data
 
 
 def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
-    """Leave out what is an accepted answer, or equal to an earlier option, in its normal form."""
+    """Leave out options whose normal form is that of an accepted answer or of an earlier option."""
     humans = answered.select(_rows()).with_columns(human_answers(answered).alias("text"))
     human = humans.explode("text", empty_as_null=False, keep_nulls=False)
     accepted = pl.concat([human, answered.select(_rows(), text="answer")])
@@ -151,14 +151,14 @@ def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
 
 
 def _normal_forms(texts: pl.Series) -> pl.Series:
-    """Return the normal forms, and the clean text where nothing is left of it."""
+    """Return the normal forms, or the clean text where the normal form is empty."""
     clean = clean_answer(pl.col("text"))
     normal = normalize_answer(clean)
     return texts.to_frame("text").select(pl.when(normal != "").then(normal).otherwise(clean)).to_series()
 
 
 def lay_out(offers: pl.DataFrame) -> Offered:
-    """Turn options (id, text, target), grouped by example, into numbers."""
+    """Convert options (id, text, target), grouped by example, to numbers."""
     return Offered(*code_texts(offers["text"]), offers["target"].to_numpy(), where_examples_start(offers))
 
 
@@ -168,7 +168,7 @@ def where_examples_start(offers: pl.DataFrame) -> Int64s:
 
 
 def pick(offers: pl.DataFrame, value: pl.Series, name: str = "score") -> pl.DataFrame:
-    """Score the pick of the highest value in each example (0 to 1); equals are equally likely to be picked."""
+    """Score the pick of the highest value in each example (0 to 1); ties are equally likely to be picked."""
     starts = where_examples_start(offers)
     score = score_picks(value.to_numpy(), offers["target"].to_numpy(), starts)
     return pl.DataFrame({"id": offers["id"].gather(starts[:-1]), name: score})
@@ -177,7 +177,7 @@ def pick(offers: pl.DataFrame, value: pl.Series, name: str = "score") -> pl.Data
 def score_picks(value: Values, target: Flags, starts: Int64s) -> Floats:
     """Score the pick of each example: 1 / (options that share the highest value) if the target is one of them, else 0.
 
-    What is not a number is picked only where nothing else is offered.
+    NaN is picked only where nothing else is offered.
     """
     firsts = starts[:-1]
     best = np.fmax.reduceat(value.astype(np.float64), firsts)

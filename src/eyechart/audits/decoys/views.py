@@ -1,4 +1,4 @@
-"""What is shown: the charts and tables of a study and a judgement, names and colours of conditions, and exports."""
+"""The charts and tables of a study and a judgement, names and colours of conditions, and exports."""
 
 import re
 

@@ -1,7 +1,7 @@
-"""Gather the answers under every condition, side by side: one row for each question and draw.
+"""Gather the answers under every condition: one row for each question and draw.
 
-Two answers are the same if their normal forms are (or, as they are, with `same="raw"`); a refusal is an answer of its
-own, the same as another refusal. p is the probability of the answer that was given to the whole picture.
+Two answers are the same if their normal forms are (with `same="raw"`, their texts); a refusal is an answer of its own,
+the same as any other refusal. p is the probability of the answer that was given to the whole picture.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ class ConditionAnswers(NamedTuple):
 def gather_answers(
     settings: GroundingSettings, predictions: Predictions, asked: dict[str, pl.DataFrame], how: str, engine: Engine
 ) -> ConditionAnswers:
-    """Gather the answers to the examples that were asked under each condition; `plain` comes first."""
+    """Gather the answers to the examples that were asked under each condition, `plain` first."""
     tables: dict[str, pl.DataFrame] = {}
     counts, lost = [], []
     for condition, examples in asked.items():
@@ -63,7 +63,7 @@ def _responses(table: pl.DataFrame, same: str) -> pl.Series:
 
 
 def comparable(texts: pl.Series, same: str) -> pl.Series:
-    """Convert answers to the form in which they are compared; each different text is converted once."""
+    """Convert answers to the form in which they are compared; each distinct text is converted once."""
     if same == "raw":
         return texts
     different = texts.unique().to_frame("text").with_columns(form=normalize_answer(clean_answer(pl.col("text"))))
@@ -71,7 +71,7 @@ def comparable(texts: pl.Series, same: str) -> pl.Series:
 
 
 def probability_of(table: pl.DataFrame, responses: pl.DataFrame, same: str) -> pl.Series:
-    """Look up p of the responses in the scores of each row; null without scores, 0 if the response has none."""
+    """Look up the probability of each response in the scores of its row: null without scores, 0 if it has none."""
     if "scores" not in table.columns or table["scores"].null_count() == table.height:
         return pl.Series("p", [None] * table.height, pl.Float64)
     kind = pl.col("score_kind") if "score_kind" in table.columns else pl.lit(None, pl.String)
@@ -86,7 +86,7 @@ def probability_of(table: pl.DataFrame, responses: pl.DataFrame, same: str) -> p
 
 
 def _probability() -> pl.Expr:
-    """Convert scores of any kind to probabilities; a softmax of logits is over the answers that are listed."""
+    """Convert scores of any kind to probabilities; the softmax of logits is over the listed answers."""
     power = (pl.col("score") - pl.col("score").max().over("row")).exp()
     kind = pl.col("kind")
     return (

@@ -74,7 +74,7 @@ def judge_model(
 
 
 def _examples(data: Dataset, study: Result) -> pl.DataFrame:
-    """Take the judged examples with only what scoring needs, so that no column can be mistaken for an answer's."""
+    """Take the judged examples with the columns needed for scoring only, so that none is mistaken for an answer's."""
     references = [name for name in REFERENCES if name in data.examples.columns]
     return data.scan(*references).collect().join(study.rows.select("id", "cluster"), on="id", validate="1:1")
 

@@ -1,6 +1,6 @@
 """The measures of a model: over all questions, by grounding, by distribution and by group.
 
-Among them are right answers for each wrong one (the paper's c2i), and by how much that falls (Tables 4 and 7, Fig. 5
+Among them are right answers per wrong answer (the paper's c2i), and by how much that falls (Tables 4 and 7, Fig. 5
 and 6):
 
     c2i = sum of scores / sum of (1 - scores) = a / (1 - a), a being the accuracy
@@ -38,9 +38,9 @@ RATIO = "right to wrong"
 METHODS = ("attention", WITHOUT)
 LOST = "grounded, lost as not"
 IN_SIGHT: dict[str, Better] = {"same answer": "higher", "accuracy": "higher", "probability lost": "lower"}
-# Who relies on the evidence changes the answer where it is hidden; to be right all the same is neither good nor bad.
+# A model that relies on the evidence changes its answer where it is hidden; still being right is neither good nor bad.
 HIDDEN: dict[str, Better] = {"same answer": "lower", "accuracy": "neither", "probability lost": "higher"}
-BETTER: dict[str, Better] = {  # of what is not named, more is better
+BETTER: dict[str, Better] = {  # for measures not named here, more is better
     "not grounded": "lower",
     "grounded, wrong": "neither",  # looks in the right place, yet fails
     "not grounded, right": "neither",  # right for another reason
@@ -67,7 +67,7 @@ def measure_graded(rows: pl.DataFrame, conditions: list[str], how: str) -> Itera
 
 
 def measure_lost(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure the grounded share if no lost answer is grounded."""
+    """Measure the grounded share as if no lost answer were grounded."""
     missing = lost.join(rows, on="id", how="anti")
     if missing.height:
         scores = pl.concat([rows["grounded"], pl.repeat(0.0, missing.height, dtype=pl.Float64, eager=True)])
@@ -76,7 +76,7 @@ def measure_lost(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[M
 
 
 def measure_odds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure right answers for each wrong one by grounding, in and out of distribution where it is known."""
+    """Measure right answers per wrong answer by grounding, in and out of distribution if that is known."""
     known = rows.drop_nulls("acc_all")
     for column, names in GROUNDING.items():
         yield from _odds_by(known, column, names, how)
@@ -97,7 +97,7 @@ def _odds_by(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) 
 
 
 def _falls(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) -> Iterator[Measure]:
-    """Measure by what share right-to-wrong falls from id to ood, and from grounded to not (Fig. 5, Fig. 6)."""
+    """Measure by what share right-to-wrong falls from id to ood, and from grounded to not grounded (Fig. 5, Fig. 6)."""
     for (key, groups), (other, (start, end)) in (
         ((column, names), ("place", PLACES)),
         (("place", PLACES), (column, names)),
@@ -113,7 +113,7 @@ def _falls(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) ->
                     by=key,
                     group=group,
                     score=how,
-                    better="lower" if other == "place" else "neither",  # what is lost without grounding is no fault
+                    better="lower" if other == "place" else "neither",  # a loss without grounding is no fault
                     note="95 % interval: delta method on the logarithm",
                 )
 
@@ -185,7 +185,7 @@ class Fall(NamedTuple):
 
 
 def odds(rows: pl.DataFrame, column: str = "acc_all") -> Estimate:
-    """Estimate right answers for each wrong one; NaN where nothing is wrong."""
+    """Estimate right answers per wrong answer; NaN where nothing is wrong."""
     found = mean(rows[column], rows["cluster"])
     value, low, high = (_odds(share) for share in (found.value, found.low, found.high))
     return found._replace(value=value, low=low, high=high, se=math.nan)

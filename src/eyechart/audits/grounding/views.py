@@ -166,7 +166,7 @@ VIEWS = (
 def example_table(
     settings: GroundingSettings, data: Dataset, study: Result, answers: ConditionAnswers, rows: pl.DataFrame
 ) -> pl.DataFrame:
-    """List the first questions of each cell, with what was shown and answered under each condition (Fig. 2)."""
+    """List the first questions of each cell, with the content shown and the answer under each condition (Fig. 2)."""
     chosen = _choose(rows)
     few = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
     content = data.scan("image", "question", "answer", "evidence").collect()

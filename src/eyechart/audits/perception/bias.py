@@ -1,12 +1,12 @@
-"""What can be had without looking at anything, and where low scores come from.
+"""What can be scored without looking at anything, and where low scores come from.
 
-The baseline is the most frequent train answer, in the form each score wants:
+The baseline is the most frequent train answer, in the form that each score needs:
 
 text       the most frequent answer, over all or of each answer or question type
 options    the option that was most often an answer in train
 rankings   the candidates in the order of their train frequency
 numbers    the train median
-Ties go to the first in the alphabet; a type never met gets what is usual over all.
+Ties go to the first in the alphabet; an unseen type gets the most usual overall.
 
 The paper's two analyses of bias follow. Table 2: for first words whose questions are answered without looking, how
 often the model says each usual answer, and how often that is the reference in the judged and in the train examples.
@@ -26,7 +26,7 @@ from eyechart.scoring import OPTION_SCORES, SCORES, score
 from eyechart.statistics import mean_by, shares
 
 GLOBAL = "global"
-SCOPE = "question_type"  # what the majority is learned by, whatever column it comes from
+SCOPE = "question_type"  # the groups that the majority is learned by, whatever their column
 NUMBERS = "one-minus-mape"
 OPTIONS = "choice-text"
 TOKENS = 8  # first words that are shown
@@ -99,7 +99,7 @@ def first_words(n: int) -> pl.Expr:
 
 
 def label_sentiment(column: str | None, data: Dataset, judged: Dataset) -> dict[str, pl.DataFrame]:
-    """Count how often each label goes with each sentiment of a text (Table 3)."""
+    """Count how often each label occurs with each sentiment of a text (Table 3)."""
     if column is None:
         return {}
     labels = judged.examples.select("id", judged.clusters().alias("cluster"), pl.col("answer").alias("label"))
@@ -158,7 +158,7 @@ def _usual(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shares(rows: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
-    """Measure how often each usual answer is given, never included."""
+    """Measure how often each usual answer is given, including those never given."""
     pairs = rows.join(usual, on="token")
     hits = pairs.with_columns((pl.col("given") == pl.col("answer")).cast(pl.Float64).alias("hit"))
     return mean_by(hits, "hit", ["token", "answer"], "cluster")

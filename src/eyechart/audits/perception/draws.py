@@ -1,10 +1,10 @@
 """The answers as scores: of each example as it is, and without each modality as the mean over its draws.
 
-Two errors are kept apart. With n examples, m_i draws of example i and s_i^2 their variance,
+Two errors are separated. With n examples, m_i draws of example i and s_i^2 their variance,
 
     SE_draws^2 = sum_i s_i^2 / m_i / n^2          SE_examples^2 = SE^2 - SE_draws^2
 
-where SE is the clustered standard error of the scores P_i, which holds both. The donor pool is held fixed.
+where SE is the clustered standard error of the scores P_i, which includes both. The donor pool is held fixed.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from eyechart.statistics import mean, mean_by, paired_difference
 
 REFERENCES = ("answer", "answers", "choices", "relevance")
 LOST_AS = {"wrong": 0.0, "right": 1.0}
-WORST = "perception, lost as right"  # as if the modality had not been missed
+WORST = "perception, lost as right"  # as if the modality were not needed
 REPEATS = {
     "removed": pl.String,
     "repeat": pl.Int64,
@@ -36,7 +36,7 @@ REPEATS = {
 
 
 def changed(name: str) -> str:
-    """Name the column of how often the answer is another without a modality."""
+    """Name the column of how often the answer changes without a modality."""
     return f"changed {name}"
 
 
@@ -51,7 +51,7 @@ def perceived(name: str) -> str:
 
 
 class DrawScores(NamedTuple):
-    """Scores by example and draw, the answers, the ids without a score, and what became of all probes."""
+    """The scores by example and draw, the answers, the ids without a score, and counts of all probes."""
 
     scores: pl.DataFrame  # id, k, score
     answers: pl.DataFrame  # id, k, said
@@ -60,7 +60,7 @@ class DrawScores(NamedTuple):
 
     @classmethod
     def unite(cls, parts: list["DrawScores"]) -> Self:
-        """Unite several draws, in the order of ids and draws."""
+        """Combine several draws, in the order of ids and draws."""
         scores, answers, lost, counts = (pl.concat(tables) for tables in zip(*parts, strict=True))
         return cls(scores.sort("id", "k"), answers.sort("id", "k"), lost.sort("id", "k"), counts)
 
@@ -70,7 +70,7 @@ class DrawScores(NamedTuple):
         return pl.concat([self.scores, lost]).sort("id", "k")
 
     def error(self, rows: pl.DataFrame) -> float | None:
-        """Estimate the standard error that the draws bring in; None where no example has two of them."""
+        """Estimate the standard error due to the draws; None where no example has two of them."""
         known = self.scores.join(rows, on="id", how="semi").sort("id", "k")
         # Of a list the variance is the same every time; that of a group is added up from parts, one for each thread.
         each = known.group_by("id", maintain_order=True).agg(pl.len().alias("m"), "score")
@@ -107,7 +107,7 @@ class AnswerScorer:
 
 
 def referenced(examples: pl.DataFrame, how: str) -> pl.DataFrame:
-    """Keep what the score reads of the examples."""
+    """Keep the columns of the examples that the score reads."""
     needed = {name for name in SCORES[how].needs if name in REFERENCES} | {"answer"}
     return examples.select("id", "cluster", *sorted(needed)).sort("id")
 
@@ -165,9 +165,9 @@ class ModelScores:
         return pl.concat([pl.DataFrame(schema=REPEATS), *parts])
 
     def bounds(self, rows: pl.DataFrame, how: str) -> Iterator[Measure]:
-        """Bound each score whose answers were partly lost by taking these for wrong, and for right.
+        """Bound each score with lost answers by counting these as wrong, and as right.
 
-        An example whose answer as it is was lost counts as wrong there.
+        An example whose plain answer was lost counts as wrong.
         """
         own = self.plain.with_lost_as(0.0).select("id", pl.col("score").alias("own"))
         for removal, draws in self.removed.items():

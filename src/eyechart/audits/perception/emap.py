@@ -4,7 +4,7 @@ On N examples, with f(i, j) the scores of the answers when the first modality is
 
     EMAP(i) = mean_j f(i, j) + mean_j f(j, i) - mean_jl f(j, l)
 
-A score lost from f(i, i) to EMAP(i) is what the model owes to interactions. All N * N pairs are needed, so it is
+The score lost from f(i, i) to EMAP(i) is what the model owes to interactions. All N * N pairs are needed, so it is
 computed on a sample chosen by a hash of the ids; draws of donors do not suffice.
 """
 
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Projection(NamedTuple):
-    """What the additive approximation loses, or a note why that is unknown; and what became of its probes."""
+    """What the additive approximation loses, or a note why that is unknown; and counts of its probes."""
 
     measures: list[Measure]
     counts: pl.DataFrame
@@ -38,7 +38,7 @@ class Projection(NamedTuple):
 
 
 def check_emap(settings: PerceptionSettings, judged: Dataset) -> None:
-    """Reject what cannot be projected: one modality alone, or options that differ between examples."""
+    """Reject data that cannot be projected: a single modality, or options that differ between examples."""
     if not settings.emap:
         return
     if len(judged.modalities) < 2:
@@ -103,8 +103,8 @@ def additive(scores: Floats) -> Floats:
 def _score_cube(ids: pl.Series, conditions: list[str], predictions: Predictions) -> tuple[Floats, list[str]]:
     """Arrange scores by example, donor of the first modality, and answer; return them and the names of the answers.
 
-    An answer that is not among a probe's gets 0 if they are probabilities, else their least. Without scores of every
-    probe there are no answers.
+    An answer that a probe does not list gets 0 if scores are probabilities, else the probe's lowest. Without scores of
+    every probe there are no answers.
     """
     nothing: tuple[Floats, list[str]] = (np.empty((0, 0, 0)), [])
     answers = predictions.answers

@@ -22,7 +22,7 @@ CONTENT = ("image", "question")
 
 
 def sample_scores(rows: pl.DataFrame, removals: Sequence[Removal]) -> pl.DataFrame:
-    """Count the sample perceptual scores by bins from -1 to 1; the outer bins hold what lies beyond."""
+    """Count the sample perceptual scores in bins from -1 to 1; the outer bins include values beyond."""
     edges = np.linspace(-1, 1, BINS + 1)
     parts = []
     for removal in removals:
@@ -34,7 +34,7 @@ def sample_scores(rows: pl.DataFrame, removals: Sequence[Removal]) -> pl.DataFra
 
 
 def least_perceived(rows: pl.DataFrame, examples: pl.DataFrame, scores: ModelScores) -> pl.DataFrame:
-    """List the examples of the lowest scores, those that are right first, with the answers under each condition."""
+    """List the examples with the lowest scores, the right ones first, with the answers under each condition."""
     parts = [_least(rows, removal, draws) for removal, draws in scores.removed.items()]
     shown = [name for name in ("question", "answer") if name in examples.columns]
     own = scores.plain.answers.select("id", pl.col("said").alias("says"))
@@ -63,7 +63,7 @@ def _least(rows: pl.DataFrame, removal: Removal, draws: DrawScores) -> pl.DataFr
 def seen_table(
     settings: PerceptionSettings, data: Dataset, study: Result, least: pl.DataFrame, scores: ModelScores
 ) -> pl.DataFrame:
-    """List the least perceived examples of every permutation, a row as they are and one with each first donor."""
+    """List the least perceived examples of every permutation, one row as they are and one with each first donor."""
     removals = [each for each in scores.removed if each.kind == PERMUTE]
     if not removals or not set(CONTENT) <= set(data.examples.columns):
         return pl.DataFrame()

@@ -104,7 +104,7 @@ def _rows(
 
 
 def _score_text_only(data: Dataset, scorer: AnswerScorer, column: str) -> pl.DataFrame:
-    """Score the answers of a text-only model, which stand in a column of the examples."""
+    """Score the answers of a text-only model, given in a column of the examples."""
     answers = data.scan(column).select("id", pl.col(column).cast(pl.String).alias("given")).collect()
     both = scorer.examples.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
     return both.select("id", score(both, scorer.how).alias(TEXT_ONLY))
@@ -113,7 +113,7 @@ def _score_text_only(data: Dataset, scorer: AnswerScorer, column: str) -> pl.Dat
 def _optional_tables(
     settings: PerceptionSettings, data: Dataset, study: Result, rows: pl.DataFrame, scores: ModelScores
 ) -> dict[str, pl.DataFrame]:
-    """Make the tables that only some settings or data have."""
+    """Build the tables that exist only for some settings or data."""
     first = perceived(next(iter(scores.removed)).name)
     answers = scores.plain.answers.select("id", "said")
     tables = {"proportions": answer_proportions(rows, answers, data, learned_part(data, study), first)}
@@ -174,7 +174,7 @@ def check_precision(
 
 
 def _floor(row: dict[str, float | None]) -> float:
-    """Return the share of a width that stays when draws cost nothing; 0 where it is not known yet."""
+    """Return the share of a width that more draws cannot remove; 0 where it is not known yet."""
     items, total = row["examples_se"], row["se"]
     return items / total if items is not None and total else 0.0
 

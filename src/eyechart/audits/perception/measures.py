@@ -42,7 +42,7 @@ COLUMNS = ("without", "P", "P low", "P high", "P/Z task", "P/Z model")
 
 @dataclass(frozen=True)
 class Measurer:
-    """Measure a set of examples: what is removed, the score, the form of Z, and what is noted with every number."""
+    """Measure a set of examples, given the removals, the score, the form of Z, and the note on every number."""
 
     removals: tuple[Removal, ...]
     how: str
@@ -93,7 +93,7 @@ class Measurer:
             yield from self._leakage(rows, removal)
 
     def _divided(self, name: str, removal: Removal, rows: pl.DataFrame, z: pl.Series) -> Measure:
-        """Divide the mean score by the mean of Z; where no score varies, its own interval is divided."""
+        """Divide the mean score by the mean of Z; where no score varies, divide its own interval."""
         lost, cluster = rows[perceived(removal.name)], rows["cluster"]
         share, divisor = ratio(lost, z, cluster), float(z.to_numpy().mean())
         if share.method == "none" and divisor:
@@ -126,7 +126,7 @@ class Measurer:
                 yield self._noted(make_measure("interaction", difference, of=column, **key), removal)
 
     def _noted(self, measure: Measure, removal: Removal) -> Measure:
-        """Record with a number how it came about."""
+        """Add a note on how the measure was computed."""
         if removal.kind != PERMUTE:
             return measure
         donors = f"donors: {self.donors}, draws: {self.draws}; the donor pool is held fixed"
@@ -134,7 +134,7 @@ class Measurer:
 
 
 def _mirage(relative: Measure) -> Measure:
-    """Measure what is left instead of what is lost: Acc without / Acc = 1 - P / Acc."""
+    """Measure what remains instead of what is lost: Acc without / Acc = 1 - P / Acc."""
     value, low, high = (1 - end for end in (relative.value, relative.high, relative.low))
     return replace(relative, name="mirage", value=value, low=low, high=high, better="lower")
 
@@ -189,7 +189,7 @@ class MeasureGroups:
     measurer: Measurer
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Measure one group after the other; each measure names its group."""
+        """Measure the groups one by one; each measure names its group."""
         return measures_table(
             replace(each, by=by, group=None if by is None else str(group))
             for (by, group), part in batch.group_by(KEY, maintain_order=True)
@@ -229,7 +229,7 @@ def _grouped(rows: pl.DataFrame, data: Dataset, column: str) -> pl.DataFrame:
         found = f"{column!r} of type {groups.schema[column]}"
         raise SettingError("a plain column to group by", found, "name a column of text or numbers")
     named = groups.select("id", pl.col(column).cast(pl.String).fill_null(NONE).alias("group"))
-    # Of a column that another study lends, only the examples that both judged count.
+    # In a column from another study, only the examples that both judged count.
     named = named.filter(pl.col("group") != NOT_JUDGED)
     return rows.join(named, on="id", how="inner", validate="1:1", maintain_order="left")
 
@@ -261,7 +261,7 @@ def groups_table(measures: Sequence[Measure]) -> pl.DataFrame:
 
 
 def paper_table(measures: Sequence[Measure], removals: Sequence[str]) -> pl.DataFrame:
-    """Arrange the scores as Table 1 does, in points: a row a group, worst first, P with the ends of its interval."""
+    """Arrange the scores as in Table 1, in points: one row per group, worst first, P with the ends of its interval."""
     lines: dict[tuple[str | None, str], dict[str, object]] = {}
     for each in measures:
         line = lines.setdefault((each.by, each.group or "All"), {"by": each.by, "group": each.group or "All"})

@@ -21,11 +21,11 @@ OPTIONS = "choices"
 class PerceptionSettings:
     """The fields of the audit.
 
-    `modalities` are names or sets such as `image+question`; none means all of the data's. `removal` says how, the first
-    way deciding the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
+    `modalities` are names or sets such as `image+question`; none means all of the data's. `removal` says how; its first
+    kind decides the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
     often all of that is done (5 and 5 are the paper's). With `precision` (points) the audit starts with few examples
-    and asks on, at most `max_rounds` rounds, until every interval is at most this wide. `majority` is the scope of the
-    most frequent answer, `form` that of Z. A modality whose score is shown to lie within `margin` of 0 is ignored.
+    and asks more, in at most `max_rounds` rounds, until every interval is at most this wide. `majority` is the scope of
+    the most frequent answer, `form` that of Z. A modality whose score is shown to be within `margin` of 0 is ignored.
     `interactions` removes pairs, `emap` is the number of examples for the additive projection, `text_only` names the
     column with a text-only model's answers, `sentiment` one of text.
     """
@@ -71,7 +71,7 @@ class PerceptionSettings:
 
 
 def removals_of(settings: PerceptionSettings, data: Dataset) -> tuple[Removal, ...]:
-    """List what the settings remove from these data: where none is named, every modality that any example has."""
+    """List what the settings remove from these data; if no modality is named, every one that any example has."""
     present = [name for name in data.modalities if data.examples[name].is_not_null().any()]
     named = [_parse(data, name) for name in settings.modalities or present]
     single = [each for each in named if len(each) == 1]

@@ -7,8 +7,8 @@ On the held-out images of a rule X -> a (n of them, k with the answer), two one-
              lack the one left out; of a single item that is all examples without it
 
 p is the largest of them, so that a rule must beat all; q is Benjamini-Hochberg over all mined rules. A rule is
-confirmed where q is at most the level; else it is refuted, unless it was untestable: with so few matches a rule as
-confident as on train would have passed the first test at the level less than half of the time.
+confirmed if q is at most the level; otherwise it is refuted, unless it was untestable: with so few matches, a rule as
+confident as on train would pass the first test at the level less than half of the time.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ SMALL = 1e-12  # a term that no longer moves its sum
 def confirm(
     queries: Queries, confidences: Floats, index: Index, threads: int = 1, engine: Engine | None = None
 ) -> pl.DataFrame:
-    """Test rules on the examples of an index; one row for each, in their order."""
+    """Test rules on the examples of an index, and return one row for each rule, in order."""
     count = make_counter(index, threads, engine)
     counts = count(queries)
     base = base_rates(queries.answers, index)
@@ -83,7 +83,7 @@ def worst_part(queries: Queries, chosen: Ints, counts: Counts, count: Counter) -
 
 
 def without(queries: Queries, rules: Ints, column: int) -> Queries:
-    """Leave out one item of some rules, and query the examples that lack it."""
+    """Build queries for the examples that have all items of a rule except one."""
     items = queries.items[rules]
     lacking = items[:, column].copy()
     items[:, column] = NONE
@@ -120,7 +120,7 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
 
 
 def tested_table(counts: Counts, p: Floats, powers: Floats) -> pl.DataFrame:
-    """Write the held-out figures of rules, in their order, as a table."""
+    """Build the table of the rules' held-out figures, in their order."""
     images, hits = counts
     q = adjust(p)
     low, high = wilson(hits, images)
@@ -141,6 +141,6 @@ def tested_table(counts: Counts, p: Floats, powers: Floats) -> pl.DataFrame:
 
 
 def states(q: Floats, powers: Floats) -> pl.Series:
-    """Name what became of each rule."""
+    """Name the state of each rule."""
     confirmed: Bools = q <= LEVEL
     return pl.Series(STATES).gather(np.select([confirmed, powers < POWER], [0, 1], 2))

@@ -1,4 +1,4 @@
-"""What rules look like: some with their examples and counterexamples, and an example with all its rules (Fig. 4)."""
+"""What rules look like: some rules with examples and counterexamples, and an example with all its rules (Fig. 4)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def gallery_table(judged: Dataset, table: pl.DataFrame, rules: Rules, transactio
 
 
 def _surest(table: pl.DataFrame) -> pl.DataFrame:
-    """Take the confirmed rules of each kind that are the most confident on held-out images, at the least."""
+    """Take the confirmed rules of each kind with the highest lower bounds of confidence on held-out images."""
     sure = table.filter(pl.col("state") == "confirmed").sort("low", "rule", descending=[True, False])
     # Many rules differ in a word and meet the same examples: one for each answer shows more.
     different = sure.unique(["kind", "answer"], keep="first", maintain_order=True)

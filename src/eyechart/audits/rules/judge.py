@@ -5,7 +5,7 @@ expected gap  the same for a model that is equally right on both within every st
               frequency (powers of two of the train count): sum_s A_s (share of s among easy - among
               counterexamples), with A_s this model's accuracy in stratum s
 matched gap   gap - expected gap = mean of (x_i - A_s(i)) on easy - the same on counterexamples
-exploitation  on counterexamples: mean of [the model says what a confirmed rule says] - sum over the answers of those
+exploitation  on counterexamples: mean of [the model gives a confirmed rule's answer] - sum over the answers of those
               rules of the model's rate of the answer on the examples of the same question type that do not meet the
               rule (the best one of that answer) and do not accept the answer. The rates are taken as known: their own
               error is not in the interval.
@@ -109,7 +109,7 @@ def _answer_type(data: Dataset) -> pl.Expr:
 
 
 def _train_counts(data: Dataset, study: Result) -> pl.DataFrame:
-    """Count answers in what was not judged."""
+    """Count the answers of the examples that are not judged."""
     train = data.examples.join(study.rows, on="id", how="anti")
     return train["answer"].drop_nulls().value_counts(name="n")
 

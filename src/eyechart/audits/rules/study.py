@@ -1,4 +1,4 @@
-"""The study: mine on train, test on held-out images, and label each judged example by what rules do to it."""
+"""The study: mine on train, test on held-out images, and label each judged example by the rules it meets."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,12 +46,12 @@ from eyechart.scoring import chosen_score
 from eyechart.statistics import mean, wilson
 
 NOT_TESTED = {"p": None, "q": None, "power": None, "state": None}
-SCORED = ("answers", "choices", "relevance")  # what a score may need of a judged example, beside its answer
-SHOWN = ("question_type", "answer_type")  # what the tables break down by
+SCORED = ("answers", "choices", "relevance")  # what a score may need of a judged example, in addition to its answer
+SHOWN = ("question_type", "answer_type")  # columns to break tables down by
 
 
 class RuleData(NamedTuple):
-    """The mined and the judged examples, counts of what is left out of either, and notes for the reader."""
+    """The mined and the judged examples, counts of those left out of either, and notes for the reader."""
 
     learn: Dataset
     judged: Dataset
@@ -59,7 +59,7 @@ class RuleData(NamedTuple):
     notes: tuple[str, ...]
 
     def counts(self, mined: int, why_not: str = "answer outside the vocabulary") -> pl.DataFrame:
-        """Count what became of every example, with the reason why some of the learned ones were not mined."""
+        """Count the examples by status, with the reason why some of the learned ones were not mined."""
         rows = [
             (None, "judged", None, self.judged.examples.height),
             (None, "mined", None, mined),
@@ -70,14 +70,14 @@ class RuleData(NamedTuple):
 
 
 def study_data(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
-    """Label the judged examples by published ids where they are given, else by mined rules."""
+    """Label the judged examples by published ids if they are given, else by mined rules."""
     if settings.from_ids:
         return study_by_ids(settings, data, Path(settings.from_ids))
     return study_by_rules(settings, data, engine)
 
 
 def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
-    """Mine on what is learned from and label what is judged."""
+    """Mine the examples learned from, and label the judged ones."""
     parts = take_parts(data)
     judged = parts.judged
     how = chosen_score(settings.score, judged.examples)
@@ -109,7 +109,7 @@ def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Re
 
 
 def study_by_ids(settings: RulesSettings, data: Dataset, file: Path) -> Result:
-    """Label what is judged by published lists."""
+    """Label the judged examples by published lists."""
     parts = take_parts(data)
     rows = label_by_ids(parts.judged.examples, file)
     n = int((rows["kind"] == COUNTEREXAMPLE).sum())
@@ -128,7 +128,7 @@ def study_by_ids(settings: RulesSettings, data: Dataset, file: Path) -> Result:
 
 
 def take_parts(data: Dataset) -> RuleData:
-    """Take what is learned from and what is judged; examples without a reference answer are counted and left out."""
+    """Divide the examples into learned and judged; those without a reference answer are counted and left out."""
     learn, judged = data.only("split", *SCORED, *SHOWN).divided(learns=True)
     answered = pl.col("answer").is_not_null()
     known, asked = sort_by_image(learn.only().take(answered)), sort_by_image(judged.take(answered))
@@ -185,7 +185,7 @@ def _kind(met: Matches) -> pl.Series:
 
 
 def _best_rule(met: Matches) -> tuple[pl.Series, pl.Series]:
-    """Return the first rule that each example meets, null where there is none, and how many it meets."""
+    """Return the first rule that each example meets, null if there is none, and the number it meets."""
     best = pl.Series("rule", met.best.astype(np.int64))
     return best.set(best < 0, None), pl.Series("matches", met.counts.astype(np.int64))
 
@@ -250,7 +250,7 @@ def of_kind(rows: pl.DataFrame, kind: str | None) -> pl.DataFrame:
 
 
 def in_kind(measure: Measure, kind: str | None) -> Measure:
-    """Mark a measure as one of a kind of example."""
+    """Mark a measure as belonging to a kind of example."""
     return measure if kind is None else replace(measure, by="kind", group=kind)
 
 

@@ -45,7 +45,7 @@ class SplitsAudit(SplitsSettings):
     furniture: ClassVar[Furniture] = FURNITURE
 
     def study(self, data: Dataset, engine: Engine) -> Result:
-        """Find concepts and groups and label the judged examples head or tail; or label them by published sets."""
+        """Find concepts and groups and label the judged examples as head or tail; or label them by published sets."""
         if self.from_folder:
             return study_published(self, data, Path(self.from_folder))
         return study_data(self, data, engine)

@@ -1,7 +1,7 @@
-"""Write a study of `splits` as others released theirs.
+"""Write a study of `splits` in the formats of published ones.
 
 splits       the layout of VQA-VS: Training, Val, IID-Test and OOD-Test/<S>, each with -Ques.json and -Ans.json as
-             bare lists aligned by position; beside them flat lists, ids/<S>_head.json and ids/<S>_tail.json
+             bare lists aligned by position; also flat lists, ids/<S>_head.json and ids/<S>_tail.json
 splits-gqa   <S>_head.json and <S>_tail.json with records by id, in the form of GQA
 
 Ids are numbers where all of them are. The confidences of VQA's annotators are not among our data and are left out.
@@ -39,7 +39,7 @@ def export_gqa_ood(store: Store, folder: Path) -> dict[str, int]:
 
 
 def write_splits(data: Dataset, study: Result, folder: Path) -> dict[str, int]:
-    """Write every part and every OOD test set, and count what each file holds."""
+    """Write every part and every OOD test set, and count the entries of each file."""
     written = {}
     for stem, examples in _sets(data, study):
         for ending, table in (("Ques", _questions(examples)), ("Ans", _annotations(examples))):
@@ -129,7 +129,7 @@ def _question_id(examples: pl.DataFrame) -> pl.Series:
 
 
 def _numbers(ids: pl.Series) -> pl.Series:
-    """Convert ids to numbers where all of them come back the same."""
+    """Convert ids to numbers if all of them survive the round trip."""
     return ids.cast(pl.Int64) if ids.str.contains(_NUMBER).all() else ids
 
 

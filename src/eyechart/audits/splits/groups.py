@@ -17,7 +17,7 @@ EVEN = 1 - 1e-9  # the entropy of equal counts, but for rounding
 
 @dataclass(frozen=True)
 class CountAnswers:
-    """Count the examples of a batch (part, answer, and a column for each concept) by part, group and answer."""
+    """Count the examples of a batch (part, answer, and one column per concept) by part, group and answer."""
 
     concepts: tuple[str, ...]
 
@@ -34,7 +34,7 @@ class CountAnswers:
 
 
 def count_answers(examples: pl.DataFrame, concepts: tuple[str, ...], engine: Engine) -> dict[str, pl.DataFrame]:
-    """Count each answer of each group of every concept, in parts that any engine can count; sorted by key."""
+    """Count each answer of each group of every concept, in batches that any engine can run, sorted by key."""
     whole = isinstance(engine, Local) or not examples.height
     batches = [examples] if whole else examples.iter_slices(BLOCK)
     counts = pl.concat(engine.map(CountAnswers(concepts), batches))
@@ -59,7 +59,7 @@ class GroupedAnswers:
     def of(cls, answers: pl.DataFrame, threshold: float | None, alpha: float) -> Self:
         """Group counts of (part, group, answer, n), sorted, and mark imbalanced groups and rare answers.
 
-        No threshold means that of GQA-OOD: the mean less the standard deviation over the groups of a part.
+        Without a threshold, use that of GQA-OOD: the mean minus the standard deviation over the groups of a part.
         """
         starts = np.flatnonzero(begins(answers, *KEY))
         counts = answers["n"].to_numpy().astype(np.float64)
@@ -73,7 +73,7 @@ class GroupedAnswers:
         return cls(groups, answers.with_columns(pl.Series("cut", alpha * n[each] / m[each]), tail))
 
     def sides(self, examples: pl.DataFrame) -> pl.Series:
-        """Mark each example tail (true), head (false), or neither (null); rows without a group are neither."""
+        """Mark each example as tail (true), head (false) or neither (null); rows without a group are neither."""
         known = self.answers.select(*KEY, "answer", "tail")
         joined = examples.join(known, on=[*KEY, "answer"], how="left", validate="m:1", maintain_order="left")
         return joined["tail"]

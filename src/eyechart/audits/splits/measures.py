@@ -1,8 +1,8 @@
-"""The measures of a judgement, each with the per-example column it is the mean of; see `gaps` for the formulas.
+"""The measures of a judgement, each the mean of a per-example column; see `gaps` for the formulas.
 
 drop, c        accuracy on all judged examples - on the tail of c = (1 - n_c / N) (accuracy on the rest - on the tail)
-OOD mean, OOD drop: of all sets, and of the language, visual and multimodal ones
-union drop     the drop on the examples that are in any of the tails
+OOD mean, OOD drop: over all sets, and over the language, visual and multimodal ones
+union drop     the drop on the examples in any of the tails
 gap, c; matched gap, c; pooled gap: head against tail within strata
 largest gap    the largest gap of a concept, with an interval that holds for all of them together (Bonferroni)
 """
@@ -53,9 +53,9 @@ class Scored(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Measures, the rows with the columns they are means of, and the weights of the scores where a measure is a sum.
+    """Measures, the rows with the columns they average, and the weights of the scores if a measure is a weighted sum.
 
-    weights: id, score, and by the names of those columns the weight of each score.
+    weights: id, score, and the weight of each score, named after those columns.
     """
 
     measures: list[Measure]
@@ -88,7 +88,7 @@ def measure_judged(scored: Scored) -> Measured:
 
 
 def measure_validation(scored: Scored) -> Measured:
-    """Measure what models are selected by: accuracy on val, and the mean over its OOD sets."""
+    """Measure the criteria of model selection: accuracy on val, and the mean over its OOD sets."""
     tails = tail_sets(scored)
     rows, sums = scored.rows, {}
     measures = list(measure_accuracy(rows, scored.concepts, scored.how))
@@ -113,7 +113,7 @@ def _of_validation(one: Measure) -> Measure:
 
 
 def tail_sets(scored: Scored) -> dict[str, Bools]:
-    """Mark the rows of each OOD test set that has any."""
+    """Mark the rows of each non-empty OOD test set."""
     marked = {name: (scored.rows[name] == TAIL).fill_null(value=False).to_numpy() for name in scored.concepts}
     return {name: inside for name, inside in marked.items() if inside.any()}
 
@@ -131,7 +131,7 @@ def measure_accuracy(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) ->
 
 
 def _families(tails: dict[str, Bools]) -> dict[str, list[Bools]]:
-    """Return all sets together, and those of each family that has any."""
+    """Return all sets together, and those of each non-empty family."""
     families = {", " + name: [tails[one] for one in members if one in tails] for name, members in FAMILIES.items()}
     return {name: sets for name, sets in {"": list(tails.values()), **families}.items() if sets}
 
@@ -165,12 +165,12 @@ def _gaps(scored: Scored) -> dict[str, WeightedSum]:
 
 
 def _own_strata(scored: Scored, concept: str) -> list[str]:
-    """Name the columns of the groups of a concept, by question type; published sets come without groups."""
+    """Name the columns of a concept's groups, by question type; published sets have no groups."""
     return [name for name in (GROUP + concept, TYPE) if name in scored.rows.columns]
 
 
 def _sides(rows: pl.DataFrame, concept: str, strata: list[str]) -> tuple[Sides, Ints]:
-    """Return the examples that are on a side of a concept, and the numbers of their rows."""
+    """Return the examples on either side of a concept, and the numbers of their rows."""
     inside = rows[concept].is_not_null()
     part = rows.filter(inside)
     tail = (part[concept] == TAIL).cast(pl.Float64).to_numpy()
@@ -192,7 +192,7 @@ def _pooled(scored: Scored) -> list[Measure]:
         return []
     used = ~np.isnan(contributions)
     spread = _clip(mean(contributions[used], scored.rows["cluster"].gather(of[used]), kind="differences"), -1)
-    # An example may be head by one concept and tail by another: what it is on the whole is what counts.
+    # An example may be head of one concept and tail of another: only its total weight counts.
     weights = np.bincount(of, weights=gap_weights(sides), minlength=scored.rows.height).astype(np.float64)
     whole = difference_of_sides(doubtful_sides(weights, scored.rows), spread)
     return [
@@ -221,7 +221,7 @@ def _contrast_at(rows: pl.DataFrame, name: str, pair: ScaledContrast | None, lev
 
 
 def _drop(rows: pl.DataFrame, concept: str, inside: Bools, how: str) -> Measure:
-    """Measure a drop as (1 - n_c / N) (rest - tail), which has an interval also where there are no mistakes."""
+    """Measure a drop as (1 - n_c / N) (rest - tail), which has an interval even without mistakes."""
     tail, rest = rows.filter(pl.Series(inside)), rows.filter(pl.Series(~inside))
     lost = difference(rest["accuracy"], tail["accuracy"], rest["cluster"], tail["cluster"])
     share = rest.height / rows.height
@@ -244,7 +244,7 @@ def _with_q(measures: list[Measure]) -> list[Measure]:
 
 
 def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, ScaledContrast | None]) -> list[Measure]:
-    """Bound the largest gap: all intervals hold together with 95 %, so their largest ends bound it."""
+    """Bound the largest gap: all intervals hold together at 95 %, so their largest ends bound it."""
     names = {name: f"gap, {name}" for name in scored.concepts if f"gap, {name}" in pairs}
     level = 1 - (1 - LEVEL) / max(len(names), 1)
     every = {name: _contrast_at(rows, column, pairs[column], level) for name, column in names.items()}
@@ -262,5 +262,5 @@ def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, ScaledContrast
 
 
 def _clip(estimate: Estimate, least: int) -> Estimate:
-    """Clip an interval to what a mean of scores (from 0) or a difference of two (from -1) can be."""
+    """Clip an interval to the range of a mean of scores (from 0) or of a difference of two (from -1)."""
     return estimate._replace(low=float(np.clip(estimate.low, least, 1)), high=float(np.clip(estimate.high, least, 1)))

@@ -1,6 +1,6 @@
 """Several models on the same sets: side by side (Tables 2 and 3 of the paper), and which would be chosen (Table 4).
 
-splits-models      models.json: the accuracies of the models of a run on all sets, a line each
+splits-models      models.json: the accuracies of the models of a run on all sets, one line per model
 splits-selection   selection.json: which checkpoint each strategy would have chosen among the models of a run
                    Each comes with a readable table in points, models.md or selection.md.
 
@@ -33,7 +33,7 @@ def export_selection(store: Store, folder: Path) -> dict[str, int]:
 
 
 def export_models(store: Store, folder: Path) -> dict[str, int]:
-    """Write the accuracies of all models of a run on all sets, a line each."""
+    """Write the accuracies of all models of a run on all sets, one line per model."""
     return _write_table(models_table(_judged(store)), folder / "models.json")
 
 
@@ -111,7 +111,7 @@ def _row(strategy: str, name: str, result: Result, reference: Result) -> tuple[o
 
 
 def _lost(result: Result, reference: Result) -> tuple[float, float, float]:
-    """Estimate the loss with its interval; choosing the same checkpoint is known to lose nothing."""
+    """Estimate the loss with its interval; choosing the same checkpoint loses exactly nothing."""
     if result is reference:
         return 0.0, 0.0, 0.0
     column = "OOD mean"

@@ -1,8 +1,8 @@
-"""What others published: their test sets, to judge by instead of making them, and the scores of the authors' scripts.
+"""Published test sets, which replace a study's own, and the scores of the authors' scripts.
 
-Files in a folder or archive are known by their names: `OOD-Test-<S>-Ques.json` or `-Ans.json` (VQA-VS); the lists
+Files in a folder or archive are recognised by their names: `OOD-Test-<S>-Ques.json` or `-Ans.json` (VQA-VS); the lists
 `<S>_qid` of `test_annotations.json` (VQA-VS); `<name>_head.json` and `<name>_tail.json` (GQA-OOD: records by id; or
-lists of ids). Any other JSON list or text file of ids is the tail of a concept with the file's name.
+lists of ids). Any other JSON list or text file of ids is the tail of a concept named after the file.
 
 With `compat="release"` scores are those of the authors' scripts. The vocabulary holds the normalised reference answers
 with at least nine train examples. The score of an answer is min(1, count / 3) over the raw human answers that are in
@@ -79,7 +79,7 @@ def study_published(settings: SplitsSettings, data: Dataset, path: Path) -> Resu
 
 
 def read_sets(path: Path) -> list[PublishedSet]:
-    """Read all the sets in a folder, archive or file; those of one concept and side are united."""
+    """Read all sets in a folder, archive or file; those of the same concept and side are merged."""
     lists = [one for source in find_sources(path, {".json", ".txt"}) for one in _read(source)]
     if not lists:
         advice = "see docs/audits/splits.md for the names of the files"
@@ -110,7 +110,7 @@ def _read(source: SourceFile) -> Iterator[PublishedSet]:
 
 
 def _ids(content: object, source: SourceFile) -> pl.Series:
-    """Return the ids in a list of them, a list of records, or records by id."""
+    """Return the ids in a list of ids, a list of records, or records by id."""
     entries = list(content) if isinstance(content, dict | list) else [content]
     ids = [_id(one) for one in entries]
     if None in ids:
@@ -126,7 +126,7 @@ def _id(entry: object) -> str | None:
 
 
 def label_rows(parts: PartedData, lists: list[PublishedSet]) -> pl.DataFrame:
-    """List the side of each judged example by each concept; a set without heads leaves the other examples null."""
+    """List the side of each judged example for each concept; a set without heads leaves other examples null."""
     concepts = list(dict.fromkeys(one.concept for one in lists))
     sides = {name: pl.lit(None, pl.String) for name in concepts}
     for one in sorted(lists, key=lambda each: each.side):  # an id on both lists is tail
@@ -154,7 +154,7 @@ def _row(rows: pl.DataFrame, concept: str) -> dict[str, object]:
 
 
 def within_vocabulary(examples: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Keep the human answers that are in the vocabulary of train; a score then counts them as they are."""
+    """Keep the human answers in the vocabulary of train; a score then counts them unnormalised."""
     if "answers" not in examples.columns or not train.height:
         found = "no human answers" if "answers" not in examples.columns else "no train split"
         raise DataError("several human answers and a train split for compat='release'", found, "use compat='paper'")
@@ -166,7 +166,7 @@ def within_vocabulary(examples: pl.DataFrame, train: pl.DataFrame) -> pl.DataFra
 
 
 def release_table(measures: list[Measure]) -> pl.DataFrame:
-    """List the rounded scores as the authors print them: IID, the nine sets, and the means."""
+    """List the scores rounded as the authors print them: IID, the nine sets, and the means."""
     accuracies = {(one.by, one.group): one.value for one in measures if one.name == "accuracy"}
     scores = {name: round(100 * accuracies[name, TAIL], 2) for name in NINE if (name, TAIL) in accuracies}
     means = {"mean": tuple(scores), **FAMILIES}

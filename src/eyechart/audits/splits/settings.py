@@ -1,4 +1,4 @@
-"""The settings of the audit, and the names of shortcuts, sides and parts that all its files share."""
+"""The settings of the audit, and the names of shortcuts, sides and parts shared by its files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,10 +47,10 @@ class SplitsSettings:
     """The fields of the audit.
 
     `concepts` are any of the nine, or columns and parts joined by `+`. `threshold` is an entropy, or `gqa-ood`: mean
-    less standard deviation over the groups. `alpha` times the mean count is the cut of the tail. `counted` are the
-    examples of f in Eq. 6; with `telling=all` keywords and key objects tell most about the answers to such questions,
-    whatever the example's own answer is. `types` is `auto` (the data's, else learned), `learned`, or a file with a
-    prefix a line. `group` is a `concept=group` whose answers are listed. `validation` asks for the val split too, so
+    minus standard deviation over the groups. `alpha` times the mean count is the cut of the tail. `counted` are the
+    examples of f in Eq. 6; with `telling=all` keywords and key objects are those most informative about the
+    answers to such questions in general. `types` is `auto` (the data's, else learned), `learned`, or a file with one
+    prefix per line. `group` is a `concept=group` whose answers are listed. `validation` asks for the val split too, so
     that models can be selected on it. `from_folder` holds published sets. A model fails on rare answers if it surely
     loses more than `margin` on any set.
     """
@@ -98,7 +98,7 @@ class SplitsSettings:
 
 
 def parts_of(concept: str) -> tuple[str, ...]:
-    """Name the parts that a concept combines, in their order."""
+    """List the parts that a concept combines, in order."""
     return tuple(ALIASES.get(part, part) for part in concept.split("+"))
 
 

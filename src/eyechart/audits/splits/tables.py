@@ -1,6 +1,6 @@
-"""The tables of studies and judgements, as the tables and figures of the paper read.
+"""The tables of studies and judgements, after the tables and figures of the paper.
 
-concepts, groups       Table 1: how many groups each shortcut has, how many are imbalanced, how large head and tail are
+concepts, groups       Table 1: the groups of each shortcut, how many are imbalanced, and the sizes of head and tail
 jaccard, coincidence   Fig. 5: how much the shortcuts have in common
 answers                Fig. 4, 8, 10: the answers of a few groups
 shown                  Fig. 3: examples with their concepts
@@ -92,7 +92,7 @@ def _concepts_row(concept: str, judged_labels: pl.Series, grouped: GroupedAnswer
 
 
 def groups_table(grouped: dict[str, GroupedAnswers]) -> pl.DataFrame:
-    """List the groups of the judged examples, of each concept the largest first."""
+    """List the groups of the judged examples, the largest of each concept first."""
     return pl.concat([_groups(concept, each) for concept, each in grouped.items()])
 
 
@@ -108,10 +108,10 @@ def _groups(concept: str, grouped: GroupedAnswers) -> pl.DataFrame:
 
 
 def overlap_tables(part: pl.Series, tails: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Compare the heads of train (else of the judged examples) and the OOD test sets, each concept with each.
+    """Compare the heads of train (or else of the judged examples) and the OOD test sets for each pair of concepts.
 
-    jaccard: examples in both heads / in either. coincidence: the share of the test set `of` that is in `with` too.
-    Both describe the sets as they are: n of `among` examples, nothing is estimated.
+    jaccard: examples in both heads / in either. coincidence: the share of the test set `of` that is also in `with`.
+    Both describe the sets themselves: n of `among` examples, nothing is estimated.
     """
     where = part == (TRAIN if (part == TRAIN).any() else JUDGED)
     heads = tails.filter(where).select((~pl.all()).fill_null(value=False))
@@ -126,7 +126,7 @@ def overlap_tables(part: pl.Series, tails: pl.DataFrame) -> dict[str, pl.DataFra
 
 
 def _common(flags: pl.DataFrame) -> Floats:
-    """Count the rows in which each two columns hold."""
+    """Count the rows in which both columns of each pair are true."""
     table = flags.to_numpy().astype(np.float32)  # whole numbers up to 2^24 are exact
     blocks = [table[start : start + 1_000_000] for start in range(0, len(table), 1_000_000)]
     none = np.zeros((flags.width, flags.width))
@@ -152,8 +152,8 @@ def answers_table(
 ) -> pl.DataFrame:
     """Count the answers of a few groups in train, val, the judged examples, and their OOD part.
 
-    `examples` are part, cluster and answer. Of each concept the imbalanced groups with the largest tails are listed,
-    and before them the `chosen` one (concept=group). Answers are in the order of their train counts, as in the paper.
+    `examples` are part, cluster and answer. For each concept the imbalanced groups with the largest tails are listed,
+    after the `chosen` one (concept=group). Answers are in the order of their train counts, as in the paper.
     """
     concept, _, group = chosen.partition("=")
     if chosen and (concept not in grouped or not _has(grouped[concept], group)):
@@ -208,7 +208,7 @@ def examples_table(examples: pl.DataFrame, part: pl.Series, labels: pl.DataFrame
 
 
 def sets_table(measures: list[Measure], concepts: pl.DataFrame) -> pl.DataFrame:
-    """List for each concept its accuracies, its drop and its gaps, beside the imbalance of the data."""
+    """List for each concept its accuracies, its drop and its gaps, and the imbalance of the data."""
     rows = [_sets_row(measures, concept) for concept in concepts["concept"]]
     schema = {"concept": pl.String} | {name: pl.Int64 if name.startswith("n_") else pl.Float64 for name in FIELDS}
     table = pl.DataFrame(rows, schema=schema)
@@ -235,7 +235,7 @@ def _sets_row(measures: list[Measure], concept: str) -> dict[str, object]:
 
 
 def sides_table(measures: list[Measure], concepts: tuple[str, ...]) -> pl.DataFrame:
-    """List accuracy on head and tail of each concept under each other."""
+    """List accuracy on the head and tail of each concept in successive rows."""
     rows = [(one.by, one.group, one.value, one.low, one.high, one.n) for one in measures if one.by in concepts]
     schema = {"concept": pl.String, "side": pl.String, "accuracy": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     return pl.DataFrame(rows, schema=schema | {"n": pl.Int64}, orient="row")

@@ -35,8 +35,8 @@ from eyechart.data.stored import TableFile
 from eyechart.language.answers import human_answers
 from eyechart.language.questions import question_words
 
-MOST_RULES = 12  # beside an example
-MOST_EXAMPLES = 24  # of either sort on a page
+MOST_RULES = 12  # next to an example
+MOST_EXAMPLES = 24  # of each sort on a page
 _HERE = __name__
 
 
@@ -53,7 +53,7 @@ def rules_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
 
 
 def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
-    """Show a rule with its examples and counterexamples."""
+    """Build the page of a rule with its examples and counterexamples."""
     rule = _find_rule(store, asked.get("rule"))
     if rule is None:
         return None
@@ -73,7 +73,7 @@ def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
 
 
 def rules_beside(store: Store, example: str) -> Sheet | None:
-    """List the confirmed rules that an example meets, the surest first."""
+    """List the confirmed rules that an example meets, the most certain first."""
     file, items = mined_rules(store), items_of(store, example)
     if file is None or items is None:
         return None
@@ -98,14 +98,14 @@ def preload_rules(store: Store) -> None:
 
 @lru_cache(maxsize=4)
 def _counts(file: TableFile) -> Mapping[str, int]:
-    """Count the rules without the most frequent answer, which is listed among them but was not mined."""
+    """Count the rules except the prior, which is listed among them but was not mined."""
     mined, confirmed = (pl.col("kind") != PRIOR).sum(), (pl.col("state") == "confirmed").sum()
     counts = file.scan().select(mined.alias("rules"), confirmed.alias("rules confirmed")).collect()
     return counts.row(0, named=True)
 
 
 def _examples_as_csv(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> Iterator[str]:
-    """Write all examples of a rule once they are requested."""
+    """Write all examples of a rule as CSV, but only when requested."""
     yield examples_of(store, rule, everywhere=everywhere).write_csv()
 
 
@@ -125,8 +125,8 @@ def _right_answers(store: Store, example: str) -> list[str]:
 
 
 def examples_of(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> pl.DataFrame:
-    """List the examples that meet a rule with whether it holds there; of the judged ones, or of all."""
-    # A cheap filter first: splitting every question into words takes long where there are many.
+    """List the examples, judged or all, that meet a rule, and whether it holds there."""
+    # A cheap filter first: splitting every question into words is slow.
     scan = store.examples.scan().filter(_may_have(rule["words"]))
     judged = store.rows(AUDIT)
     if not everywhere and judged is not None:
