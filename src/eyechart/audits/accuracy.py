@@ -169,16 +169,16 @@ def _floor(judged: Dataset, train: pl.DataFrame, majority: pl.DataFrame, how: st
         scores = _score_options(examples, train)
     else:
         answers = majority_answers(examples, majority)
-        given = examples.with_columns(answers.alias("given"), pl.concat_list(answers.alias("ranking")))
-        scores = score(given, how)
+        answered = examples.with_columns(answers.alias("given"), pl.concat_list(answers.alias("ranking")))
+        scores = score(answered, how)
     return examples.select("id", judged.clusters().alias("cluster"), scores.alias("floor")).sort("id")
 
 
 def _score_options(examples: pl.DataFrame, train: pl.DataFrame) -> pl.Series:
     """Score the option most frequent in train; where none was ever an answer there, the mean over all options."""
     best = rank_options(examples, train).alias("best").list.first()
-    seen = best.is_in(train["answer"].drop_nulls().unique().implode())
-    options = pl.when(seen).then(pl.concat_list(best)).otherwise("choices").alias("given")
+    was_answer = best.is_in(train["answer"].drop_nulls().unique().implode())
+    options = pl.when(was_answer).then(pl.concat_list(best)).otherwise("choices").alias("given")
     rows = examples.select("answer", "choices", options).with_row_index("row").explode("given")
     scored = rows.with_columns(score(rows, "choice-text"))
     return scored.group_by("row", maintain_order=True).agg(pl.col("score").mean())["score"]

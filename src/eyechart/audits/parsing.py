@@ -53,11 +53,11 @@ def warn_of_unknown_options(data: Dataset, predictions: Predictions) -> None:
     if "choices" not in data.columns:
         return
     some = Predictions(predictions.model, predictions.under(PLAIN_CONDITION).head(CHECKED))
-    known = data.scan("choices").join(some.answers.lazy(), on="id", how="semi").collect()  # data may be large
-    asked = known.filter(pl.col("choices").list.len() > 0)
-    if 2 * asked.height < known.height:  # then they are scored as open answers
+    examples = data.scan("choices").join(some.answers.lazy(), on="id", how="semi").collect()  # data may be large
+    with_options = examples.filter(pl.col("choices").list.len() > 0)
+    if 2 * with_options.height < examples.height:  # then they are scored as open answers
         return
-    rows = some.beside(asked, PLAIN_CONDITION).table
+    rows = some.beside(with_options, PLAIN_CONDITION).table
     unknown = rows.filter(~names_option(rows))
     if unknown.height > MOST * rows.height:
         message = (

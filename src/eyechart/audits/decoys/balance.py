@@ -120,15 +120,15 @@ def fit_weights(candidates: Int32s, targets: Int32s, k: int, n_answers: int, pow
 
 def keep_balanced(candidates: Int32s, targets: Int32s, lots: Hashes, k: int, n_answers: int) -> NDArray[np.bool_]:
     """Choose the examples to keep such that no answer is a target more often than it can be a decoy."""
-    kept = np.ones(len(targets), np.bool_)
+    keep = np.ones(len(targets), np.bool_)
     for _ in range(THINNINGS):
-        left, left_targets = np.ascontiguousarray(candidates[kept]), targets[kept]
-        weights = fit_weights(left, left_targets, k, n_answers, power=0.5)
-        used = expected_use(left, weights, np.ones(len(left)), k)
-        table = pl.DataFrame({"target": left_targets, "lot": lots[kept]})
+        remaining, remaining_targets = np.ascontiguousarray(candidates[keep]), targets[keep]
+        weights = fit_weights(remaining, remaining_targets, k, n_answers, power=0.5)
+        used = expected_use(remaining, weights, np.ones(len(remaining)), k)
+        table = pl.DataFrame({"target": remaining_targets, "lot": lots[keep]})
         turns = table.select(pl.col("lot").rank("ordinal").over("target")).to_series().to_numpy()
-        kept[kept] = (turns <= np.ceil(SLACK * used)[left_targets]) | (left[:, 0] < 0)
-    return kept
+        keep[keep] = (turns <= np.ceil(SLACK * used)[remaining_targets]) | (remaining[:, 0] < 0)
+    return keep
 
 
 @kernel
@@ -186,38 +186,38 @@ def _exchange(balance: Balance, chosen: Int32s) -> Int32s:
     for _ in range(SWEEPS):
         moved = 0
         for i in range(len(exchanged)):
-            for place in range(np.sum(exchanged[i] >= 0)):
-                moved += _improve(balance, exchanged, taken, i, place)
+            for column in range(np.sum(exchanged[i] >= 0)):
+                moved += _improve(balance, exchanged, taken, i, column)
         if moved == 0:
             break
     return exchanged
 
 
 @kernel
-def _improve(balance: Balance, chosen: Int32s, taken: Int64s, i: int, place: int) -> int:
+def _improve(balance: Balance, chosen: Int32s, taken: Int64s, i: int, column: int) -> int:
     """Replace a decoy by the best candidate, and return the number of replacements (0 or 1).
 
     A decoy that is also in the other set counts once for both: it is not replaced, and none is replaced by it.
     """
-    entry, pool, share = chosen[i, place], balance.pool, balance.shares[i]
-    answers, beside = pool.entries.answers, balance.beside[i]
-    if np.any(beside == answers[entry]):
+    entry, pool, share = chosen[i, column], balance.pool, balance.shares[i]
+    answers, other_set = pool.entries.answers, balance.beside[i]
+    if np.any(other_set == answers[entry]):
         return 0
     others = chosen[i][(chosen[i] >= 0) & (chosen[i] != entry)]
     best, least = entry, -_change(balance, i, entry, share) - LEAST
-    for other in pool.candidates[i]:
-        if other < 0 or other == entry or (other < pool.fillers) != (entry < pool.fillers):
+    for candidate in pool.candidates[i]:
+        if candidate < 0 or candidate == entry or (candidate < pool.fillers) != (entry < pool.fillers):
             continue
-        change = _change(balance, i, other, -share)
-        if change >= least or np.any(beside == answers[other]):
+        change = _change(balance, i, candidate, -share)
+        if change >= least or np.any(other_set == answers[candidate]):
             continue
-        if goes_with(balance.filters, beside, answers[others], answers[other], taken):
-            best, least = other, change
+        if goes_with(balance.filters, other_set, answers[others], answers[candidate], taken):
+            best, least = candidate, change
     if best == entry:
         return 0
     balance.lacking[answers[entry] + balance.offsets[i]] += share
     balance.lacking[answers[best] + balance.offsets[i]] -= share
-    chosen[i, place] = best
+    chosen[i, column] = best
     return 1
 
 

@@ -113,10 +113,10 @@ class CandidateSearch:
         examples, places = _read(batch), batch["places"].to_numpy(writable=True)
         with np.errstate(over="ignore"):  # hashes overflow, which compiled kernels do silently
             if self.random:
-                found = collect_random(self._filters, examples, self._unlocked_entries, places.ravel(), self.near)
+                candidates = collect_random(self._filters, examples, self._unlocked_entries, places.ravel(), self.near)
             else:
-                found = collect(self._filters, examples, self._unlocked_entries, places, self.near)
-        return pack(example=examples.rows, entries=found.entries.ravel(), taken=found.taken.ravel())
+                candidates = collect(self._filters, examples, self._unlocked_entries, places, self.near)
+        return pack(example=examples.rows, entries=candidates.entries.ravel(), taken=candidates.taken.ravel())
 
     @cached_property
     def _filters(self) -> Filters:
@@ -153,7 +153,7 @@ def _read(batch: pl.DataFrame) -> Recipients:
 @kernel
 def collect(filters: Filters, examples: Recipients, entries: Entries, places: Int32s, near: int) -> Candidates:
     """Walk the places of each example in order until `near` candidates are admitted by the target."""
-    candidates, seen = _no_candidates(filters, examples, near)
+    candidates, last_example = _no_candidates(filters, examples, near)
     for i in range(len(examples.rows)):
         n = 0
         for place in places[i]:
@@ -161,8 +161,8 @@ def collect(filters: Filters, examples: Recipients, entries: Entries, places: In
                 break
             for entry in _race(entries, place, examples.lots[i]):
                 answer = entries.answers[entry]
-                if n < near and seen[answer] != i:
-                    seen[answer] = i
+                if n < near and last_example[answer] != i:
+                    last_example[answer] = i
                     if _admits(filters, examples, i, answer, candidates.taken):
                         candidates.entries[i, n] = entry
                         n += 1
@@ -172,14 +172,14 @@ def collect(filters: Filters, examples: Recipients, entries: Entries, places: In
 @kernel
 def collect_random(filters: Filters, examples: Recipients, entries: Entries, places: Int32s, near: int) -> Candidates:
     """Draw from the single place of each example, each answer in proportion to its count there; -1 is no place."""
-    candidates, seen = _no_candidates(filters, examples, near)
+    candidates, last_example = _no_candidates(filters, examples, near)
     for i in range(len(examples.rows)):
         n = 0
         for attempt in range(TRIES if places[i] >= 0 else 0):
             entry = _draw_entry(entries, places[i], examples.lots[i], attempt)
             answer = entries.answers[entry]
-            if n < near and seen[answer] != i:
-                seen[answer] = i
+            if n < near and last_example[answer] != i:
+                last_example[answer] = i
                 if _admits(filters, examples, i, answer, candidates.taken):
                     candidates.entries[i, n] = entry
                     n += 1
@@ -190,8 +190,8 @@ def collect_random(filters: Filters, examples: Recipients, entries: Entries, pla
 def _no_candidates(filters: Filters, examples: Recipients, near: int) -> tuple[Candidates, Int32s]:
     """Allocate arrays for candidates, and for the last example that considered each answer."""
     entries = np.full((len(examples.rows), near), -1, np.int32)
-    seen = np.full(len(filters.lexicon.kinds), -1, np.int32)
-    return Candidates(entries, np.zeros((3, EQUAL + 1), np.int64)), seen
+    last_example = np.full(len(filters.lexicon.kinds), -1, np.int32)
+    return Candidates(entries, np.zeros((3, EQUAL + 1), np.int64)), last_example
 
 
 @kernel
@@ -199,17 +199,17 @@ def _admits(filters: Filters, examples: Recipients, i: int, answer: int, taken: 
     """Compare a candidate with the target and all other accepted answers, and count the filter that rejects it."""
     target = examples.targets[i]
     accepted = examples.accepted.items[examples.accepted.starts[i] : examples.accepted.starts[i + 1]]
-    for other in accepted:
-        if answer == other:
-            taken[TARGET if other == target else ACCEPTED, EQUAL] += 1
+    for accepted_answer in accepted:
+        if answer == accepted_answer:
+            taken[TARGET if accepted_answer == target else ACCEPTED, EQUAL] += 1
             return False
     code = judge_pair(filters, target, answer)
     if code:
         taken[TARGET, code] += 1
         return False
-    for other in accepted:
-        if filters.lexicon.everyone and other != target:
-            code = judge_pair(filters, other, answer)
+    for accepted_answer in accepted:
+        if filters.lexicon.everyone and accepted_answer != target:
+            code = judge_pair(filters, accepted_answer, answer)
             # People sometimes answer "yes" or "many" where neither fits, which rules nothing out.
             if CONTAINS <= code <= ALIKE:
                 taken[ACCEPTED, code] += 1

@@ -67,8 +67,8 @@ def _choose_rule(inputs: CueInputs, rules: Rules) -> tuple[str, pl.Series]:
     """Take the rule that is right most often on the learned part; ties go to the first."""
     _, _, target, starts = inputs.offered
     scores = {name: pl.Series("score", score_picks(value, target, starts)) for name, value in rules.items()}
-    known = pl.Series(inputs.learn[starts[:-1]])
-    best = max(scores, key=lambda name: scores[name].filter(known).sum())
+    learned = pl.Series(inputs.learn[starts[:-1]])
+    best = max(scores, key=lambda name: scores[name].filter(learned).sum())
     return best, scores[best]
 
 
@@ -83,9 +83,9 @@ def _length(inputs: CueInputs) -> Rules:
 
 def _overlap(inputs: CueInputs) -> Rules:
     """Compute the share of an option's distinct words that are in the question."""
-    known = known_words(inputs.offered.texts)
-    words = words_of(inputs.offered.texts, known)
-    shared = shared_with_question(words, inputs.offered.codes, words_of(inputs.questions, known), inputs.asked)
+    vocabulary = known_words(inputs.offered.texts)
+    words = words_of(inputs.offered.texts, vocabulary)
+    shared = shared_with_question(words, inputs.offered.codes, words_of(inputs.questions, vocabulary), inputs.asked)
     share = _share(shared, words.sizes[inputs.offered.codes])
     return _both(share, "most words of the question", "fewest words of the question")
 
@@ -132,13 +132,13 @@ def _both(value: Floats, most: str, least: str) -> Rules:
 
 def kind_of(text: pl.Expr) -> pl.Expr:
     """Classify texts as yes/no, numbers, single words or more."""
-    plain = text.str.to_lowercase().str.strip_chars(" .")
+    lower = text.str.to_lowercase().str.strip_chars(" .")
     return (
-        pl.when(plain.is_in(["yes", "no"]))
+        pl.when(lower.is_in(["yes", "no"]))
         .then(pl.lit("yes/no"))
-        .when(plain.str.contains(_NUMBER))
+        .when(lower.str.contains(_NUMBER))
         .then(pl.lit("number"))
-        .when(plain.str.contains(" ", literal=True))
+        .when(lower.str.contains(" ", literal=True))
         .then(pl.lit("more"))
         .otherwise(pl.lit("one word"))
     )

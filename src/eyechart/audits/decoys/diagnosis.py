@@ -133,8 +133,11 @@ def diagnose(
     guess = examples.select("id", "cluster", "part", CHANCE)
     sampled = _join_about(offers.filter(np.repeat(_sample(guess["id"], settings), sizes)), about)
     scores = score_blindly(sampled, data, settings, engine)
-    asked = offers.with_columns(examples["question"].gather(np.repeat(np.arange(len(sizes)), sizes)))
-    solvers = [*_by_cues(name, asked, guess), *_by_scorers(name, solved(sampled, scores, settings.seed), guess)]
+    full = offers.with_columns(examples["question"].gather(np.repeat(np.arange(len(sizes)), sizes)))
+    solvers = [
+        *_by_cues(name, full, guess),
+        *_by_scorers(name, solved(sampled, scores, settings.seed), guess),
+    ]
     kinds = kinds_table(sampled, scores, settings.kinds if name == ORIG else "")
     neutrality = measure_neutrality(offers, settings.seed)
     return Diagnosis(name, sizes, guess, solvers, neutrality, usage_table(offers), kinds)
@@ -143,22 +146,22 @@ def diagnose(
 def hold_against_chance(solvers: Iterable[Solver]) -> list[SolverResult]:
     """Estimate every solver, and adjust the p-values for all of them together."""
     listed = list(solvers)
-    right = [mean(one.scores["score"], one.scores["cluster"]) for one in listed]
-    over = [beyond_known(one.scores["score"], one.scores[CHANCE], one.scores["cluster"]) for one in listed]
+    right = [mean(solver.scores["score"], solver.scores["cluster"]) for solver in listed]
+    over = [beyond_known(solver.scores["score"], solver.scores[CHANCE], solver.scores["cluster"]) for solver in listed]
     q = adjust([difference.p for difference in over])
     return [SolverResult(*each) for each in zip(listed, right, over, map(float, q), strict=True)]
 
 
 def solver_table(results: Iterable[SolverResult]) -> pl.DataFrame:
     """Build the table of solvers."""
-    return pl.DataFrame([one.row() for one in results], schema=SOLVERS)
+    return pl.DataFrame([result.row() for result in results], schema=SOLVERS)
 
 
 def measure_chance(rows: pl.DataFrame, options: str, score: str) -> Measure:
     """Average the chance of a guess, which is known for these examples: its interval is a point."""
     estimate = mean(rows[CHANCE], rows["cluster"])
-    known = estimate._replace(low=estimate.value, high=estimate.value, method="none, chance is known")
-    return make_measure(CHANCE, known, of=f"{options} {CHANCE}", condition=options, score=score, better="neither")
+    exact = estimate._replace(low=estimate.value, high=estimate.value, method="none, chance is known")
+    return make_measure(CHANCE, exact, of=f"{options} {CHANCE}", condition=options, score=score, better="neither")
 
 
 def _join_about(rows: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
@@ -177,9 +180,9 @@ def _by_cues(name: str, offers: pl.DataFrame, guess: pl.DataFrame) -> list[Solve
     if not judged.any() or not learn.any():
         return []
     rules = follow_cues(offers, learn.gather(offers["id"].rle_id()))
-    kept = guess.filter(judged)
+    judged_guess = guess.filter(judged)
     return [
-        Solver(name, cue, picks, kept.select("id", "cluster", scores["score"].filter(judged), CHANCE))
+        Solver(name, cue, picks, judged_guess.select("id", "cluster", scores["score"].filter(judged), CHANCE))
         for cue, (picks, scores) in rules.items()
     ]
 
@@ -202,9 +205,9 @@ def kinds_table(offers: pl.DataFrame, scores: pl.DataFrame, column: str) -> pl.D
     if offers.schema.get(column) != pl.List(pl.String):
         return pl.DataFrame(schema=KINDS)
     # Where an option was left out, the list no longer matches the options.
-    whole = pl.col(column).list.len() == pl.len().over("id")
-    made = pl.when(whole).then(pl.col(column).list.get(pl.col("place"), null_on_oob=True))
-    typed = offers.select("id", "cluster", "target", kind=made).hstack(scores)
+    complete = pl.col(column).list.len() == pl.len().over("id")
+    origin = pl.when(complete).then(pl.col(column).list.get(pl.col("place"), null_on_oob=True))
+    typed = offers.select("id", "cluster", "target", kind=origin).hstack(scores)
     estimates = pl.concat([_estimate(_wins(typed, solver), solver) for solver in SEEN])
     return estimates.select(pl.col(name).cast(dtype) for name, dtype in KINDS.items())
 

@@ -68,8 +68,8 @@ def draw_decoys(
         if settings.drawing == NEUTRAL and settings.leave_out:
             inputs = _leave_out(inputs)
         draws = (*_draw_both(inputs), _draw_random(inputs))
-    decoys = pl.concat([_table(inputs, one) for one in draws]).sort("id", "source", "place")
-    counts = pl.concat([_count(inputs, one) for one in draws])
+    decoys = pl.concat([_table(inputs, draw) for draw in draws]).sort("id", "source", "place")
+    counts = pl.concat([_count(inputs, draw) for draw in draws])
     note = f"{inputs.left_out:,} examples get no decoys: their answers are targets more often than they can be decoys"
     return DrawnDecoys(decoys, counts, (*inputs.notes, *([note] if inputs.left_out else [])))
 
@@ -153,29 +153,29 @@ def _pick(
     """Choose up to k candidates of each example in order, padded by -1, and count those that each filter removed."""
     chosen = np.full((len(examples.rows), k), -1, np.int32)
     taken = np.zeros((3, EQUAL + 1), np.int64)
-    kept = np.empty(k, np.int32)
+    answers = np.empty(k, np.int32)
     for i in range(len(examples.rows)):
         n = 0
         for entry in candidates[i]:
             if n == k:
                 break
-            if entry >= 0 and goes_with(filters, examples.beside[i], kept[:n], entries.answers[entry], taken):
-                chosen[i, n], kept[n] = entry, entries.answers[entry]
+            if entry >= 0 and goes_with(filters, examples.beside[i], answers[:n], entries.answers[entry], taken):
+                chosen[i, n], answers[n] = entry, entries.answers[entry]
                 n += 1
     return chosen, taken
 
 
 def _table(inputs: DrawingInputs, draw: SourceDraw) -> pl.DataFrame:
     """Convert numbers back to texts; fillers have no donor."""
-    rows, places = np.nonzero(draw.chosen >= 0)
-    used = draw.chosen[rows, places]
+    rows, columns = np.nonzero(draw.chosen >= 0)
+    used = draw.chosen[rows, columns]
     entries = draw.pool.entries
     ids = inputs.examples["id"]
     table = pl.DataFrame(
         {
             "id": ids.gather(inputs.recipients.rows[rows]),
             "source": pl.repeat(draw.source, len(rows), dtype=pl.String, eager=True),
-            "place": places,
+            "place": columns,
             "decoy": inputs.answers.texts.gather(entries.answers[used]),
             "donor": ids.gather(entries.donors[used]),
             "filler": used >= draw.pool.fillers,
@@ -189,7 +189,9 @@ def _count(inputs: DrawingInputs, draw: SourceDraw) -> pl.DataFrame:
     """Count the candidates that each filter removed, in the order of the filters, and the decoys that were drawn."""
     names = {EQUAL: "the same", **FILTERS}
     rows = [
-        (f"{names[code]}: {RELATIONS[who]}", draw.taken[who, code]) for code in names for who in range(len(RELATIONS))
+        (f"{names[code]}: {RELATIONS[relation]}", draw.taken[relation, code])
+        for code in names
+        for relation in range(len(RELATIONS))
     ]
     filling = draw.chosen >= draw.pool.fillers
     rows += [("drawn", ((draw.chosen >= 0) & ~filling).sum()), ("filler", filling.sum())]

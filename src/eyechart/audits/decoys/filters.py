@@ -65,9 +65,9 @@ def judge_pair(filters: Filters, first: int, second: int) -> int:
 
 
 @kernel
-def goes_with(filters: Filters, beside: Int32s, kept: Int32s, answer: int, taken: Int64s) -> bool:
+def goes_with(filters: Filters, beside: Int32s, chosen: Int32s, answer: int, taken: Int64s) -> bool:
     """Compare a candidate with the decoys of the same options; those of another set may be the same."""
-    for other in kept:
+    for other in chosen:
         code = judge_pair(filters, other, answer)
         if code:
             taken[CHOSEN, code] += 1

@@ -64,10 +64,10 @@ class DrawingInputs(NamedTuple):
         fillers = Entries.of(pl.Series(kinds), answers.reference, int(kinds.max(initial=0)) + 1)
         if settings.drawing != NEUTRAL:
             fillers = fillers.most_frequent(FILLERS)
-        named, filters = examples.select("id", "cluster"), Filters.of(lexicon)
+        clusters, filters = examples.select("id", "cluster"), Filters.of(lexicon)
         notes = (note, *notes)
         return cls(
-            named, answers, questions, nearest, filters, recipients, parts, fillers, kinds, settings, notes, engine
+            clusters, answers, questions, nearest, filters, recipients, parts, fillers, kinds, settings, notes, engine
         )
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
@@ -106,9 +106,9 @@ def _near_questions(questions: pl.Series, settings: DecoysSettings, engine: Engi
     texts = questions.to_frame("question").select(words.list.join(" ")).to_series()
     distinct = texts.unique().sort()
     split = distinct.to_frame("text").select(pl.col("text").str.extract_all(r"[^ ]+")).to_series()
-    near = find_nearest(make_vectors(split, settings.similarity), settings.near, engine=engine)
-    note = f"{len(distinct):,} distinct questions: {near.note}"
-    return distinct.search_sorted(texts).to_numpy().astype(np.int32), near.places, note
+    neighbours = find_nearest(make_vectors(split, settings.similarity), settings.near, engine=engine)
+    note = f"{len(distinct):,} distinct questions: {neighbours.note}"
+    return distinct.search_sorted(texts).to_numpy().astype(np.int32), neighbours.places, note
 
 
 def _recipients(
@@ -117,10 +117,10 @@ def _recipients(
     """Collect the answered examples; human answers to the same question about the same image are accepted."""
     ranks = examples.select(pl.struct("cluster", pl.lit(pl.Series("question", questions))).rank("dense"))
     same = ranks.to_series().to_numpy().astype(np.int64) - 1  # one number for the same question on the same image
-    given = answers.given.select(pl.col("number"), same=pl.lit(pl.Series(same)).gather("row")).unique()
+    answers_given = answers.given.select(pl.col("number"), same=pl.lit(pl.Series(same)).gather("row")).unique()
     rows = np.flatnonzero(examples["id"].is_in(ids.implode()).to_numpy() & (answers.reference >= 0))
     wanting = pl.DataFrame({"target": np.arange(len(rows)), "same": same[rows]})
-    long = wanting.join(given, on="same", how="inner").sort("target", "number")
+    long = wanting.join(answers_given, on="same", how="inner").sort("target", "number")
     accepted = group(long["target"].to_numpy(), long["number"].to_numpy(), len(rows))
     lots = combine(hash_text(examples["id"].gather(rows), seed))
     beside = np.full((len(rows), 0), -1, np.int32)
@@ -130,14 +130,14 @@ def _recipients(
 def _parts(wanted: pl.DataFrame, ids: pl.Series) -> Int32s:
     """Separate what is learned from and what is judged: options neutral in both together need not be so in either."""
     numbers = pl.col("part").replace_strict({LEARNED: 1, JUDGED: 2}, default=0, return_dtype=pl.Int32)
-    named = wanted.select("id", numbers)
-    joined = ids.to_frame("id").join(named, on="id", how="left", validate="1:1", maintain_order="left")
+    numbered = wanted.select("id", numbers)
+    joined = ids.to_frame("id").join(numbered, on="id", how="left", validate="1:1", maintain_order="left")
     return joined["part"].fill_null(0).to_numpy()
 
 
 def _kinds(examples: pl.DataFrame, answers: NumberedAnswers, lexicon: Lexicon) -> Int32s:
     """Return the answer types of examples as numbers: those of the data, or else guessed from the answer."""
-    known = np.append(lexicon.kinds, np.uint8(OTHER))[answers.reference]
-    guessed = pl.Series(known).replace_strict({YES: "yes/no", NO: "yes/no", NUMBER: "number"}, default="other")
+    filter_kinds = np.append(lexicon.kinds, np.uint8(OTHER))[answers.reference]
+    guessed = pl.Series(filter_kinds).replace_strict({YES: "yes/no", NO: "yes/no", NUMBER: "number"}, default="other")
     given = examples["answer_type"] if "answer_type" in examples.columns else pl.Series([None], dtype=pl.String)
     return pl.select(pl.coalesce(given, guessed)).to_series().rank("dense").to_numpy().astype(np.int32) - 1

@@ -43,8 +43,8 @@ class Offered(NamedTuple):
 
 def sets_of(examples: pl.DataFrame, decoys: pl.DataFrame) -> tuple[str, ...]:
     """Name the sets that have options; data without options have no `all` either."""
-    drawn = set(decoys["source"].unique())
-    available = drawn | ({ORIG} if _has_choices(examples) else set())
+    drawn_sources = set(decoys["source"].unique())
+    available = drawn_sources | ({ORIG} if _has_choices(examples) else set())
     return tuple(name for name, sources in SETS.items() if set(sources) <= available)
 
 
@@ -105,14 +105,14 @@ def _given(answered: pl.DataFrame) -> pl.DataFrame:
 
 def _made(answered: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
     """Put the target among the wrong options (row, text, target) in the order of their hashes."""
-    kept = _acceptable(pl.concat([_wrong(answered, decoys, source) for source in SETS[name]]), answered)
+    wrong = _acceptable(pl.concat([_wrong(answered, decoys, source) for source in SETS[name]]), answered)
     target = answered.select(_rows(), text="answer", target=pl.lit(value=True))
-    options = pl.concat([target, kept.select("row", "text", target=pl.lit(value=False))])
+    options = pl.concat([target, wrong.select("row", "text", target=pl.lit(value=False))])
     texts, codes = code_texts(options["text"])
     id_hashes, text_hashes = hash_text(answered["id"], seed), hash_text(texts)
-    lots = combine(id_hashes[options["row"].to_numpy()], text_hashes[codes])
+    order = combine(id_hashes[options["row"].to_numpy()], text_hashes[codes])
     # Ids and texts are numbered in their order, so that sorting the numbers sorts them.
-    numbers = options.select("row", pl.Series("lot", lots), pl.Series("code", codes))
+    numbers = options.select("row", pl.Series("lot", order), pl.Series("code", codes))
     return options[numbers.select(pl.arg_sort_by("row", "lot", "code")).to_series()]
 
 
@@ -120,9 +120,9 @@ def _numbered(options: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
     """Assign places to the options of each row, and drop examples without a target or without a wrong option."""
     row, target = options["row"].to_numpy(), options["target"].to_numpy()
     right, offered = (np.bincount(rows, minlength=len(ids)) for rows in (row[target], row))
-    whole = (right > 0) & (right < offered)
-    kept = options.filter(whole[row])
-    place = np.arange(kept.height) - starts_of(np.where(whole, offered, 0))[kept["row"].to_numpy()]
+    usable = (right > 0) & (right < offered)
+    kept = options.filter(usable[row])
+    place = np.arange(kept.height) - starts_of(np.where(usable, offered, 0))[kept["row"].to_numpy()]
     return kept.select(ids.gather(kept["row"]).alias("id"), pl.Series("place", place), "text", "target")
 
 
@@ -131,8 +131,8 @@ def _wrong(answered: pl.DataFrame, decoys: pl.DataFrame, source: str) -> pl.Data
     if source == ORIG:
         return _given(answered).filter(~pl.col("target")).select("row", "text")
     drawn = decoys.filter(pl.col("source") == source).select("id", "place", text="decoy")
-    known = drawn.join(answered.select("id", _rows()), on="id", validate="m:1")
-    return known.sort("row", "place").select("row", "text")
+    numbered = drawn.join(answered.select("id", _rows()), on="id", validate="m:1")
+    return numbered.sort("row", "place").select("row", "text")
 
 
 def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
@@ -146,8 +146,8 @@ def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
     # One number for a row and a normal form together.
     keys = pl.Series("key", rows * np.int64(len(texts)) + normal_codes.astype(np.int64)[codes])
     keyed = wrong.with_columns(keys.head(wrong.height))
-    left = keyed.join(keys.tail(accepted.height).to_frame(), on="key", how="anti", maintain_order="left")
-    return left.filter(pl.col("key").is_first_distinct()).drop("key")
+    unaccepted = keyed.join(keys.tail(accepted.height).to_frame(), on="key", how="anti", maintain_order="left")
+    return unaccepted.filter(pl.col("key").is_first_distinct()).drop("key")
 
 
 def _normal_forms(texts: pl.Series) -> pl.Series:

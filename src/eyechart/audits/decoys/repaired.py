@@ -125,8 +125,8 @@ def repair(data: Dataset, study: Result) -> Repaired:
         raise DataError("decoys in the study of the audit 'decoys'", found, "study sets such as iou+qou")
     offers = offer(data.examples, decoys, options, int(study.settings["seed"]))
     right = offers.filter("target").select("id", right="place")
-    shown = choices_of(offers).join(right, on="id", validate="1:1")
-    examples = data.examples.drop("choices", strict=False).join(shown, on="id", validate="1:1")
+    new_options = choices_of(offers).join(right, on="id", validate="1:1")
+    examples = data.examples.drop("choices", strict=False).join(new_options, on="id", validate="1:1")
     for source in (IOU, QOU):
         examples = examples.join(_drawn(decoys, offers, source), on="id", how="left", validate="1:1")
     located = examples.join(_whole_paths(data.images), on="image", how="left", validate="m:1")
@@ -135,16 +135,16 @@ def repair(data: Dataset, study: Result) -> Repaired:
 
 def _whole_paths(images: Images) -> pl.DataFrame:
     """Write the paths of pictures in full, since a tool may be started anywhere."""
-    known = picture_paths(images)
-    full = [path if path is None or is_address(path) else str(Path(path).absolute()) for path in known["path"]]
-    return known.with_columns(path=pl.Series(full, dtype=pl.String))
+    paths = picture_paths(images)
+    full = [path if path is None or is_address(path) else str(Path(path).absolute()) for path in paths["path"]]
+    return paths.with_columns(path=pl.Series(full, dtype=pl.String))
 
 
 def _drawn(decoys: pl.DataFrame, offers: pl.DataFrame, source: str) -> pl.DataFrame:
     """Gather the decoys of one source that are offered."""
     own = decoys.filter(pl.col("source") == source).rename({"decoy": "text"})
-    kept = own.join(offers.filter(~pl.col("target")), on=("id", "text"), how="semi").sort("id", "place")
-    return kept.group_by("id", maintain_order=True).agg(pl.col("text").alias(source))
+    offered = own.join(offers.filter(~pl.col("target")), on=("id", "text"), how="semi").sort("id", "place")
+    return offered.group_by("id", maintain_order=True).agg(pl.col("text").alias(source))
 
 
 def _complete(examples: pl.DataFrame) -> pl.DataFrame:

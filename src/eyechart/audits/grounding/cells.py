@@ -95,9 +95,9 @@ def _place(settings: GroundingSettings) -> pl.Expr:
 
 def _classes() -> tuple[pl.Expr, pl.Expr]:
     """Classify the falls as in Fig. 3 and 4; the bound of a bad sufficiency, not printed there, mirrors the other."""
-    kept, lost = pl.col("sufficiency"), pl.col("comprehensiveness")
+    suff, comp = pl.col("sufficiency"), pl.col("comprehensiveness")
     best, worst = pl.lit(BEST), pl.lit(WORST)
     medium = pl.lit(MEDIUM)
-    by_kept = pl.when(kept < 0.01).then(best).when(kept >= 0.2).then(worst).when(kept.is_not_null()).then(medium)
-    by_lost = pl.when(lost >= 0.4).then(best).when(lost < 0.2).then(worst).when(lost.is_not_null()).then(medium)
+    by_kept = pl.when(suff < 0.01).then(best).when(suff >= 0.2).then(worst).when(suff.is_not_null()).then(medium)
+    by_lost = pl.when(comp >= 0.4).then(best).when(comp < 0.2).then(worst).when(comp.is_not_null()).then(medium)
     return by_kept.alias("sufficiency_class"), by_lost.alias("comprehensiveness_class")

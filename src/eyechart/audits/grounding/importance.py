@@ -32,10 +32,10 @@ def match_rankings(
         if importance.height:
             by_row = importance.join(ids, on="id", validate="m:1").drop("id")
             ranked = sets.join(by_row, on=["row", "index"], how="left")
-            whole = ranked.filter(pl.col("importance").is_not_null().all().over("row"))
-            incomplete = importance["id"].n_unique() - whole["row"].n_unique()
+            complete = ranked.filter(pl.col("importance").is_not_null().all().over("row"))
+            incomplete = importance["id"].n_unique() - complete["row"].n_unique()
             notes += [f"{incomplete:,} questions have no {method} for some of their objects"] if incomplete else []
-            rows = rows.join(match_sets(whole, method), on="row", how="left", validate="1:1", maintain_order="left")
+            rows = rows.join(match_sets(complete, method), on="row", how="left", validate="1:1", maintain_order="left")
     return rows.drop("row"), tuple(notes)
 
 

@@ -49,8 +49,8 @@ def _graded(measures: list[Measure]) -> pl.DataFrame:
 
 def _quadrants(rows: pl.DataFrame) -> pl.DataFrame:
     """Count questions by the classes of sufficiency and comprehensiveness (Fig. 3, left)."""
-    known = rows.drop_nulls(list(CLASSES)).with_columns(both=pl.struct(*CLASSES))
-    return shares(known, "both").unnest("both").sort(*CLASSES)
+    classed = rows.drop_nulls(list(CLASSES)).with_columns(both=pl.struct(*CLASSES))
+    return shares(classed, "both").unnest("both").sort(*CLASSES)
 
 
 def _flips(rows: pl.DataFrame) -> pl.DataFrame:
@@ -61,8 +61,8 @@ def _flips(rows: pl.DataFrame) -> pl.DataFrame:
             part = rows.filter(pl.col(column) == name)
             if part.height:
                 flipped = 1 - part[answer] if answer == "kept" else part[answer]
-                found = mean(flipped, part["cluster"])
-                lines.append((CLASSES[column], name, found.value, found.low, found.high, found.n))
+                estimate = mean(flipped, part["cluster"])
+                lines.append((CLASSES[column], name, estimate.value, estimate.low, estimate.high, estimate.n))
     schema = {"measure": pl.String, "class": pl.String, "flipped": pl.Float64, "low": pl.Float64}
     return pl.DataFrame(lines, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
 
@@ -168,12 +168,12 @@ def example_table(
 ) -> pl.DataFrame:
     """List the first questions of each cell, with the content shown and the answer under each condition (Fig. 2)."""
     chosen = _choose(rows)
-    few = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
+    small_study = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
     content = data.scan("image", "question", "answer", "evidence").collect()
-    asked = chosen.join(content, on="id", validate="1:1").rename({"answer": "reference", "evidence": "boxes"})
-    plain = replace(settings, extra=())
-    probes = probe_evidence(plain, data, few) if few.rows.height else ()
-    parts = [_under(condition, shown, asked, answers) for condition, shown in probes]
+    questions = chosen.join(content, on="id", validate="1:1").rename({"answer": "reference", "evidence": "boxes"})
+    three_conditions = replace(settings, extra=())
+    probes = probe_evidence(three_conditions, data, small_study) if small_study.rows.height else ()
+    parts = [_under(condition, condition_probes, questions, answers) for condition, condition_probes in probes]
     table = pl.concat(parts) if parts else pl.DataFrame()
     return table.sort("question", "id", "order").drop("order", "id") if table.height else table
 
@@ -182,23 +182,23 @@ def _choose(rows: pl.DataFrame) -> pl.DataFrame:
     """Choose questions by id; one whose draws disagree counts for the cell of most of them."""
     most = pl.max_horizontal(*CELLS)
     cell = pl.coalesce(pl.when(pl.col(name) == most).then(pl.lit(text)) for name, text in CELLS.items())
-    named = rows.select("id", cell.alias("cell")).drop_nulls().sort("cell", "id")
-    return named.group_by("cell", maintain_order=True).head(EXAMPLES)
+    by_cell = rows.select("id", cell.alias("cell")).drop_nulls().sort("cell", "id")
+    return by_cell.group_by("cell", maintain_order=True).head(EXAMPLES)
 
 
-def _under(condition: str, probes: pl.DataFrame, asked: pl.DataFrame, answers: ConditionAnswers) -> pl.DataFrame:
+def _under(condition: str, probes: pl.DataFrame, questions: pl.DataFrame, answers: ConditionAnswers) -> pl.DataFrame:
     given = answers.tables[condition].unique("id", keep="first", maintain_order=True).select("id", "given")
-    shown = asked.join(given, on="id", how="left", validate="1:1").join(probes, on="id", validate="1:1")
-    kept = (
+    joined = questions.join(given, on="id", how="left", validate="1:1").join(probes, on="id", validate="1:1")
+    optional = (
         pl.col(name) if name in probes.columns else pl.lit(None, PROBES.columns[name].dtype).alias(name)
         for name in ("hidden", "removal")
     )
-    return shown.select(
+    return joined.select(
         "id",
         "condition",
         "image",
         "boxes",
-        *kept,
+        *optional,
         "reference",
         question=pl.format("{}: {}", "cell", "question"),
         answer="given",

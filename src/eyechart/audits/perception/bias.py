@@ -51,12 +51,12 @@ def score_baseline(learn: Dataset, judged: pl.DataFrame, how: str, scope: str) -
         return Baseline(nothing, note, learn_majority(train))
     if scope != GLOBAL:
         learn.scan(scope)  # says so where there is no such column
-    known, test = _scoped(train, scope), _scoped(judged, scope)
+    train_scoped, test = _scoped(train, scope), _scoped(judged, scope)
     form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
-    scored = score(form(known, test), OPTIONS if how in OPTION_SCORES else how)
+    scored = score(form(train_scoped, test), OPTIONS if how in OPTION_SCORES else how)
     splits = ", ".join(map(repr, learn.splits()))
     note = f"most frequent answer learned on {train.height:,} examples of {splits}, scope {scope}"
-    return Baseline(scored.alias("majority"), note, learn_majority(known))
+    return Baseline(scored.alias("majority"), note, learn_majority(train_scoped))
 
 
 def _scoped(examples: pl.DataFrame, scope: str) -> pl.DataFrame:
@@ -75,9 +75,9 @@ def _most_frequent(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 def _median(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     number = pl.col("answer").cast(pl.Float64, strict=False)
     by_scope = train.group_by(SCOPE).agg(number.median().alias("median"))
-    whole = train.select(number.median()).item()
+    overall = train.select(number.median()).item()
     joined = judged.join(by_scope, on=SCOPE, how="left", validate="m:1", maintain_order="left")
-    return joined.with_columns(pl.col("median").fill_null(whole).cast(pl.String).alias("given"))
+    return joined.with_columns(pl.col("median").fill_null(overall).cast(pl.String).alias("given"))
 
 
 def _ordered(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
@@ -126,7 +126,7 @@ def answer_proportions(
     judged = judged.join(answers, on="id", how="left", validate="1:1")
     low = _least_perceived(judged.drop_nulls(["token", score]), score)
     usual = _usual(judged.join(low, on="token", how="semi"))
-    shown = low.join(usual, on="token")
+    table = low.join(usual, on="token")
     for name, rows_of, column in (
         ("predicted", judged, "said"),
         ("judged", judged, "answer"),
@@ -135,8 +135,8 @@ def answer_proportions(
         part = _shares(rows_of.select("token", "cluster", pl.col(column).alias("given")).drop_nulls(), usual)
         named = {"value": name, **{each: f"{name} {each}" for each in ("low", "high", "n")}}
         named_shares = part.rename(named).select("token", "answer", *named.values())
-        shown = shown.join(named_shares, on=["token", "answer"], how="left", validate="1:1")
-    return shown.sort("perception", "token", "judged", "answer", descending=[False, False, True, False])
+        table = table.join(named_shares, on=["token", "answer"], how="left", validate="1:1")
+    return table.sort("perception", "token", "judged", "answer", descending=[False, False, True, False])
 
 
 def _by_first_word(data: Dataset) -> pl.DataFrame:

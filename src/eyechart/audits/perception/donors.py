@@ -159,5 +159,5 @@ def _spans(sorted_keys: pl.DataFrame) -> Spans:
 
 def _same_answer(table: pl.DataFrame) -> Ints:
     """Count the examples with different content and the same answer as each example."""
-    whole, twins = pl.len().over("answer"), pl.len().over("answer", "content")
-    return table.select((whole - twins).cast(pl.Int64)).to_series().to_numpy()
+    same, twins = pl.len().over("answer"), pl.len().over("answer", "content")
+    return table.select((same - twins).cast(pl.Int64)).to_series().to_numpy()

@@ -71,14 +71,14 @@ class DrawScores(NamedTuple):
 
     def error(self, rows: pl.DataFrame) -> float | None:
         """Estimate the standard error due to the draws; None where no example has two of them."""
-        known = self.scores.join(rows, on="id", how="semi").sort("id", "k")
+        scores = self.scores.join(rows, on="id", how="semi").sort("id", "k")
         # Of a list the variance is the same every time; that of a group is added up from parts, one for each thread.
-        each = known.group_by("id", maintain_order=True).agg(pl.len().alias("m"), "score")
+        each = scores.group_by("id", maintain_order=True).agg(pl.len().alias("m"), "score")
         each = each.with_columns(pl.col("score").list.var().alias("spread"))
         if each["spread"].null_count() == each.height:
             return None
-        usual = each["spread"].mean()
-        squares = each.select((pl.col("spread").fill_null(usual) / pl.col("m")).sum()).item()
+        mean_spread = each["spread"].mean()
+        squares = each.select((pl.col("spread").fill_null(mean_spread) / pl.col("m")).sum()).item()
         return float(np.sqrt(squares)) / each.height
 
 
@@ -93,15 +93,15 @@ class AnswerScorer:
 
     def score(self, condition: str, k: int, ids: pl.Series) -> DrawScores:
         """Score the answers under one condition, draw k, to the examples that were asked."""
-        asked = self.examples.join(ids.to_frame("id"), on="id", how="semi", maintain_order="left")
-        answered = self.predictions.beside(asked, condition)
+        examples = self.examples.join(ids.to_frame("id"), on="id", how="semi", maintain_order="left")
+        answered = self.predictions.beside(examples, condition)
         rows = score_rows(answered, self.how, engine=self.engine)
         draw = pl.lit(k).alias("k")
         first = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first().alias("said"))
         return DrawScores(
             rows.select("id", draw, pl.col("accuracy").alias("score")),
             first.select("id", draw, "said"),
-            asked.select("id", draw).join(rows, on="id", how="anti"),
+            examples.select("id", draw).join(rows, on="id", how="anti"),
             count_unscored(answered, rows).with_columns(pl.lit(condition).alias("condition")),
         )
 
@@ -130,8 +130,8 @@ class ModelScores:
             pl.col("score").mean().alias(without(removal.name))  # Eq. 3
         )
         both = draws.answers.join(self.own_answers(), on="id", validate="m:1", maintain_order="left")
-        other = pl.col("said").ne_missing(pl.col("own")).cast(pl.Float64).mean()
-        moved = both.group_by("id", maintain_order=True).agg(other.alias(changed(removal.name)))
+        differs = pl.col("said").ne_missing(pl.col("own")).cast(pl.Float64).mean()
+        moved = both.group_by("id", maintain_order=True).agg(differs.alias(changed(removal.name)))
         return scores.join(moved, on="id", how="left", validate="1:1", maintain_order="left")
 
     def errors(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -156,12 +156,12 @@ class ModelScores:
         for removal, each in self.removed.items():
             if removal.draws(2) == 1:
                 continue
-            lost = each.scores.join(own, on="id", validate="m:1", maintain_order="left").with_columns(
+            losses = each.scores.join(own, on="id", validate="m:1", maintain_order="left").with_columns(
                 (pl.col("k") // draws).cast(pl.Int64).alias("repeat"), (pl.col("own") - pl.col("score")).alias("lost")
             )
-            means = mean_by(lost.drop_nulls("lost"), "lost", ["repeat"], "cluster", kind="differences")
-            named = means.rename({"value": "perception"})
-            parts.append(named.select(pl.lit(removal.name).alias("removed"), *list(REPEATS)[1:]))
+            means = mean_by(losses.drop_nulls("lost"), "lost", ["repeat"], "cluster", kind="differences")
+            renamed = means.rename({"value": "perception"})
+            parts.append(renamed.select(pl.lit(removal.name).alias("removed"), *list(REPEATS)[1:]))
         return pl.concat([pl.DataFrame(schema=REPEATS), *parts])
 
     def bounds(self, rows: pl.DataFrame, how: str) -> Iterator[Measure]:
@@ -174,8 +174,8 @@ class ModelScores:
             if not self.plain.lost.height and not draws.lost.height:
                 continue
             for word, value in LOST_AS.items():
-                left = draws.with_lost_as(value).group_by("id", maintain_order=True).agg(pl.col("score").mean())
-                both = rows.join(own, on="id", validate="1:1").join(left, on="id", validate="1:1").sort("id")
+                means = draws.with_lost_as(value).group_by("id", maintain_order=True).agg(pl.col("score").mean())
+                both = rows.join(own, on="id", validate="1:1").join(means, on="id", validate="1:1").sort("id")
                 difference = paired_difference(both["own"], both["score"], both["cluster"])
                 key = MeasureFields(condition=removal.name, score=how, better="higher")
                 yield make_measure(f"perception, lost as {word}", difference, of=None, **key)

@@ -64,9 +64,9 @@ def condition(k: int) -> str:
 
 def sample_ids(settings: PerceptionSettings, data: Dataset, study: Result) -> pl.Series:
     """Choose examples that have every modality, by a hash of their ids."""
-    whole = data.examples.drop_nulls(list(data.modalities)).select("id").join(study.rows, on="id", how="semi")
-    order = combine(hash_text(whole["id"], settings.seed), hash_text(pl.Series(["emap"])))
-    return whole.with_columns(pl.Series("order", order)).sort("order", "id").head(settings.emap)["id"]
+    complete = data.examples.drop_nulls(list(data.modalities)).select("id").join(study.rows, on="id", how="semi")
+    order = combine(hash_text(complete["id"], settings.seed), hash_text(pl.Series(["emap"])))
+    return complete.with_columns(pl.Series("order", order)).sort("order", "id").head(settings.emap)["id"]
 
 
 def project(
@@ -112,11 +112,11 @@ def _score_cube(ids: pl.Series, conditions: list[str], predictions: Predictions)
         return nothing
     rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
     steps = pl.DataFrame({"condition": conditions, "step": np.arange(len(conditions))})
-    known = answers.filter((pl.col("draw") == 0) & pl.col("status").is_in(USABLE)).drop_nulls("scores")
-    known = known.join(rows, on="id", validate="m:1").join(steps, on="condition", validate="m:1")
-    if known.height < len(ids) ** 2:
+    scored = answers.filter((pl.col("draw") == 0) & pl.col("status").is_in(USABLE)).drop_nulls("scores")
+    scored = scored.join(rows, on="id", validate="m:1").join(steps, on="condition", validate="m:1")
+    if scored.height < len(ids) ** 2:
         return nothing
-    long = known.select("row", "step", "score_kind", "scores").explode("scores", empty_as_null=False).unnest("scores")
+    long = scored.select("row", "step", "score_kind", "scores").explode("scores", empty_as_null=False).unnest("scores")
     names = long["answer"].unique().sort()
     floor = long.group_by("row", "step", "score_kind").agg(pl.col("score").min())
     least = np.where(floor["score_kind"] == "prob", 0.0, floor["score"])

@@ -226,7 +226,7 @@ def decide(
 def _phrases(scores: Mapping[str, Measure], measures: Sequence[Measure]) -> dict[str, str]:
     still = {each.condition for each in measures if each.name == "changed" and each.value == 0}
     unmoved = {name: ", no answer changed" if name in still else "" for name in scores}
-    return {name: f"{name} ({speak(asdict(it))} points{unmoved[name]})" for name, it in scores.items()}
+    return {name: f"{name} ({speak(asdict(measure))} points{unmoved[name]})" for name, measure in scores.items()}
 
 
 def _doubt(phrase: str, worst: Measure) -> str:

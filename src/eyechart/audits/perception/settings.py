@@ -73,11 +73,11 @@ class PerceptionSettings:
 def removals_of(settings: PerceptionSettings, data: Dataset) -> tuple[Removal, ...]:
     """List what the settings remove from these data; if no modality is named, every one that any example has."""
     present = [name for name in data.modalities if data.examples[name].is_not_null().any()]
-    named = [_parse(data, name) for name in settings.modalities or present]
-    single = [each for each in named if len(each) == 1]
+    sets = [_parse(data, name) for name in settings.modalities or present]
+    single = [each for each in sets if len(each) == 1]
     if settings.interactions:
-        named += [(*one, *other) for one, other in combinations(single, 2) if (*one, *other) not in named]
-    return tuple(Removal(each, kind) for kind in settings.removal for each in named if _fits(each, kind, named))
+        sets += [(*one, *other) for one, other in combinations(single, 2) if (*one, *other) not in sets]
+    return tuple(Removal(each, kind) for kind in settings.removal for each in sets if _fits(each, kind, sets))
 
 
 def _parse(data: Dataset, name: str) -> tuple[str, ...]:

@@ -113,9 +113,11 @@ def _choices(pool: DonorPool) -> pl.DataFrame:
 
 
 def _count_donors(name: str, pool: DonorPool, judged: Dataset) -> pl.DataFrame:
-    lonely = int((pool.choices == 0).sum())
+    without_donor = int((pool.choices == 0).sum())
     lacking = judged.examples.height - len(pool.ids)
-    return _counts([(name, "left out", "no donor", lonely), (name, "left out", f"no {name} of its own", lacking)])
+    return _counts(
+        [(name, "left out", "no donor", without_donor), (name, "left out", f"no {name} of its own", lacking)]
+    )
 
 
 def _counts(rows: list[tuple[str | None, str, str | None, int]]) -> pl.DataFrame:
@@ -138,17 +140,17 @@ def _notes(settings: PerceptionSettings, judged: Dataset, base: str) -> Iterator
 
 
 def _measure_majority(rows: pl.DataFrame, how: str, note: str) -> Iterator[Measure]:
-    known = rows.drop_nulls("majority")
-    if known.height:
-        whole = make_measure(
+    present = rows.drop_nulls("majority")
+    if present.height:
+        measure = make_measure(
             "majority",
-            mean(known["majority"], known["cluster"]),
+            mean(present["majority"], present["cluster"]),
             of="majority",
             condition=PLAIN_CONDITION,
             score=how,
             better="neither",
         )
-        yield replace(whole, note=f"{whole.note}; {note}")
+        yield replace(measure, note=f"{measure.note}; {note}")
 
 
 def _sentence(floor: list[Measure], pools: dict[str, DonorPool], judged: Dataset) -> str:

@@ -103,11 +103,11 @@ def sweep(judged: Dataset, encoded: EncodedParts, settings: RulesSettings, how: 
         if settings.superset == "paper":
             mined = mine_rules(encoded.learn, replace(settings, min_support=support), engine)
         for confidence in (each for each in confidences if each <= 1):
-            inside = (mined.joints >= support) & (mined.confidences >= confidence)
-            rules = take(mined, np.flatnonzero(inside))
+            frequent = (mined.joints >= support) & (mined.confidences >= confidence)
+            rules = take(mined, np.flatnonzero(frequent))
             kept = kept_rules(encoded.match_learned(rules, settings.threads, engine))
-            found = _measure(rules, kept, judged, encoded, how)
-            lines.append((support, confidence, rules.n, len(kept), *found))
+            estimates = _measure(rules, kept, judged, encoded, how)
+            lines.append((support, confidence, rules.n, len(kept), *estimates))
     return pl.DataFrame(lines, schema=_SURFACE, orient="row").fill_nan(None)
 
 
@@ -124,6 +124,12 @@ def _measure(
     """Estimate the accuracy of the vote with its interval, that of the best rule, and the number of examples."""
     answers = classify(rules, kept, encoded.index_judged(rules.items[kept]))
     vote, best = (score_answers(judged, encoded.vocabulary, each, how) for each in answers.values())
-    known = vote.is_not_null()
-    found = mean(vote.filter(known), judged.examples["cluster"].filter(known))
-    return found.value, found.low, found.high, mean(best.drop_nulls()).value, found.n  # NaN where nothing is scored
+    scored = vote.is_not_null()
+    estimate = mean(vote.filter(scored), judged.examples["cluster"].filter(scored))
+    return (
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        mean(best.drop_nulls()).value,
+        estimate.n,
+    )  # NaN where nothing is scored

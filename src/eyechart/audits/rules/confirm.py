@@ -42,8 +42,8 @@ def confirm(
 
 def base_rates(answers: Int32s, index: Index) -> Floats:
     """Look up how frequent each answer is among the held-out examples."""
-    known = index.answers[index.answers >= 0]
-    shares = np.bincount(known, minlength=int(answers.max(initial=-1)) + 1) / max(len(index.answers), 1)
+    numbered = index.answers[index.answers >= 0]
+    shares = np.bincount(numbered, minlength=int(answers.max(initial=-1)) + 1) / max(len(index.answers), 1)
     return np.asarray(shares[answers], dtype=np.float64)
 
 
@@ -74,11 +74,11 @@ def worst_part(queries: Queries, chosen: Ints, counts: Counts, count: Counter) -
     """Compare rules with each of their parts and return the largest p; a rule that has failed is not tested further."""
     worst = np.zeros(len(chosen))
     for column in range(queries.items.shape[1]):
-        open_ = np.flatnonzero((worst <= LEVEL) & (queries.items[chosen, column] >= 0))
-        rules = chosen[open_]
+        passing = np.flatnonzero((worst <= LEVEL) & (queries.items[chosen, column] >= 0))
+        rules = chosen[passing]
         rest = count(without(queries, rules, column))
-        found = fisher_tail(Counts(counts.images[rules], counts.hits[rules]), rest)
-        worst[open_] = np.maximum(worst[open_], found)
+        p = fisher_tail(Counts(counts.images[rules], counts.hits[rules]), rest)
+        worst[passing] = np.maximum(worst[passing], p)
     return worst
 
 

@@ -84,19 +84,19 @@ def measure_kinds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
     for kind in (None, *EXAMPLE_KINDS):
         part = of_kind(rows, kind)
         if part.height or kind is None:
-            found = mean(part["accuracy"], part["cluster"])
-            whole = make_measure(
-                "accuracy", found, of="accuracy", condition=PLAIN_CONDITION, score=how, better="higher"
+            estimate = mean(part["accuracy"], part["cluster"])
+            measure = make_measure(
+                "accuracy", estimate, of="accuracy", condition=PLAIN_CONDITION, score=how, better="higher"
             )
-            yield in_kind(whole, kind)
+            yield in_kind(measure, kind)
 
 
 def with_strata(rows: pl.DataFrame, data: Dataset, study: Result) -> pl.DataFrame:
     """Add the model's accuracy in its stratum to each easy example and counterexample."""
-    known = data.examples.select("id", "answer", _answer_type(data)).join(
+    answers = data.examples.select("id", "answer", _answer_type(data)).join(
         _train_counts(data, study), on="answer", how="left", validate="m:1"
     )
-    strata = known.with_columns((pl.col("n").fill_null(0) + 1).log(2).floor().alias("frequency"))
+    strata = answers.with_columns((pl.col("n").fill_null(0) + 1).log(2).floor().alias("frequency"))
     both = rows.filter(pl.col("kind").is_in([EASY, COUNTEREXAMPLE])).join(strata, on="id", how="left", validate="1:1")
     # Summed in the order of the ids, so that it does not depend on threads.
     means = both.sort("id").group_by(STRATUM, maintain_order=True).agg(pl.col("accuracy").mean().alias("expected"))
@@ -122,8 +122,10 @@ def measure_gap(both: pl.DataFrame, how: str) -> Iterator[Measure]:
     gap = difference(easy["accuracy"], counter["accuracy"], easy["cluster"], counter["cluster"])
     yield make_measure("gap", gap, of=None, condition=PLAIN_CONDITION, score=how, better="lower")
     expected = mean(expected_contributions(both), both["cluster"], kind="differences")
-    found = make_measure("expected gap", expected, of=None, condition=PLAIN_CONDITION, score=how, better="neither")
-    yield replace(found, note=f"{found.note}; {NOTE}")
+    expected_measure = make_measure(
+        "expected gap", expected, of=None, condition=PLAIN_CONDITION, score=how, better="neither"
+    )
+    yield replace(expected_measure, note=f"{expected_measure.note}; {NOTE}")
     easy_rest, counter_rest = (part["accuracy"] - part["expected"] for part in (easy, counter))
     matched = difference(easy_rest, counter_rest, easy["cluster"], counter["cluster"])
     yield make_measure("matched gap", matched, of=None, condition=PLAIN_CONDITION, score=how, better="lower")
@@ -152,8 +154,8 @@ def followed_rules(met: pl.DataFrame, by_words: pl.DataFrame, rows: pl.DataFrame
 
 def _by_example(met: pl.DataFrame) -> pl.DataFrame:
     """Take the best rule of each answer; a model gives at most one of these answers."""
-    known = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
-    best = known.unique(["id", "answer"], keep="first", maintain_order=True)
+    testable = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
+    best = testable.unique(["id", "answer"], keep="first", maintain_order=True)
     agrees, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_said") / pl.col("control_n")).sum()
     by_example = best.group_by("id", "cluster", maintain_order=True).agg(
         pl.col("rule").filter("agrees").first().alias("follows"), agrees.alias("agrees"), elsewhere.alias("elsewhere")
@@ -165,21 +167,21 @@ def measure_exploitation(followed: dict[str | None, pl.DataFrame], how: str) -> 
     """Measure how much more often than elsewhere the model gives the rules' answers, overall and by kind of rule."""
     for kind, part in followed.items():
         if part.height:
-            found = beyond_known(part["agrees"], part["elsewhere"], part["cluster"])
-            whole = make_measure(
-                "exploitation", found, of="exploitation", condition=PLAIN_CONDITION, score=how, better="lower"
+            estimate = beyond_known(part["agrees"], part["elsewhere"], part["cluster"])
+            measure = make_measure(
+                "exploitation", estimate, of="exploitation", condition=PLAIN_CONDITION, score=how, better="lower"
             )
-            yield whole if kind is None else replace(whole, of=None, by="rule kind", group=kind)
+            yield measure if kind is None else replace(measure, of=None, by="rule kind", group=kind)
 
 
 def decide(measures: list[Measure], margin: float, *, from_ids: bool) -> Verdict:
     """Conclude from the exploitation; published ids allow no more than the gap."""
     overall = {measure.name: measure for measure in measures if measure.by is None}
     if "exploitation" not in overall:
-        shown = overall.get("gap", overall["accuracy"])
+        fallback = overall.get("gap", overall["accuracy"])
         why = "published ids come without rules" if from_ids else "no counterexample meets a confirmed rule"
-        sentence = f"The {shown.name} is {speak(asdict(shown))} points; {why}."
-        return Verdict("not tested", QUESTION, "no rules to follow", sentence, shown.key)
+        sentence = f"The {fallback.name} is {speak(asdict(fallback))} points; {why}."
+        return Verdict("not tested", QUESTION, "no rules to follow", sentence, fallback.key)
     exploitation = overall["exploitation"]
     points = f"{speak(asdict(exploitation))} points more often on counterexamples than where the rules do not apply"
     state: State = "cannot tell"

@@ -66,11 +66,11 @@ class EncodedParts(NamedTuple):
 def encode_parts(learn: Dataset, judged: Dataset, n_answers: int, *, normalized: bool) -> EncodedParts:
     """Encode both parts; train examples outside the answer vocabulary are not mined."""
     vocabulary = learn_vocabulary(learn, n_answers)
-    inside = numbered_answers(learn.examples, vocabulary) >= 0
+    in_vocabulary = numbered_answers(learn.examples, vocabulary) >= 0
     transactions = make_transactions(judged, vocabulary)
     return EncodedParts(
         vocabulary,
-        make_transactions(learn.take(pl.lit(inside)), vocabulary),
+        make_transactions(learn.take(pl.lit(in_vocabulary)), vocabulary),
         transactions,
         make_accepted(judged.examples, vocabulary, normalized=normalized),
         number_images(judged),

@@ -51,8 +51,8 @@ def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
     An example in none of the lists is easy, as in the authors' release, which lists counterexamples and `hard` ones;
     if the folder also has a list of easy ones, it is uncovered.
     """
-    beside = {kind: file.with_name(FILES[kind]) for kind in (EASY, UNCOVERED)}
-    lists = {kind: path for kind, path in beside.items() if path.is_file() and path != file}
+    optional = {kind: file.with_name(FILES[kind]) for kind in (EASY, UNCOVERED)}
+    lists = {kind: path for kind, path in optional.items() if path.is_file() and path != file}
     listed = {kind: read_ids(path) for kind, path in {**lists, COUNTEREXAMPLE: file}.items()}
     rest = UNCOVERED if EASY in listed else EASY
     label = pl.lit(rest)

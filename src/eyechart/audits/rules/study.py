@@ -131,14 +131,14 @@ def take_parts(data: Dataset) -> RuleData:
     """Divide the examples into learned and judged; those without a reference answer are counted and left out."""
     learn, judged = data.only("split", *SCORED, *SHOWN).divided(learns=True)
     answered = pl.col("answer").is_not_null()
-    known, asked = sort_by_image(learn.only().take(answered)), sort_by_image(judged.take(answered))
+    learned, to_judge = sort_by_image(learn.only().take(answered)), sort_by_image(judged.take(answered))
     rows = [
-        (None, "not mined", "no reference answer", learn.height - known.height),
-        (None, "not judged", "no reference answer", judged.height - asked.height),
+        (None, "not mined", "no reference answer", learn.height - learned.height),
+        (None, "not judged", "no reference answer", judged.height - to_judge.height),
         (None, "left out", "in another split", data.height - learn.height - judged.height),
     ]
     left_out = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
-    return RuleData(known, asked, left_out, _note_parts(known, asked))
+    return RuleData(learned, to_judge, left_out, _note_parts(learned, to_judge))
 
 
 def _note_parts(learn: Dataset, judged: Dataset) -> tuple[str, ...]:
@@ -239,9 +239,11 @@ def measure_study(rows: pl.DataFrame, rules: pl.DataFrame, how: str) -> Iterator
         for kind in (None, *EXAMPLE_KINDS):
             part = of_kind(rows.drop_nulls(column), kind)
             if part.height:
-                found = mean(part[column], part["cluster"])
-                one = make_measure(name, found, of=column, condition=PLAIN_CONDITION, score=how, better="neither")
-                yield in_kind(one, kind)
+                estimate = mean(part[column], part["cluster"])
+                measure = make_measure(
+                    name, estimate, of=column, condition=PLAIN_CONDITION, score=how, better="neither"
+                )
+                yield in_kind(measure, kind)
 
 
 def of_kind(rows: pl.DataFrame, kind: str | None) -> pl.DataFrame:
@@ -255,8 +257,8 @@ def in_kind(measure: Measure, kind: str | None) -> Measure:
 
 
 def _share(name: str, flags: pl.Series, clusters: pl.Series) -> Measure:
-    found = mean(flags.cast(pl.Float64), clusters)
-    return make_measure(name, found, of=None, condition=PLAIN_CONDITION, score="share", better="neither")
+    estimate = mean(flags.cast(pl.Float64), clusters)
+    return make_measure(name, estimate, of=None, condition=PLAIN_CONDITION, score="share", better="neither")
 
 
 def _not_tested(sentence: str, measures: list[Measure]) -> Verdict:

@@ -16,8 +16,8 @@ HELD_OUT: dict[str, Unit] = {"confidence": "points", "held_out_confidence": "poi
 
 def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Build the tables that the views draw; `examples` are the judged ones."""
-    shown = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
-    labelled = shown.join(rows.select("id", "cluster", pl.col("kind").alias("subset")), on="id", validate="1:1")
+    columns = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
+    labelled = columns.join(rows.select("id", "cluster", pl.col("kind").alias("subset")), on="id", validate="1:1")
     tables = {"kinds": kinds_table(rules), "confidences": confidences_table(rules), "answers": answers_table(labelled)}
     for column in TYPES:
         if column in labelled.columns and labelled[column].is_not_null().any():
@@ -73,9 +73,9 @@ def answers_table(labelled: pl.DataFrame) -> pl.DataFrame:
 
 def types_table(labelled: pl.DataFrame, column: str) -> pl.DataFrame:
     """Count the types of questions or answers in each subset (Fig. 7, 8)."""
-    named = labelled.with_columns(pl.col(column).fill_null("(none)"))
+    filled = labelled.with_columns(pl.col(column).fill_null("(none)"))
     total = pl.col("hits").sum().over(column)
-    return shares(named, column, ["subset"]).sort(total, column, "subset", descending=[True, False, False])
+    return shares(filled, column, ["subset"]).sort(total, column, "subset", descending=[True, False, False])
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:

@@ -103,8 +103,8 @@ def _words(questions: pl.DataFrame, settings: SplitsSettings) -> pl.DataFrame:
     long = pl.select(pl.int_range(len(words), dtype=pl.UInt32).alias("row"), skipped.alias("skip"), words)
     rest = long.select("row", pl.col("text").list.slice(pl.col("skip")))
     flat = rest.explode("text", empty_as_null=False, keep_nulls=False)
-    kept = flat if settings.tokenizer == "basic_english" else flat.filter(pl.col("text").str.contains(A_WORD))
-    return kept.unique()
+    words_only = flat if settings.tokenizer == "basic_english" else flat.filter(pl.col("text").str.contains(A_WORD))
+    return words_only.unique()
 
 
 def _prefix_length(words: pl.Series, kinds: pl.Series) -> pl.Series:

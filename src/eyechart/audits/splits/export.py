@@ -89,12 +89,12 @@ def _study(store: Store) -> Result:
 def _sets(data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the path of each set, without its ending, and its examples, sorted by id."""
     SplitsSettings.check_plan(study.settings)
-    known = answered(data)
-    parts = name_parts(known, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
+    examples = answered(data)
+    parts = name_parts(examples, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
     for part, name in FOLDERS.items():
-        yield f"{name}/{name}", known.examples.filter(parts == part)
+        yield f"{name}/{name}", examples.examples.filter(parts == part)
     for concept in concepts_of(study):
-        tail = known.examples.join(_on_side(study, concept, TAIL), on="id", how="semi").sort("id")
+        tail = examples.examples.join(_on_side(study, concept, TAIL), on="id", how="semi").sort("id")
         yield f"{OOD}/{_file(concept)}/{OOD}-{_file(concept)}", tail
 
 
@@ -136,15 +136,15 @@ def _numbers(ids: pl.Series) -> pl.Series:
 def _records(examples: pl.DataFrame) -> pl.DataFrame:
     """List examples under GQA's names."""
     names = {"question": "question", "answer": "answer", "image": "imageId", "full_answer": "fullAnswer"}
-    plain = [pl.col(ours).alias(theirs) for ours, theirs in names.items() if ours in examples.columns]
+    fields = [pl.col(ours).alias(theirs) for ours, theirs in names.items() if ours in examples.columns]
     nested = {
         "types": {"question_type": "structural", "semantic_type": "semantic", "detailed_type": "detailed"},
         "groups": {"group_local": "local", "group_global": "global"},
     }
     for field, columns in nested.items():
-        known = [pl.col(ours).alias(theirs) for ours, theirs in columns.items() if ours in examples.columns]
-        plain += [pl.struct(known).alias(field)] if known else []
-    return examples.select(plain)
+        present = [pl.col(ours).alias(theirs) for ours, theirs in columns.items() if ours in examples.columns]
+        fields += [pl.struct(present).alias(field)] if present else []
+    return examples.select(fields)
 
 
 def _file(concept: str) -> str:

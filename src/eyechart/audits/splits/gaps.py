@@ -65,8 +65,8 @@ class WeightedSum(NamedTuple):
 
 def set_mean(scores: Floats, sets: Sequence[Bools]) -> Floats:
     """Compute the contribution of each example to the mean over sets, NaN where it is in none; no set may be empty."""
-    inside = np.logical_or.reduce(sets)
-    return np.where(inside, _set_contributions(scores, sets, int(inside.sum())), np.nan)
+    in_any = np.logical_or.reduce(sets)
+    return np.where(in_any, _set_contributions(scores, sets, int(in_any.sum())), np.nan)
 
 
 def drop_from_all(scores: Floats, sets: Sequence[Bools]) -> Floats:
@@ -105,11 +105,11 @@ def gap_contributions(sides: Sides) -> Floats | None:
     if n <= effects or np.sum(off_tail**2) ** 2 < LEAST * np.sum(off_tail**4):
         return None
     # Strata of two or three examples leave small residuals: as many degrees of freedom are lost as effects are fitted.
-    lost = np.sqrt((n - 1) / (n - effects))
-    whole = float(np.sum(off_tail**2))
-    value = float(-np.sum(off_tail * sides.scores) / whole)
+    correction = np.sqrt((n - 1) / (n - effects))
+    total = float(np.sum(off_tail**2))
+    value = float(-np.sum(off_tail * sides.scores) / total)
     residuals = np.round(sides.scores - _stratum_means(sides.scores, sides.strata) + value * off_tail, DIGITS)
-    return np.where(used, np.round(value, DIGITS) - n * lost * off_tail * residuals / whole, np.nan)
+    return np.where(used, np.round(value, DIGITS) - n * correction * off_tail * residuals / total, np.nan)
 
 
 def gap_weights(sides: Sides) -> Floats:
@@ -142,8 +142,8 @@ class WeightedScores(NamedTuple):
     @classmethod
     def above_zero(cls, weights: Floats, rows: pl.DataFrame) -> Self:
         """Keep the rows whose weight is above 0."""
-        inside = weights > NO_WEIGHT
-        part, own = rows.filter(pl.Series(inside)), weights[inside]
+        positive = weights > NO_WEIGHT
+        part, own = rows.filter(pl.Series(positive)), weights[positive]
         return cls(part["accuracy"].to_numpy(), own / own.sum(), part["cluster"])
 
     def contributions(self) -> Floats:

@@ -35,10 +35,10 @@ class CountAnswers:
 
 def count_answers(examples: pl.DataFrame, concepts: tuple[str, ...], engine: Engine) -> dict[str, pl.DataFrame]:
     """Count each answer of each group of every concept, in batches that any engine can run, sorted by key."""
-    whole = isinstance(engine, Local) or not examples.height
-    batches = [examples] if whole else examples.iter_slices(BLOCK)
+    single = isinstance(engine, Local) or not examples.height
+    batches = [examples] if single else examples.iter_slices(BLOCK)
     counts = pl.concat(engine.map(CountAnswers(concepts), batches))
-    if not whole:
+    if not single:
         counts = counts.group_by("concept", *KEY, "answer").agg(pl.col("n").sum())
     parts = counts.partition_by("concept", as_dict=True, include_key=False)
     return {concept: parts.get((concept,), counts.clear().drop("concept")).sort(*KEY, "answer") for concept in concepts}
@@ -74,8 +74,8 @@ class GroupedAnswers:
 
     def sides(self, examples: pl.DataFrame) -> pl.Series:
         """Mark each example as tail (true), head (false) or neither (null); rows without a group are neither."""
-        known = self.answers.select(*KEY, "answer", "tail")
-        joined = examples.join(known, on=[*KEY, "answer"], how="left", validate="m:1", maintain_order="left")
+        tails = self.answers.select(*KEY, "answer", "tail")
+        joined = examples.join(tails, on=[*KEY, "answer"], how="left", validate="m:1", maintain_order="left")
         return joined["tail"]
 
     def size(self, part: str, *, tail: bool) -> int:

@@ -75,13 +75,13 @@ def _strata(examples: pl.DataFrame, study: Result) -> pl.DataFrame:
     """List the type, answer and groups of each example, within which head and tail are compared."""
     typed = "question_type" in examples.columns
     kind = pl.col("question_type").fill_null("") if typed else pl.lit("")
-    known = examples.select("id", kind.alias(TYPE), pl.col("answer").fill_null("").alias(ANSWER))
+    strata = examples.select("id", kind.alias(TYPE), pl.col("answer").fill_null("").alias(ANSWER))
     if "labels" not in study.tables:
-        return known
+        return strata
     labels = study.tables["labels"]
     if not typed and "QT" in labels.columns:
-        known = known.drop(TYPE).join(labels.select(id="example", **{TYPE: "QT"}), on="id", validate="1:1")
-    return known.join(labels.select(pl.col("example").alias("id"), pl.exclude("example").name.prefix(GROUP)), on="id")
+        strata = strata.drop(TYPE).join(labels.select(id="example", **{TYPE: "QT"}), on="id", validate="1:1")
+    return strata.join(labels.select(pl.col("example").alias("id"), pl.exclude("example").name.prefix(GROUP)), on="id")
 
 
 def _measure(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> tuple[Measured, Measured]:

@@ -62,20 +62,20 @@ def _line(result: Result) -> dict[str, float]:
     measures = result.measures.filter(pl.col("condition") == PLAIN_CONDITION)
     tails = measures.filter((pl.col("name") == "accuracy") & (pl.col("group") == TAIL))
     on_tail = dict(tails.select("by", "value").iter_rows())
-    named = dict(measures.filter(pl.col("by").is_null()).select("name", "value").iter_rows())
+    values = dict(measures.filter(pl.col("by").is_null()).select("name", "value").iter_rows())
     concepts = result.tables["sets"]["concept"]
     return (
-        {"IID": named["accuracy"]}
+        {"IID": values["accuracy"]}
         | {concept: on_tail[concept] for concept in concepts if concept in on_tail}
-        | {name: named[name] for name in MEANS if name in named}
+        | {name: values[name] for name in MEANS if name in values}
     )
 
 
 def in_points(table: pl.DataFrame) -> str:
     """Write a table in Markdown, with shares as points to one decimal place, as the paper prints them."""
     floats = [name for name in table.columns if table[name].dtype.is_float()]
-    shown = table.with_columns((pl.col(floats) * 100).round(1)).select(pl.all().cast(pl.String).fill_null(""))
-    lines = [table.columns, ["---"] * table.width, *shown.iter_rows()]
+    points = table.with_columns((pl.col(floats) * 100).round(1)).select(pl.all().cast(pl.String).fill_null(""))
+    lines = [table.columns, ["---"] * table.width, *points.iter_rows()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -118,6 +118,6 @@ def _lost(result: Result, reference: Result) -> tuple[float, float, float]:
     both = reference.rows.select("id", "cluster", column).join(
         result.rows.select("id", column), on="id", validate="1:1", suffix=" chosen"
     )
-    known = both.drop_nulls([column, f"{column} chosen"]).sort("id")
-    loss = mean(known[column] - known[f"{column} chosen"], known["cluster"], kind="differences")
+    shared = both.drop_nulls([column, f"{column} chosen"]).sort("id")
+    loss = mean(shared[column] - shared[f"{column} chosen"], shared["cluster"], kind="differences")
     return loss.value, loss.low, loss.high

@@ -80,13 +80,18 @@ def study_published(settings: SplitsSettings, data: Dataset, path: Path) -> Resu
 
 def read_sets(path: Path) -> list[PublishedSet]:
     """Read all sets in a folder, archive or file; those of the same concept and side are merged."""
-    lists = [one for source in find_sources(path, {".json", ".txt"}) for one in _read(source)]
+    lists = [published for source in find_sources(path, {".json", ".txt"}) for published in _read(source)]
     if not lists:
         advice = "see docs/audits/splits.md for the names of the files"
         raise FileFormatError(f"lists of ids in {path}", "none", advice)
-    keys = list(dict.fromkeys((one.concept, one.side) for one in lists))
+    keys = list(dict.fromkeys((published.concept, published.side) for published in lists))
     return [
-        PublishedSet(*key, pl.concat([one.ids for one in lists if (one.concept, one.side) == key]).unique().sort())
+        PublishedSet(
+            *key,
+            pl.concat([published.ids for published in lists if (published.concept, published.side) == key])
+            .unique()
+            .sort(),
+        )
         for key in keys
     ]
 
@@ -112,7 +117,7 @@ def _read(source: SourceFile) -> Iterator[PublishedSet]:
 def _ids(content: object, source: SourceFile) -> pl.Series:
     """Return the ids in a list of ids, a list of records, or records by id."""
     entries = list(content) if isinstance(content, dict | list) else [content]
-    ids = [_id(one) for one in entries]
+    ids = [_id(entry) for entry in entries]
     if None in ids:
         advice = "give a list of ids, a list of records with question_id, or records by id"
         raise FileFormatError(f"ids in {source.name}", repr(entries[ids.index(None)])[:80], advice)
@@ -127,24 +132,28 @@ def _id(entry: object) -> str | None:
 
 def label_rows(parts: PartedData, lists: list[PublishedSet]) -> pl.DataFrame:
     """List the side of each judged example for each concept; a set without heads leaves other examples null."""
-    concepts = list(dict.fromkeys(one.concept for one in lists))
+    concepts = list(dict.fromkeys(published.concept for published in lists))
     sides = {name: pl.lit(None, pl.String) for name in concepts}
-    for one in sorted(lists, key=lambda each: each.side):  # an id on both lists is tail
-        inside = pl.col("id").is_in(one.ids.implode())
-        sides[one.concept] = pl.when(inside).then(pl.lit(one.side)).otherwise(sides[one.concept])
-    whole = pl.DataFrame([parts.data.examples["id"], parts.cluster.alias("cluster")]).filter(parts.part == JUDGED)
-    rows = whole.with_columns(**sides)
+    for published in sorted(lists, key=lambda each: each.side):  # an id on both lists is tail
+        listed = pl.col("id").is_in(published.ids.implode())
+        sides[published.concept] = pl.when(listed).then(pl.lit(published.side)).otherwise(sides[published.concept])
+    judged = pl.DataFrame([parts.data.examples["id"], parts.cluster.alias("cluster")]).filter(parts.part == JUDGED)
+    rows = judged.with_columns(**sides)
     if not rows.select(pl.any_horizontal(pl.col(concepts).is_not_null().any())).item():
-        ids = sum(len(one.ids) for one in lists)
+        ids = sum(len(published.ids) for published in lists)
         advice = "read the data that the sets were made of"
         raise DataError("published sets of the judged examples", f"none of {ids} ids among them", advice)
     return rows
 
 
 def _notes(rows: pl.DataFrame, lists: list[PublishedSet], parts: PartedData) -> list[str]:
-    known = rows["id"].implode()
-    lost = [(one, int((~one.ids.is_in(known)).sum())) for one in lists]
-    not_judged = [f"{n} of {len(one.ids)} ids of {one.concept} {one.side} are not judged" for one, n in lost if n]
+    judged = rows["id"].implode()
+    not_found = [(published, int((~published.ids.is_in(judged)).sum())) for published in lists]
+    not_judged = [
+        f"{n} of {len(published.ids)} ids of {published.concept} {published.side} are not judged"
+        for published, n in not_found
+        if n
+    ]
     return [*parts.notes(), *not_judged]
 
 
@@ -160,17 +169,17 @@ def within_vocabulary(examples: pl.DataFrame, train: pl.DataFrame) -> pl.DataFra
         raise DataError("several human answers and a train split for compat='release'", found, "use compat='paper'")
     normal = normalize_answer(clean_answer(pl.col("answer"))).str.replace_all(",", "", literal=True)
     counts = train.select(normal).to_series().value_counts(name="n")
-    known = counts.filter(pl.col("n") >= LEAST)["answer"].to_list()
-    inside = pl.when(pl.element().is_in(known)).then(pl.element()).otherwise(pl.lit(OUTSIDE))
-    return examples.with_columns(pl.col("answers").list.eval(inside))
+    vocabulary = counts.filter(pl.col("n") >= LEAST)["answer"].to_list()
+    kept_or_outside = pl.when(pl.element().is_in(vocabulary)).then(pl.element()).otherwise(pl.lit(OUTSIDE))
+    return examples.with_columns(pl.col("answers").list.eval(kept_or_outside))
 
 
 def release_table(measures: list[Measure]) -> pl.DataFrame:
     """List the scores rounded as the authors print them: IID, the nine sets, and the means."""
-    accuracies = {(one.by, one.group): one.value for one in measures if one.name == "accuracy"}
+    accuracies = {(measure.by, measure.group): measure.value for measure in measures if measure.name == "accuracy"}
     scores = {name: round(100 * accuracies[name, TAIL], 2) for name in NINE if (name, TAIL) in accuracies}
     means = {"mean": tuple(scores), **FAMILIES}
-    of = {name: [scores[one] for one in sets if one in scores] for name, sets in means.items()}
+    of = {name: [scores[measure] for measure in sets if measure in scores] for name, sets in means.items()}
     averaged = {name: round(sum(values) / len(values), 2) for name, values in of.items() if values}
     every = {"IID": round(100 * accuracies[None, None], 2), **scores, **averaged}
     return pl.DataFrame({"set": list(every), "score": list(every.values())})

@@ -105,14 +105,14 @@ def make_resplit(data: Dataset, recipe: str, settings: ResplitSettings) -> Datas
     new = RECIPES[recipe](ordered, settings)
     old = pl.col("split") if "split" in ordered.examples.columns else pl.lit(None, pl.String)
     examples = ordered.examples.with_columns(old.alias(BEFORE)).with_columns(new.split.alias("split"))
-    kept = examples.filter(pl.col("split").is_not_null())
+    assigned = examples.filter(pl.col("split").is_not_null())
     rows = [
-        (None, "resplit", f"{recipe}, seed {settings.seed}, {new.note}", kept.height),
+        (None, "resplit", f"{recipe}, seed {settings.seed}, {new.note}", assigned.height),
         (None, "dropped by resplit", "no reference answer", data.examples.height - examples.height),
-        (None, "dropped by resplit", "not drawn", examples.height - kept.height),
+        (None, "dropped by resplit", "not drawn", examples.height - assigned.height),
     ]
     counts = pl.DataFrame(rows, schema=data.counts.schema, orient="row").filter(pl.col("n") > 0)
-    return replace(data, name=f"{data.name}, {recipe}", examples=kept, counts=pl.concat([data.counts, counts]))
+    return replace(data, name=f"{data.name}, {recipe}", examples=assigned, counts=pl.concat([data.counts, counts]))
 
 
 def split_randomly(data: Dataset, settings: ResplitSettings) -> NewSplit:
@@ -154,9 +154,9 @@ def share_heads(data: Dataset, settings: ResplitSettings) -> NewSplit:
     wanted = f"{n_heads} heads and {size - n_heads} tails of {settings.concept}"
     if n_heads > len(heads) or size - n_heads > len(rare) or size < 1:
         raise SettingError(wanted, f"{len(heads)} heads and {len(rare)} tails in train", "take a smaller size")
-    kept = pl.concat([_sample(heads, n_heads, settings.seed), _sample(rare, size - n_heads, settings.seed)])
+    drawn = pl.concat([_sample(heads, n_heads, settings.seed), _sample(rare, size - n_heads, settings.seed)])
     outside = pl.when(pl.col("split") != TRAIN).then(pl.col("split"))
-    split = pl.when(pl.col("id").is_in(kept.implode())).then(pl.lit(TRAIN)).otherwise(outside)
+    split = pl.when(pl.col("id").is_in(drawn.implode())).then(pl.lit(TRAIN)).otherwise(outside)
     return NewSplit(data.examples.select(split=split).to_series(), wanted)
 
 
@@ -172,11 +172,11 @@ RECIPES: dict[str, Callable[[Dataset, ResplitSettings], NewSplit]] = {
 }
 
 
-def _split_groups(data: Dataset, first: pl.Series, settings: ResplitSettings, usual: float) -> NewSplit:
+def _split_groups(data: Dataset, first: pl.Series, settings: ResplitSettings, default_share: float) -> NewSplit:
     """Assign the groups of (first, answer) to train or test, in the order of a hash that depends on the seed."""
-    share = usual if settings.share is None else settings.share
+    share = default_share if settings.share is None else settings.share
     if not 0 < share < 1:
-        raise SettingError("share between 0 and 1", str(share), f"{usual:.2f} is the recipe's own")
+        raise SettingError("share between 0 and 1", str(share), f"{default_share:.2f} is the recipe's own")
     rows = data.examples.select(first.alias("first").fill_null(""), "answer", "question")
     keys = rows.select("first", "answer").unique().sort("first", "answer")
     order = combine(hash_text(keys["first"], settings.seed), hash_text(keys["answer"], settings.seed))
@@ -225,7 +225,9 @@ class ConceptGroups(NamedTuple):
 
     def covering(self, concepts: Ints, free: Bools) -> int | None:
         """Find the free group with most of the concepts, the first among ties; None if no free group has any."""
-        having = np.concatenate([self.of_concept[slice(*self.concept_starts[one : one + 2])] for one in concepts])
+        having = np.concatenate(
+            [self.of_concept[slice(*self.concept_starts[concept : concept + 2])] for concept in concepts]
+        )
         having = having[free[having]]
         return int(np.bincount(having).argmax()) if len(having) else None
 
@@ -235,7 +237,7 @@ def assign_groups(groups: ConceptGroups, share: float) -> tuple[Bools, int]:
     wanted = share * groups.sizes.sum()
     n_concepts = len(groups.concept_starts) - 1
     free, ood = np.ones(len(groups.sizes), np.bool_), np.zeros(len(groups.sizes), np.bool_)
-    lacking, known = np.zeros(n_concepts, np.bool_), np.zeros(n_concepts, np.bool_)
+    lacking, covered = np.zeros(n_concepts, np.bool_), np.zeros(n_concepts, np.bool_)
     hopeless = np.zeros(n_concepts, np.bool_)  # in no group that is left
     filled, group = 0, 0
     while filled < wanted and group < len(free):
@@ -246,18 +248,18 @@ def assign_groups(groups: ConceptGroups, share: float) -> tuple[Bools, int]:
                 hopeless[uncovered] = True
                 continue
             free[best] = False
-            known[groups.concepts(best)] = True
-            lacking &= ~known
+            covered[groups.concepts(best)] = True
+            lacking &= ~covered
         elif free[group]:
             free[group], ood[group] = False, True
             filled += int(groups.sizes[group])
             own = groups.concepts(group)
-            lacking[own[~known[own]]] = True
+            lacking[own[~covered[own]]] = True
         else:
             group += 1
     in_train = np.repeat(~ood, np.diff(groups.group_starts))
-    known[groups.of_group[in_train]] = True
-    return ood, int((lacking & ~known).sum())
+    covered[groups.of_group[in_train]] = True
+    return ood, int((lacking & ~covered).sum())
 
 
 def _starts(numbers: pl.Series, n: int) -> Ints:

@@ -163,8 +163,8 @@ def most_informative(table: pl.DataFrame, listing: Listing, ties: str, engine: E
 
 def inform(joints: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """Compute I of every candidate of (kind, text, answer, joint), given how often each (kind, answer) occurs."""
-    usual = answers.with_columns((pl.col("n") / pl.col("n").sum().over("kind")).alias("p")).drop("n")
-    counted = joints.join(usual, on=["kind", "answer"], validate="m:1").with_columns(
+    priors = answers.with_columns((pl.col("n") / pl.col("n").sum().over("kind")).alias("p")).drop("n")
+    counted = joints.join(priors, on=["kind", "answer"], validate="m:1").with_columns(
         pl.col("joint").sum().over(CUE).alias("single")
     )
     q = (pl.col("joint") + IMAGINED * pl.col("p")) / (pl.col("single") + IMAGINED)
@@ -183,8 +183,8 @@ def image_labels(images: pl.DataFrame) -> pl.DataFrame:
     """List (image, label), each pair once; a table of images without objects has none."""
     if "objects" not in images.columns:
         return pl.DataFrame(schema={"image": pl.String, "label": pl.String})
-    seen = images.select("image", "objects").explode("objects", empty_as_null=False, keep_nulls=False)
-    flat = seen.select(
+    objects = images.select("image", "objects").explode("objects", empty_as_null=False, keep_nulls=False)
+    flat = objects.select(
         "image",
         pl.col("objects").struct.field("label").alias("label"),
         pl.col("objects").struct.field("score").alias("score"),

@@ -47,9 +47,9 @@ class PartedData:
     def of(cls, data: Dataset) -> Self:
         """Put each example into its part."""
         learn, judged = data.divided(learns=False)
-        known = answered(data)
-        part = name_parts(known, learn, judged.examples["id"])
-        return cls(known, part, known.clusters(), data.height - known.height)
+        examples = answered(data)
+        part = name_parts(examples, learn, judged.examples["id"])
+        return cls(examples, part, examples.clusters(), data.height - examples.height)
 
     def counts(self) -> pl.DataFrame:
         """Count the examples of each part and those left out."""
@@ -86,12 +86,12 @@ class SplitsStudy:
         """List whether each judged example is in the head or tail of each concept, and the same for val if asked."""
         side = pl.when(pl.all()).then(pl.lit(TAIL)).when(~pl.all()).then(pl.lit(HEAD)).otherwise(None).name.keep()
         ids = pl.DataFrame([self.parts.data.examples["id"], self.parts.cluster.alias("cluster"), self.parts.part])
-        whole = ids.hstack(self.tails.select(side))
-        judged = whole.filter(pl.col("part") == JUDGED)
+        sides = ids.hstack(self.tails.select(side))
+        judged = sides.filter(pl.col("part") == JUDGED)
         if not validation:
             return judged.drop("part")
         names = {name: VAL + name for name in self.tails.columns}
-        return pl.concat([judged, whole.filter(pl.col("part") == VALIDATION).rename(names)], how="diagonal")
+        return pl.concat([judged, sides.filter(pl.col("part") == VALIDATION).rename(names)], how="diagonal")
 
     def asked_labels(self, *, validation: bool) -> pl.DataFrame:
         """List the concepts of the examples to be asked, which the paper did not release."""
@@ -109,8 +109,8 @@ class SplitsStudy:
 
 def study_data(settings: SplitsSettings, data: Dataset, engine: Engine) -> Result:
     """Study the data and present the findings as tables."""
-    named = (part for concept in settings.concepts for part in parts_of(concept))
-    study = find_splits(settings, data.only("split", "question_type", *named), engine)
+    columns = (part for concept in settings.concepts for part in parts_of(concept))
+    study = find_splits(settings, data.only("split", "question_type", *columns), engine)
     parts, examples = study.parts, study.parts.data.examples
     rows = study.rows(validation=settings.validation)
     parted = examples.select(parts.part.alias("part"), parts.cluster.alias("cluster"), "answer")
@@ -180,9 +180,9 @@ def judged_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 def counted_rows(part: pl.Series, counted: str) -> pl.Series:
     """Mark the examples counted by f of Eq. 6."""
-    named = {"train": TRAIN, "judged": JUDGED}
-    if counted in named:
-        return (part == named[counted]).fill_null(value=False)
+    parts = {"train": TRAIN, "judged": JUDGED}
+    if counted in parts:
+        return (part == parts[counted]).fill_null(value=False)
     return pl.repeat(value=True, n=len(part), eager=True)
 
 

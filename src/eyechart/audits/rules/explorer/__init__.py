@@ -78,8 +78,8 @@ def rules_beside(store: Store, example: str) -> Sheet | None:
     if file is None or items is None:
         return None
     order = find_rules(file, RuleSearch(state="confirmed", within=items))
-    few = take_rules(file, order[:MOST_RULES]).to_dicts()
-    content = {"few": few, "n": len(order), "example": example, "right": _right_answers(store, example)}
+    first = take_rules(file, order[:MOST_RULES]).to_dicts()
+    content = {"few": first, "n": len(order), "example": example, "right": _right_answers(store, example)}
     return Sheet("Confirmed rules that apply", template=f"{_HERE}:beside.html", content=content)
 
 
@@ -159,12 +159,12 @@ def _with_objects(store: Store, objects: list[str]) -> pl.LazyFrame:
 
 def _shown(store: Store, examples: pl.DataFrame, objects: list[str]) -> list[dict[str, Any]]:
     """Take the first examples, with the size of each picture and the boxes of the objects that a rule names."""
-    few = examples.head(MOST_EXAMPLES)
+    first = examples.head(MOST_EXAMPLES)
     scan = store.images.scan()
-    known = scan.collect_schema().names()
-    named = pl.element().filter(pl.element().struct.field("label").is_in(objects))
-    boxes = pl.col("objects").list.eval(named) if "objects" in known else pl.lit(None)
-    sizes = [pl.col(name) if name in known else pl.lit(None).alias(name) for name in ("width", "height")]
-    pictures = scan.filter(pl.col("image").is_in(few["image"].drop_nulls().unique().implode()))
-    shown = pictures.select("image", *sizes, boxes.alias("boxes")).collect()
-    return few.join(shown, on="image", how="left", validate="m:1", maintain_order="left").to_dicts()
+    columns = scan.collect_schema().names()
+    in_rule = pl.element().filter(pl.element().struct.field("label").is_in(objects))
+    boxes = pl.col("objects").list.eval(in_rule) if "objects" in columns else pl.lit(None)
+    sizes = [pl.col(name) if name in columns else pl.lit(None).alias(name) for name in ("width", "height")]
+    pictures = scan.filter(pl.col("image").is_in(first["image"].drop_nulls().unique().implode()))
+    details = pictures.select("image", *sizes, boxes.alias("boxes")).collect()
+    return first.join(details, on="image", how="left", validate="m:1", maintain_order="left").to_dicts()

@@ -87,8 +87,10 @@ def items_of(store: Store, example: str) -> tuple[tuple[str, ...], tuple[str, ..
     scan = store.images.scan()
     if "objects" not in scan.collect_schema():
         return tuple(sorted(set(words[0]))), ()
-    seen = scan.filter(pl.col("image") == images[0]).select(labels().alias("labels")).collect()["labels"]
-    return tuple(sorted(set(words[0]))), tuple(sorted(set(seen[0]))) if len(seen) and seen[0] is not None else ()
+    in_image = scan.filter(pl.col("image") == images[0]).select(labels().alias("labels")).collect()["labels"]
+    return tuple(sorted(set(words[0]))), tuple(sorted(set(in_image[0]))) if len(in_image) and in_image[
+        0
+    ] is not None else ()
 
 
 def labels() -> pl.Expr:
@@ -142,8 +144,8 @@ def _conditions(search: RuleSearch) -> Iterator[pl.Expr]:
         yield _only("objects", search.within[1])
 
 
-def _only(column: str, known: Sequence[str]) -> pl.Expr:
-    allowed = pl.Series(list(known), dtype=TEXT).implode()
+def _only(column: str, items: Sequence[str]) -> pl.Expr:
+    allowed = pl.Series(list(items), dtype=TEXT).implode()
     return pl.col(column).list.eval(pl.element().is_in(allowed)).list.all()
 
 
