@@ -159,7 +159,7 @@ def test_evidence_that_names_nothing_in_the_scene_is_noted(make_data: Make) -> N
     strange = Dataset(data.name, data.examples.with_columns(renamed), data.images)
     study = GroundingAudit().study(strange, Local())
 
-    assert "1 parts of the evidence name what no object of their image is called" in study.verdict.sentence
+    assert "1 parts of the evidence have a label that no object of their image has" in study.verdict.sentence
 
 
 def test_boxes_beyond_the_picture_are_noted_and_hidden_up_to_its_edge(make_data: Make) -> None:
