@@ -174,7 +174,7 @@ def test_an_example_shows_its_picture_as_each_condition_does(explore: Explore, o
     page.wait_for_url("**boxes=none**")
     assert page.locator("figure.picture rect").count() == 0
     assert page.get_by_role("heading", name="What the models said").is_visible()
-    assert page.get_by_role("heading", name="Confirmed rules it meets").is_visible()
+    assert page.get_by_role("heading", name="Confirmed rules that apply").is_visible()
 
 
 def test_a_condition_has_a_round_dot_of_its_own_colour(explore: Explore, one: str) -> None:

@@ -54,18 +54,18 @@ def make_audit(name: str, settings: Mapping[str, Any] | None = None) -> Audit:
     declared = {setting: hints[setting] for setting in setting_names(kind)}
     for setting in settings or {}:
         if instead := gone_settings(kind).get(setting):
-            raise SettingError(f"a setting of audit {name!r}", f"{setting!r}, which is gone", instead)
+            raise SettingError(f"a setting of audit {name!r}", f"{setting!r}, which was removed", instead)
     return kind(**fit_settings(f"audit {name!r}", declared, settings or {}))
 
 
 def refer_to(audit: Audit) -> str:
-    """Write the reference of an audit for a plan: the name of a registered one, so that its class may move."""
+    """Write the reference of an audit for a plan: its name if it is registered, so that its class may move."""
     kind = type(audit)
     return audit.name if audit.name in AUDITS.names() and AUDITS.get(audit.name) is kind else reference_to(kind)
 
 
 def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
-    """Build the audit of a recorded plan; one of an older eyechart may name its module, and settings that are gone."""
+    """Build the audit of a recorded plan; plans of older versions may name its module, and settings since removed."""
     ours = _OUR_MODULE.match(reference)
     kind = AUDITS.get(name := ours["name"] if ours else reference)
     if hasattr(kind, "check_plan"):  # some plans cannot be continued
@@ -74,31 +74,31 @@ def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
 
 
 def known_audits(named: Iterable[str] = ()) -> list[type[Audit]]:
-    """List the classes of registered audits, and of others named as `file.py:Class`.
+    """List the classes of the registered audits, and of others named as `file.py:Class`.
 
-    Audits that a run names are not among them: a run may come from anywhere, and viewing it must run none of its code.
+    Audits named in a run are not included: a run may come from anywhere, and viewing it must not run its code.
     """
     return [AUDITS.get(name) for name in dict.fromkeys((*AUDITS.names(), *named))]
 
 
 def gone_settings(kind: type[Audit] | Audit) -> Mapping[str, str]:
-    """List the settings an audit once had, with what to do instead."""
+    """List the settings that were removed from an audit, with what to do instead."""
     gone: Mapping[str, str] = getattr(kind, "gone", {})
     return gone
 
 
 def learns(audit: type[Audit] | Audit) -> bool:
-    """Check whether an audit learns from a part of the data, so that it judges examples held out from that part."""
+    """Check whether an audit learns from one part of the data and must judge examples held out from it."""
     return bool(getattr(audit, "learns", False))
 
 
 def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:
-    """List the columns that an audit needs and that are missing from the data or have no value."""
+    """List the columns that an audit needs and that are missing or empty in the data."""
     return tuple(name for name in audit.needs if name not in data.columns or _is_empty(data, name))
 
 
 def _is_empty(data: Dataset, column: str) -> bool:
-    """Check whether a column has no value; the first rows alone usually show that it has one."""
+    """Check whether a column has no value; the first rows usually suffice to find one."""
     values = data.scan(column).select(pl.col(column).is_null())
     return all(part.collect().to_series().all() for part in (values.head(_FIRST), values))
 
@@ -119,7 +119,7 @@ def keep_served(audits: Sequence[Audit], models: Sequence[Model], data: Dataset)
         advice = "name a file for each condition of an audit, as in predictions:plain=...,evidence=..."
         raise ModelError(f"answers of {', '.join(model.name for model in models)} for an audit", reasons, advice)
     if left_out:
-        _log.warning("audits left out: %s; `eyechart study DATA -a NAME` studies the data by one anyway", reasons)
+        _log.warning("audits left out: %s; `eyechart study DATA -a NAME` still studies the data alone", reasons)
     return Served(kept, left_out)
 
 

@@ -1,9 +1,9 @@
-"""Accuracy by groups, and how much of it the most frequent answers alone would have had.
+"""Accuracy by group, and how much of it the most frequent answers alone would reach.
 
-Not a paper's method but the number every other audit is read beside, and the floor under it: answer each question type
-with its most frequent train answer. Where options are scored, take the one that was most often a train answer, of the
-type or else of all; where none ever was, the floor is the chance of a guess. A model that does not beat this floor has
-not been shown to look at anything. Gain is the paired difference of the two on the same examples.
+Not a paper's method but the number that every other audit is read against, and the floor under it: answer each question
+type with its most frequent train answer. Where options are scored, take the one that was most often a train answer,
+within the type or else overall; where none ever was, the floor is the chance of a guess. A model that does not beat
+this floor has not been shown to look at anything. Gain is the paired difference of the two on the same examples.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ class Accuracy:
 
     name: ClassVar[str] = "accuracy"
     needs: ClassVar[tuple[str, ...]] = ("answer",)
-    gone: ClassVar[Mapping[str, str]] = {"split": "name what is judged with --judge"}
+    gone: ClassVar[Mapping[str, str]] = {"split": "choose what is judged with --judge"}
 
     score: str = "auto"
     by: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class Accuracy:
         state: State = "cannot tell"
         if gain.low > 0 >= worst.low:
             label = "too many answers lost"
-            doubt = f"but with the answers that were lost taken as wrong {speak(asdict(worst))}"
+            doubt = f"but {speak(asdict(worst))} if the lost answers count as wrong"
             sentence = f"Too many answers were lost to tell: {points}, {doubt}."
         elif gain.low > 0:
             state, label, sentence = "yes", "beats guessing", f"It beats the floor: {points}."
@@ -135,7 +135,7 @@ MAJORITY_VIEW = View(
     "bars",
     "majority",
     "How often the most frequent answer is right, by question type",
-    "A long bar is a type whose most frequent train answer is often right without looking.",
+    "A long bar is a type whose most frequent train answer is often right, without looking at the image.",
     {"x": "share", "y": "question_type", "low": "low", "high": "high", "label": "answer", "n": "n"},
     units={"share": "points", "low": "points", "high": "points"},
 )
@@ -169,16 +169,16 @@ def _floor(judged: Dataset, train: pl.DataFrame, majority: pl.DataFrame, how: st
         scores = _score_options(examples, train)
     else:
         answers = majority_answers(examples, majority)
-        given = examples.with_columns(answers.alias("given"), pl.concat_list(answers.alias("ranking")))
-        scores = score(given, how)
+        answered = examples.with_columns(answers.alias("given"), pl.concat_list(answers.alias("ranking")))
+        scores = score(answered, how)
     return examples.select("id", judged.clusters().alias("cluster"), scores.alias("floor")).sort("id")
 
 
 def _score_options(examples: pl.DataFrame, train: pl.DataFrame) -> pl.Series:
     """Score the option most frequent in train; where none was ever an answer there, the mean over all options."""
     best = rank_options(examples, train).alias("best").list.first()
-    seen = best.is_in(train["answer"].drop_nulls().unique().implode())
-    options = pl.when(seen).then(pl.concat_list(best)).otherwise("choices").alias("given")
+    was_answer = best.is_in(train["answer"].drop_nulls().unique().implode())
+    options = pl.when(was_answer).then(pl.concat_list(best)).otherwise("choices").alias("given")
     rows = examples.select("answer", "choices", options).with_row_index("row").explode("given")
     scored = rows.with_columns(score(rows, "choice-text"))
     return scored.group_by("row", maintain_order=True).agg(pl.col("score").mean())["score"]
@@ -209,4 +209,4 @@ def _describe_floor(floor: Measure) -> str:
 
 
 def _name_floor(how: str | None) -> str:
-    return "the option most frequent in train or else a guess" if how in OPTION_SCORES else "the most frequent answers"
+    return "the option most frequent in train, or else a guess" if how in OPTION_SCORES else "the most frequent answers"

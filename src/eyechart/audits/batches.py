@@ -1,8 +1,8 @@
 """Compute scores and statistics by key in batches, on any engine.
 
 A table is sorted by its key and cut where a key ends, so that all rows of a key are in one process and its numbers are
-those of the local engine to the last bit, which sums of floats over parts of a key would not be. Batches are numbered,
-and results come in the order of the numbers, which is that of the keys, whichever is finished first.
+exactly those of the local engine, which sums of floats over parts of a key would not be. Batches are numbered, and
+results are returned in the order of the numbers, which is that of the keys, whichever finishes first.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ NUMBER = "number of the batch"
 
 @dataclass(frozen=True)
 class NumberedStep:
-    """Apply a step to a batch and give the batch's number to the result."""
+    """Apply a step to a batch and add the batch's number to the result."""
 
     step: Step
 
@@ -56,14 +56,14 @@ class ScoreStep:
 
 
 def map_by_key(step: Step, table: pl.DataFrame, key: Sequence[str], engine: Engine) -> pl.DataFrame:
-    """Apply a step that works key by key to a table, in batches of whole keys; the results are in key order."""
+    """Apply a step to a table in batches of whole keys, and return the results in key order."""
     if isinstance(engine, Local) or table.is_empty():
         return step(table)
     return map_in_order(step, split_by_key(table, key, BLOCK), engine)
 
 
 def means_by_key(table: pl.DataFrame, value: str, by: Sequence[str], engine: Engine) -> pl.DataFrame:
-    """Estimate the mean of every group: what `mean_by` gives, clustered by the column `cluster`."""
+    """Estimate the mean of every group as `mean_by` does, clustered by the column `cluster`."""
     return map_by_key(MeanStep(value, tuple(by)), table.select(*by, "cluster", value), by, engine)
 
 
@@ -77,7 +77,7 @@ def scores(table: pl.DataFrame, how: str, engine: Engine) -> pl.Series:
 
 
 def split_by_key(table: pl.DataFrame, key: Sequence[str], block: int) -> Iterator[pl.DataFrame]:
-    """Cut a table, sorted by its key, into as many whole keys at a time as have no more than `block` rows together."""
+    """Cut a table sorted by its key into batches of whole keys with at most `block` rows together."""
     ordered = table.sort(*key, nulls_last=True, maintain_order=True)
     ends = np.append(np.flatnonzero(begins(ordered, *key))[1:], ordered.height)
     start = 0

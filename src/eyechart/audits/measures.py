@@ -48,15 +48,15 @@ def score_rows(answered: AnsweredExamples, how: str, *kept: str, engine: Engine 
 
 
 def count_unscored(answered: AnsweredExamples, rows: pl.DataFrame) -> pl.DataFrame:
-    """Count separately the usable answers that the score does not apply to, such as a word where it needs a number."""
-    lost = answered.table.join(rows, on="id", how="anti").unique("id", keep="first", maintain_order=True)
-    by_status = lost.group_by("status").agg(pl.len().cast(pl.Int64).alias("lost"))
-    left = answered.counts.join(by_status, on="status", how="left", validate="m:1").select(
+    """Count the usable answers to which the score does not apply, such as a word where it needs a number."""
+    unscored_rows = answered.table.join(rows, on="id", how="anti").unique("id", keep="first", maintain_order=True)
+    by_status = unscored_rows.group_by("status").agg(pl.len().cast(pl.Int64).alias("lost"))
+    scored = answered.counts.join(by_status, on="status", how="left", validate="m:1").select(
         "condition", "status", "reason", pl.col("n") - pl.col("lost").fill_null(0)
     )
-    row = (PLAIN_CONDITION, "unscored", "the score does not apply to this answer", lost.height)
-    unscored = pl.DataFrame([row], schema=left.schema, orient="row")
-    return pl.concat([left, unscored]).filter(pl.col("n") > 0).sort("status")
+    row = (PLAIN_CONDITION, "unscored", "the score does not apply to this answer", unscored_rows.height)
+    unscored = pl.DataFrame([row], schema=scored.schema, orient="row")
+    return pl.concat([scored, unscored]).filter(pl.col("n") > 0).sort("status")
 
 
 def make_measure(
@@ -69,7 +69,7 @@ def make_measure(
     unit: Unit = "points",
     better: Better,
 ) -> Measure:
-    """Make a measure from an estimate, its name and which way is better; a difference keeps its p-value."""
+    """Build a measure from an estimate, its name and the better direction; a difference keeps its p-value."""
     return Measure(
         name,
         found.value,

@@ -1,7 +1,7 @@
 """Report how many answers could be parsed under each condition, and how much the others could change the accuracy.
 
 Answers that could not be parsed or obtained are left out of every measure. The table `parsing` of each result gives
-their number, and the accuracy with them left out, taken as wrong, and taken as right by chance (one option of k).
+their number, and the accuracy with them left out, counted as wrong, and counted as right by chance (one option of k).
 """
 
 import logging
@@ -28,8 +28,8 @@ VIEW = View(
     "table",
     "parsing",
     "Answers that were not understood or not obtained",
-    "Accuracy with those answers left out, as everywhere here; taken as wrong; and as right by chance. Where the three "
-    "differ much, mend the prompt before reading anything else.",
+    "Accuracy with these answers left out, as everywhere else; counted as wrong; and counted as right by chance. Where "
+    "the three differ much, fix the prompt before reading anything else.",
 )
 
 Probes = Callable[[str], pl.DataFrame]  # from the name of a condition
@@ -49,26 +49,26 @@ def with_parsing(result: Result, data: Dataset, predictions: Predictions, probes
 
 
 def warn_of_unknown_options(data: Dataset, predictions: Predictions) -> None:
-    """Warn if most answers name none of the options: they score 0, maybe only for their form."""
+    """Warn if most answers name none of the options: they score 0, perhaps only because of their form."""
     if "choices" not in data.columns:
         return
     some = Predictions(predictions.model, predictions.under(PLAIN_CONDITION).head(CHECKED))
-    known = data.scan("choices").join(some.answers.lazy(), on="id", how="semi").collect()  # data may be large
-    asked = known.filter(pl.col("choices").list.len() > 0)
-    if 2 * asked.height < known.height:  # then they are scored as open answers
+    examples = data.scan("choices").join(some.answers.lazy(), on="id", how="semi").collect()  # data may be large
+    with_options = examples.filter(pl.col("choices").list.len() > 0)
+    if 2 * with_options.height < examples.height:  # then they are scored as open answers
         return
-    rows = some.beside(asked, PLAIN_CONDITION).table
+    rows = some.beside(with_options, PLAIN_CONDITION).table
     unknown = rows.filter(~names_option(rows))
     if unknown.height > MOST * rows.height:
         message = (
-            "%d of the first %d answers of %s name none of the options, as %r: predictions:FILE,extract=yes finds "
+            "%d of the first %d answers of %s name none of the options, such as %r: predictions:FILE,extract=yes finds "
+            "options in longer answers, --score choice-index reads numbers, --score vqa or exact suits open answers"
         )
-        message += "options in longer answers, --score choice-index takes numbers, --score vqa or exact open answers"
         _log.warning(message, unknown.height, rows.height, predictions.model, unknown["given"][0])
 
 
 def _rates(counts: pl.DataFrame) -> pl.DataFrame:
-    """Compute the parse rate under each condition: answers that were parsed / answers that came."""
+    """Compute the parse rate under each condition: answers parsed / answers received."""
     n = {name: pl.col("n").filter(pl.col("status") == name).sum() for name in LOST}
     rates = counts.group_by("condition").agg(pl.col("n").sum().alias("asked"), **n).sort("condition")
     came = pl.col("asked") - pl.col("failed") - pl.col("missing")

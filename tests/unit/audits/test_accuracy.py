@@ -86,7 +86,7 @@ def test_the_floor_of_options_takes_the_most_frequent_one_that_is_offered() -> N
     found = study(with_options([*train, *asked]), ["accuracy"])["accuracy"]
 
     assert found.rows["floor"].to_list() == pytest.approx([1, 0, 1, 0, 1 / 3])
-    assert "the option most frequent in train or else a guess" in found.verdict.sentence
+    assert "the option most frequent in train, or else a guess" in found.verdict.sentence
 
 
 def never_met(k: int) -> Dataset:

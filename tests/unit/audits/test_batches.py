@@ -56,7 +56,7 @@ def test_batches_are_whole_keys_as_many_as_fit(keys: list[int | None], block: in
         assert batch.height + after["key"].eq_missing(after["key"][0]).sum() > block, "one more would have fitted"
 
 
-def test_results_stand_in_the_order_of_batches_whatever_they_hold() -> None:
+def test_results_are_in_the_order_of_batches_whatever_they_hold() -> None:
     batches = [pl.DataFrame({"n": [n] * 2}) for n in (3, 0, 2, 9, 1)]
 
     def repeat(batch: pl.DataFrame) -> pl.DataFrame:

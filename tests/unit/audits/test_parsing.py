@@ -43,7 +43,7 @@ def judge(folder: Path, choices: list[list[str]] | None) -> Result:
     return run.store.results()["mumbling"]["accuracy"]
 
 
-def test_the_accuracy_is_told_with_the_lost_left_out_wrong_and_by_chance(tmp_path: Path) -> None:
+def test_accuracy_is_reported_with_lost_answers_left_out_wrong_and_by_chance(tmp_path: Path) -> None:
     """Two right, two wrong, four lost: 2/4, 2/8, and (2 + what chance gives the four lost) / 8."""
     choices = [["red", "blue"]] * 4 + [["red", "blue", "green", "grey"]] * 4
     (row,) = judge(tmp_path, choices).tables["parsing"].to_dicts()

@@ -76,7 +76,7 @@ def wanted(world: Dataset) -> dict[str, set[str]]:
     return {chosen.name: asked(chosen, world) for chosen in ALL}
 
 
-def test_every_audit_of_ours_announces_part_of_what_it_asks_or_asks_plain_alone(
+def test_every_registered_audit_announces_part_of_what_it_asks_or_asks_plain_alone(
     world: Dataset, wanted: dict[str, set[str]]
 ) -> None:
     for chosen in ALL:
@@ -125,7 +125,7 @@ def test_answers_without_plain_leave_out_what_asks_it_alone(world: Dataset) -> N
     assert served.left_out["accuracy"] == "no answers under plain"
 
 
-def test_files_serve_together_and_whoever_can_be_asked_serves_all(world: Dataset) -> None:
+def test_files_serve_together_and_a_model_that_can_be_asked_serves_all(world: Dataset) -> None:
     plain, evidence = Shelf(frozenset({"plain"})), Shelf(frozenset({"plain", "evidence"}))
 
     assert set(keep_served(ALL, [plain, evidence], world).left_out) == {"decoys", "perception"}

@@ -96,7 +96,7 @@ def test_the_csv_has_all_that_fit(client: TestClient, run: Store) -> None:
 def test_an_example_shows_all_that_is_known_of_it(client: TestClient) -> None:
     text = client.get("/example", params={"id": "e/041"}).text
 
-    for told in ("e/041", "people said", "perhaps", ONE, "counterexample", "plain", "rest", "All rules it meets"):
+    for told in ("e/041", "people said", "perhaps", ONE, "counterexample", "plain", "rest", "All rules that apply"):
         assert told in text
 
 

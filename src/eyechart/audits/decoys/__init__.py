@@ -1,4 +1,4 @@
-"""Decoys: are the options giving the answer away, and better options (Chao, Hu and Sha, NAACL 2018).
+"""Decoys: whether options give the answer away, and better options (Chao, Hu and Sha, NAACL 2018).
 
 The diagnosis asks what solves a multiple-choice question without understanding it: how often a text is a target and how
 often a decoy,
@@ -11,11 +11,11 @@ questions), or the image (IoU: answers to its other questions), and are as often
 
 Deliberate differences from the paper and its code:
 - the scorer is a logistic regression over sparse features, cross-validated by image, in place of the network of Eq. 1;
-  beside it a control learns from random targets, and must find nothing;
-- every number has an interval and is held against chance on the same examples, which differ in their options;
-- each use as a decoy counts 1 / K of its own example, for examples may have fewer decoys than K;
+  a control that learns from random targets must find nothing;
+- every number has an interval and is compared with chance on the same examples, which differ in their options;
+- each use as a decoy counts 1 / K with the example's own K, since examples may have fewer decoys;
 - decoys are checked against every human answer and against each other, and a filler is checked like any other;
-- the order of made options is a hash, so that it tells nothing; neutrality is tested, not only counted.
+- the order of new options is a hash, so that it reveals nothing; neutrality is tested, not only counted.
 """
 
 from eyechart.audits.decoys.audit import DecoysAudit as DecoysAudit

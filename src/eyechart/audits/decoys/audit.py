@@ -27,8 +27,8 @@ Probes = Iterator[tuple[str, pl.DataFrame]]
 class DecoysAudit(DecoysSettings):
     """Find what gives the target away among the options, draw better decoys, and ask a model with parts hidden.
 
-    A model lives on the options if with them alone it is surely more than `margin` above guessing; they give the answer
-    away if a prior or a baseline of answers alone is. `DecoysSettings` describes the settings.
+    A model relies on the options if with them alone it is surely more than `margin` above guessing; they give the
+    answer away if a prior or a baseline of answers alone is. `DecoysSettings` describes the settings.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("answer",)
@@ -41,7 +41,7 @@ class DecoysAudit(DecoysSettings):
         return study_options(self, data, engine)
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
-        """Name all sets of options: which of them exist, only the study shows."""
+        """Name all sets of options; only the study shows which of them exist."""
         return self.sets
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Probes:  # noqa: A002, ARG002

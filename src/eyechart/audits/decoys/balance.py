@@ -1,4 +1,4 @@
-"""Neutral options, by design: decoys that each part of the data uses as much as targets.
+"""Neutral options by design: each part of the data uses every answer as a decoy as much as it does as a target.
 
 First, weights. Let example i choose among its candidates C(i) by a race with weights w: a is among the first k with
 probability about p(i, a) = 1 - exp(-w(a) t(i)), where t(i) makes them sum to k. The weights are found by proportional
@@ -7,14 +7,14 @@ decoy, which is the sum of p(i, a) / k over all examples i that may choose it. W
 of the examples that could choose it (more than 1 in k + 1, or twice as many "yes" as "no"), no weights will do: some of
 its examples, by lot, are to be left out.
 
-Then, exchange. Weights balance the uses on average; luck, and filters between decoys, leave a rest that is alike in all
-parts of the data, so that it can be learned. With T(a) the uses as target, D(a) those as decoy (1 / k of each example
+Then, exchange. Weights balance the uses on average; luck, and filters between decoys, leave a remainder that is similar
+in all parts of the data and so can be learned. With T(a) the uses as target, D(a) those as decoy (1 / k of each example
 with k decoys) and r = T - D, decoys are replaced by other candidates of their example as long as
 
     sum over a of r(a)^2 / (T(a) + 1)
 
-falls: an example of k decoys that puts a in the place of b changes r(a) by -1/k and r(b) by 1/k. Where two sources are
-to be joined, r is of the joint set, k counts the decoys of both, and those of one source are exchanged.
+falls: an example of k decoys that replaces b by a changes r(a) by -1/k and r(b) by 1/k. Where two sources are to be
+joined, r is that of the joint set, k counts the decoys of both, and those of one source are exchanged.
 """
 
 from typing import NamedTuple, Self
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 
 class CandidatePool(NamedTuple):
-    """The candidates of each example: entries of its source, and from number `fillers` on such as fill up."""
+    """The candidates of each example: entries of its source, followed from number `fillers` on by fillers."""
 
     entries: Entries
     fillers: int
@@ -48,7 +48,7 @@ class CandidatePool(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """What each answer still lacks as a decoy, r, and by what decoys can be replaced."""
+    """How much each answer still lacks as a decoy (r), and the candidates that can replace decoys."""
 
     filters: Filters
     beside: Int32s
@@ -60,7 +60,7 @@ class Balance(NamedTuple):
 
     @classmethod
     def of(cls, inputs: DrawingInputs, pool: CandidatePool, answers: Int32s) -> Self:
-        """Count what answers lack in a set of decoys: the answers of each example, -1 where there is none."""
+        """Count how much answers lack in a set of decoys: the answers of each example, -1 where there is none."""
         offsets, n = inputs.by_part()
         numbers, present = _offset(answers, offsets), answers >= 0
         sizes = present.sum(axis=1)
@@ -72,14 +72,14 @@ class Balance(NamedTuple):
 
 
 def balanced_examples(inputs: DrawingInputs, entries: Entries, candidates: Int32s) -> NDArray[np.bool_]:
-    """Choose examples such that each answer has enough others to be a decoy as often as it is a target."""
+    """Choose examples such that each answer can be a decoy of others as often as it is a target."""
     offsets, n = inputs.by_part()
     answers = _offset(entries.answers_of(candidates), offsets)
     return keep_balanced(answers, inputs.recipients.targets + offsets, inputs.recipients.lots, inputs.settings.k, n)
 
 
 def shuffle_neutrally(inputs: DrawingInputs, entries: Entries, candidates: Int32s) -> Int32s:
-    """Put candidates in a random order by which answers are decoys as much as targets."""
+    """Put candidates in a random order that makes answers decoys as often as targets."""
     offsets, n = inputs.by_part()
     answers = _offset(entries.answers_of(candidates), offsets)
     weights = fit_weights(answers, inputs.recipients.targets + offsets, inputs.settings.k, n)
@@ -92,7 +92,7 @@ def even_out(inputs: DrawingInputs, pool: CandidatePool, chosen: Int32s) -> Int3
 
 
 def even_out_together(inputs: DrawingInputs, pool: CandidatePool, chosen: Int32s) -> Int32s:
-    """Exchange decoys until the uses match in the set of them and of those beside, where the same may stand."""
+    """Exchange decoys until the uses match in the joint set with the decoys `beside`, which may repeat them."""
     answers, beside = pool.entries.answers_of(chosen), inputs.recipients.beside
     again = (answers[:, :, None] == beside[:, None, :]).any(axis=2)
     together = np.concatenate([np.where(again, -1, answers), beside], axis=1)
@@ -100,14 +100,14 @@ def even_out_together(inputs: DrawingInputs, pool: CandidatePool, chosen: Int32s
 
 
 def _offset(answers: Int32s, offsets: Int32s) -> Int32s:
-    """Give each part of the data answers of its own; -1 stays."""
+    """Renumber the answers separately for each part of the data; -1 stays."""
     return np.where(answers < 0, -1, answers + offsets[:, None]).astype(np.int32)
 
 
 def fit_weights(candidates: Int32s, targets: Int32s, k: int, n_answers: int, power: float = 1.0) -> Floats:
-    """Find a weight for each answer, given the candidates of each example (a row, -1 at the end) and its target.
+    """Find a weight for each answer, given the candidates of each example (one row, padded by -1) and its target.
 
-    Less than the whole step (a power below 1) keeps weights from swinging where an answer is used as much as it can be.
+    A damped step (a power below 1) keeps weights from oscillating where an answer is used as much as it can be.
     """
     wanting = candidates[:, 0] >= 0
     wanted = np.bincount(targets[wanting], minlength=n_answers).astype(np.float64)
@@ -120,20 +120,20 @@ def fit_weights(candidates: Int32s, targets: Int32s, k: int, n_answers: int, pow
 
 def keep_balanced(candidates: Int32s, targets: Int32s, lots: Hashes, k: int, n_answers: int) -> NDArray[np.bool_]:
     """Choose the examples to keep such that no answer is a target more often than it can be a decoy."""
-    kept = np.ones(len(targets), np.bool_)
+    keep = np.ones(len(targets), np.bool_)
     for _ in range(THINNINGS):
-        left, left_targets = np.ascontiguousarray(candidates[kept]), targets[kept]
-        weights = fit_weights(left, left_targets, k, n_answers, power=0.5)
-        used = expected_use(left, weights, np.ones(len(left)), k)
-        table = pl.DataFrame({"target": left_targets, "lot": lots[kept]})
+        remaining, remaining_targets = np.ascontiguousarray(candidates[keep]), targets[keep]
+        weights = fit_weights(remaining, remaining_targets, k, n_answers, power=0.5)
+        used = expected_use(remaining, weights, np.ones(len(remaining)), k)
+        table = pl.DataFrame({"target": remaining_targets, "lot": lots[keep]})
         turns = table.select(pl.col("lot").rank("ordinal").over("target")).to_series().to_numpy()
-        kept[kept] = (turns <= np.ceil(SLACK * used)[left_targets]) | (left[:, 0] < 0)
-    return kept
+        keep[keep] = (turns <= np.ceil(SLACK * used)[remaining_targets]) | (remaining[:, 0] < 0)
+    return keep
 
 
 @kernel
 def expected_use(candidates: Int32s, weights: Floats, times: Floats, k: int) -> Floats:
-    """Sum the chances of each answer to be chosen, an example counting one; `times` goes on from the last call."""
+    """Sum each answer's chances of being chosen, an example counting 1; `times` starts from the last call's values."""
     used = np.zeros(len(weights))
     for i in range(len(candidates)):
         n = 0
@@ -148,7 +148,7 @@ def expected_use(candidates: Int32s, weights: Floats, times: Floats, k: int) -> 
 
 @kernel
 def _finish(candidates: Int32s, weights: Floats, start: float, k: int) -> float:
-    """Find when k are expected to have arrived, by Newton's method on the logarithm of time."""
+    """Find the time by which k candidates are expected, by Newton's method on the logarithm of time."""
     time = start
     for _ in range(20):
         arrived, rate = 0.0, 0.0
@@ -180,49 +180,49 @@ def _shuffle(examples: Recipients, candidates: Int32s, answers: Int32s, weights:
 
 @kernel
 def _exchange(balance: Balance, chosen: Int32s) -> Int32s:
-    """Go through all examples until none has a better decoy; fillers are exchanged for fillers only."""
+    """Sweep over all examples until none has a better decoy; fillers are exchanged only for fillers."""
     exchanged = chosen.copy()
     taken = np.zeros((3, EQUAL + 1), np.int64)  # by the filters, which is not counted a second time
     for _ in range(SWEEPS):
         moved = 0
         for i in range(len(exchanged)):
-            for place in range(np.sum(exchanged[i] >= 0)):
-                moved += _improve(balance, exchanged, taken, i, place)
+            for column in range(np.sum(exchanged[i] >= 0)):
+                moved += _improve(balance, exchanged, taken, i, column)
         if moved == 0:
             break
     return exchanged
 
 
 @kernel
-def _improve(balance: Balance, chosen: Int32s, taken: Int64s, i: int, place: int) -> int:
-    """Replace a decoy by the best candidate; return how many were replaced, one or none.
+def _improve(balance: Balance, chosen: Int32s, taken: Int64s, i: int, column: int) -> int:
+    """Replace a decoy by the best candidate, and return the number of replacements (0 or 1).
 
-    What stands beside too counts once for both, so it stays, and nothing becomes it.
+    A decoy that is also in the other set counts once for both: it is not replaced, and none is replaced by it.
     """
-    entry, pool, share = chosen[i, place], balance.pool, balance.shares[i]
-    answers, beside = pool.entries.answers, balance.beside[i]
-    if np.any(beside == answers[entry]):
+    entry, pool, share = chosen[i, column], balance.pool, balance.shares[i]
+    answers, other_set = pool.entries.answers, balance.beside[i]
+    if np.any(other_set == answers[entry]):
         return 0
     others = chosen[i][(chosen[i] >= 0) & (chosen[i] != entry)]
     best, least = entry, -_change(balance, i, entry, share) - LEAST
-    for other in pool.candidates[i]:
-        if other < 0 or other == entry or (other < pool.fillers) != (entry < pool.fillers):
+    for candidate in pool.candidates[i]:
+        if candidate < 0 or candidate == entry or (candidate < pool.fillers) != (entry < pool.fillers):
             continue
-        change = _change(balance, i, other, -share)
-        if change >= least or np.any(beside == answers[other]):
+        change = _change(balance, i, candidate, -share)
+        if change >= least or np.any(other_set == answers[candidate]):
             continue
-        if goes_with(balance.filters, beside, answers[others], answers[other], taken):
-            best, least = other, change
+        if goes_with(balance.filters, other_set, answers[others], answers[candidate], taken):
+            best, least = candidate, change
     if best == entry:
         return 0
     balance.lacking[answers[entry] + balance.offsets[i]] += share
     balance.lacking[answers[best] + balance.offsets[i]] -= share
-    chosen[i, place] = best
+    chosen[i, column] = best
     return 1
 
 
 @kernel
 def _change(balance: Balance, i: int, entry: int, by: float) -> float:
-    """Compute how the sum changes when what an answer lacks changes."""
+    """Compute how the sum changes when an answer's r changes."""
     answer = balance.pool.entries.answers[entry] + balance.offsets[i]
     return float(balance.weights[answer] * by * (2 * balance.lacking[answer] + by))

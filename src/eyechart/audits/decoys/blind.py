@@ -9,8 +9,8 @@ the scorer `mlp`, for those who have torch, is the paper's network with one hidd
 where g are the same sparse features and the hidden layer is small; in the paper g are means of word vectors and ResNet
 features, and the layer has 8,192 units.
 
-Examples are scored by a scorer that has seen no example of their image. A control learns from targets that are drawn
-at random among the options: it must find nothing.
+Examples are scored by a scorer that has seen no example of their image. A control, which must find nothing, learns from
+targets drawn at random among the options.
 """
 
 from collections.abc import Callable, Iterator
@@ -54,18 +54,18 @@ def score_blindly(
     """Score every option from each kind of information (a column each), cross-validated by `cluster`."""
     fold = (uniform(hash_text(offers["cluster"], settings.seed)) * settings.folds).astype(np.int64)
     target = offers["target"].to_numpy()
-    tasks = {name: BlindTask(seen, target) for name, seen in SEEN.items()}
+    tasks = {name: BlindTask(kinds, target) for name, kinds in SEEN.items()}
     tasks[CONTROL] = BlindTask(SEEN[CONTROLLED], drawn_targets(offers, settings.seed))
     validation = CrossValidation(SCORERS.get(settings.scorer), describe(offers, data), tasks, fold)
     return validation.run(engine or Local())
 
 
 def solved(offers: pl.DataFrame, scores: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Compute how far each scorer solves each example; the control is held against the targets it learned from."""
-    drawn = offers.with_columns(pl.Series("target", drawn_targets(offers, seed)))
+    """Compute how well each scorer solves each example; the control is compared with the targets it learned from."""
+    control_offers = offers.with_columns(pl.Series("target", drawn_targets(offers, seed)))
     solutions = offers.select(pl.col("id").unique(maintain_order=True))
     for name in scores.columns:
-        picked = pick(drawn if name == CONTROL else offers, scores[name], name)
+        picked = pick(control_offers if name == CONTROL else offers, scores[name], name)
         solutions = solutions.join(picked, on="id", validate="1:1", maintain_order="left")
     return solutions
 
@@ -73,12 +73,12 @@ def solved(offers: pl.DataFrame, scores: pl.DataFrame, seed: int) -> pl.DataFram
 def drawn_targets(offers: pl.DataFrame, seed: int) -> Flags:
     """Draw one option of each example by a hash of (seed, id, text)."""
     lot = pl.Series("lot", combine(hash_text(offers["id"], seed + 1), hash_text(offers["text"])))
-    drawn = offers.select("id", lot).select(pl.col("lot") == pl.col("lot").max().over("id")).to_series()
-    return drawn.to_numpy()
+    largest = offers.select("id", lot).select(pl.col("lot") == pl.col("lot").max().over("id")).to_series()
+    return largest.to_numpy()
 
 
 class BlindTask(NamedTuple):
-    """Which features of the options a scorer sees, and which options it is to find."""
+    """Which features of the options a scorer sees, and which options it should find."""
 
     seen: tuple[str, ...]
     target: Flags
@@ -86,9 +86,9 @@ class BlindTask(NamedTuple):
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Score the options of one fold by a scorer that learned from the others; a row names the task and the fold.
+    """Score the options of one fold with a scorer that learned from the others; a row names the task and the fold.
 
-    Each fit is a batch of its own, so that any engine can run them.
+    Each fit is a separate batch, so that any engine can run them.
     """
 
     learner: Scorer
@@ -104,14 +104,14 @@ class CrossValidation:
         return pl.DataFrame(scores)
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Fit and score (task, row, score); with nothing to learn from all options are equal."""
+        """Fit and score (task, row, score); with nothing to learn from, all options score the same."""
         name, fold = batch.row(0)
-        seen, target = self.tasks[name]
+        kinds, target = self.tasks[name]
         held_out = self.fold == fold
         scores = np.zeros(int(held_out.sum()))
         if target[~held_out].any():
-            features = self._matrix(seen)
-            # Sums over many features depend on the number of threads in their last bit, and one is the fastest here.
+            features = self._matrix(kinds)
+            # The last bit of sums over many features depends on the number of threads, and one thread is fastest here.
             with threadpool_limits(1, "blas"):
                 scores = self.learner(features[~held_out], target[~held_out], features[held_out])
         return pl.DataFrame({"row": np.flatnonzero(held_out), "score": scores}).with_columns(task=pl.lit(name))
@@ -121,28 +121,28 @@ class CrossValidation:
             for fold in np.unique(self.fold).tolist():
                 yield pl.DataFrame({"task": [name], "fold": [fold]})
 
-    def _matrix(self, seen: tuple[str, ...]) -> Matrix:
-        """Build the feature matrix; fits of one kind come after each other, so only the last one is kept."""
-        if seen not in self._matrices:
+    def _matrix(self, kinds: tuple[str, ...]) -> Matrix:
+        """Build the feature matrix; fits of one kind follow each other, so only the last matrix is kept."""
+        if kinds not in self._matrices:
             self._matrices.clear()
-            self._matrices[seen] = matrix(self.features, len(self.fold), seen)
-        return self._matrices[seen]
+            self._matrices[kinds] = matrix(self.features, len(self.fold), kinds)
+        return self._matrices[kinds]
 
     @cached_property
     def _matrices(self) -> dict[tuple[str, ...], Matrix]:
         return {}
 
 
-def logistic(known: Matrix, target: Flags, asked: Matrix) -> Floats:
-    """Fit a logistic regression and return the log-odds of what is asked."""
+def logistic(train: Matrix, target: Flags, test: Matrix) -> Floats:
+    """Fit a logistic regression and return the log-odds of the options to score."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1.0, solver="liblinear", tol=0.01)
-    return np.asarray(model.fit(known, target).decision_function(asked), dtype=np.float64)
+    return np.asarray(model.fit(train, target).decision_function(test), dtype=np.float64)
 
 
-def mlp(known: Matrix, target: Flags, asked: Matrix) -> Floats:
-    """Train the network of Eq. 1 and return the log-odds of what is asked."""
+def mlp(train: Matrix, target: Flags, test: Matrix) -> Floats:
+    """Train the network of Eq. 1 and return the log-odds of the options to score."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -150,22 +150,22 @@ def mlp(known: Matrix, target: Flags, asked: Matrix) -> Floats:
         raise MissingExtraError("torch for the scorer 'mlp'", "none", advice) from None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        first = torch.nn.EmbeddingBag(known.shape[1], HIDDEN, mode="sum")  # W g for sparse g
+        first = torch.nn.EmbeddingBag(train.shape[1], HIDDEN, mode="sum")  # W g for sparse g
         last = torch.nn.Linear(HIDDEN, 1)  # U and b
         torch.nn.init.normal_(first.weight, std=0.05)
         wanted = torch.from_numpy(target.astype(np.float32))
         optimizer = torch.optim.Adam([*first.parameters(), *last.parameters()], lr=RATE)
         for _ in range(EPOCHS):
-            order = torch.randperm(known.shape[0])
+            order = torch.randperm(train.shape[0])
             for start in range(0, len(order), BATCH):
                 rows = order[start : start + BATCH]
-                odds = last(torch.relu(first(*_bags(known[rows.numpy()])))).squeeze(1)  # Eq. 1
+                odds = last(torch.relu(first(*_bags(train[rows.numpy()])))).squeeze(1)  # Eq. 1
                 loss = torch.nn.functional.binary_cross_entropy_with_logits(odds, wanted[rows])
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
                 optimizer.step()
         with torch.no_grad():
-            odds = last(torch.relu(first(*_bags(asked)))).squeeze(1)
+            odds = last(torch.relu(first(*_bags(test)))).squeeze(1)
         return np.asarray(odds.numpy(), dtype=np.float64)
 
 

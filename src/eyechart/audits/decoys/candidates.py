@@ -1,12 +1,12 @@
 """Candidates for decoys: answers to similar questions, to other questions on the image, or to any question.
 
-Candidates stand in places: an entry is an answer somewhere, with how often it is given there and by whom. Where several
-entries stand at the same place (one question asked of many images) their order is a race: entry e of example i arrives
-at -log(u) / n(e), with u a hash of seed, i and e, so that whoever is given more often comes first more often.
+Candidates are grouped by place: an entry is an answer at one place, with its count there and its first donor. Where
+several entries share a place (one question asked about many images), a race orders them: entry e of example i arrives
+at -log(u) / n(e), with u a hash of seed, i and e, so that more frequent answers tend to come first.
 
-Every example looks for its own candidates, so any engine can collect them for blocks of examples: it does not matter
-who else is in a block. What the filters took is counted, and counts are added. Each process remembers the pairs it
-compared lately, which changes no comparison.
+Every example collects its own candidates, so any engine can do this for blocks of examples, whatever else is in a
+block. Candidates removed by the filters are counted, and counts are added up. Each process caches the pairs it compared
+recently, which changes no comparison.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ BLOCK = 20_000  # examples of a batch
 
 
 class Entries(NamedTuple):
-    """The distinct answers of each place, the most frequent first."""
+    """The distinct answers at each place, the most frequent first."""
 
     starts: Int64s
     answers: Int32s
@@ -55,7 +55,7 @@ class Entries(NamedTuple):
         return cls(starts, answer, counts, donors, np.cumsum(counts, dtype=np.int64))
 
     def followed_by(self, other: "Entries") -> "Entries":
-        """Append the entries of another list; their numbers rise by as many as there are of the first."""
+        """Append the entries of another list, numbered after those of this one."""
         answers, counts, donors = (np.concatenate(pair) for pair in zip(self[1:4], other[1:4], strict=True))
         starts = np.concatenate([self.starts, len(self.answers) + other.starts[1:]])
         return Entries(starts, answers, counts, donors, np.cumsum(counts, dtype=np.int64))
@@ -83,7 +83,7 @@ class Recipients(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """For each example the entries that its target admits, -1 at the end; and how many fell to which filter."""
+    """The entries that each example's target admits, padded by -1, and the number that each filter removed."""
 
     entries: Int32s
     taken: Int64s  # by whom it was compared with, and filter
@@ -109,14 +109,14 @@ class CandidateSearch:
     random: bool
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the candidates and what the filters took, in one row."""
+        """Return the candidates and the filters' counts in one row."""
         examples, places = _read(batch), batch["places"].to_numpy(writable=True)
         with np.errstate(over="ignore"):  # hashes overflow, which compiled kernels do silently
             if self.random:
-                found = collect_random(self._filters, examples, self._unlocked_entries, places.ravel(), self.near)
+                candidates = collect_random(self._filters, examples, self._unlocked_entries, places.ravel(), self.near)
             else:
-                found = collect(self._filters, examples, self._unlocked_entries, places, self.near)
-        return pack(example=examples.rows, entries=found.entries.ravel(), taken=found.taken.ravel())
+                candidates = collect(self._filters, examples, self._unlocked_entries, places, self.near)
+        return pack(example=examples.rows, entries=candidates.entries.ravel(), taken=candidates.taken.ravel())
 
     @cached_property
     def _filters(self) -> Filters:
@@ -144,7 +144,7 @@ def _blocks(examples: Recipients, places: Int32s) -> Iterator[pl.DataFrame]:
 
 
 def _read(batch: pl.DataFrame) -> Recipients:
-    """Read the examples of a batch; what stands beside them does not matter to candidates."""
+    """Read the examples of a batch; decoys to be joined with do not affect candidates."""
     rows, targets, lots = (batch[name].to_numpy(writable=True) for name in ("example", "target", "lot"))
     accepted = Ragged(starts_of(batch["accepted"].list.len().to_numpy()), unpack(batch, "accepted"))
     return Recipients(rows, targets, accepted, lots, np.empty((len(rows), 0), np.int32))
@@ -152,8 +152,8 @@ def _read(batch: pl.DataFrame) -> Recipients:
 
 @kernel
 def collect(filters: Filters, examples: Recipients, entries: Entries, places: Int32s, near: int) -> Candidates:
-    """Walk the places of each example in their order, up to `near` candidates that the target admits."""
-    candidates, seen = _no_candidates(filters, examples, near)
+    """Walk the places of each example in order until `near` candidates are admitted by the target."""
+    candidates, last_example = _no_candidates(filters, examples, near)
     for i in range(len(examples.rows)):
         n = 0
         for place in places[i]:
@@ -161,8 +161,8 @@ def collect(filters: Filters, examples: Recipients, entries: Entries, places: In
                 break
             for entry in _race(entries, place, examples.lots[i]):
                 answer = entries.answers[entry]
-                if n < near and seen[answer] != i:
-                    seen[answer] = i
+                if n < near and last_example[answer] != i:
+                    last_example[answer] = i
                     if _admits(filters, examples, i, answer, candidates.taken):
                         candidates.entries[i, n] = entry
                         n += 1
@@ -171,15 +171,15 @@ def collect(filters: Filters, examples: Recipients, entries: Entries, places: In
 
 @kernel
 def collect_random(filters: Filters, examples: Recipients, entries: Entries, places: Int32s, near: int) -> Candidates:
-    """Draw from the one place of each example, each answer as often as it is given there; -1 is no place."""
-    candidates, seen = _no_candidates(filters, examples, near)
+    """Draw from the single place of each example, each answer in proportion to its count there; -1 is no place."""
+    candidates, last_example = _no_candidates(filters, examples, near)
     for i in range(len(examples.rows)):
         n = 0
         for attempt in range(TRIES if places[i] >= 0 else 0):
             entry = _draw_entry(entries, places[i], examples.lots[i], attempt)
             answer = entries.answers[entry]
-            if n < near and seen[answer] != i:
-                seen[answer] = i
+            if n < near and last_example[answer] != i:
+                last_example[answer] = i
                 if _admits(filters, examples, i, answer, candidates.taken):
                     candidates.entries[i, n] = entry
                     n += 1
@@ -188,29 +188,29 @@ def collect_random(filters: Filters, examples: Recipients, entries: Entries, pla
 
 @kernel
 def _no_candidates(filters: Filters, examples: Recipients, near: int) -> tuple[Candidates, Int32s]:
-    """Make room for candidates, and for the last example that looked at each answer."""
+    """Allocate arrays for candidates, and for the last example that considered each answer."""
     entries = np.full((len(examples.rows), near), -1, np.int32)
-    seen = np.full(len(filters.lexicon.kinds), -1, np.int32)
-    return Candidates(entries, np.zeros((3, EQUAL + 1), np.int64)), seen
+    last_example = np.full(len(filters.lexicon.kinds), -1, np.int32)
+    return Candidates(entries, np.zeros((3, EQUAL + 1), np.int64)), last_example
 
 
 @kernel
 def _admits(filters: Filters, examples: Recipients, i: int, answer: int, taken: Int64s) -> bool:
-    """Compare a candidate with the target and with all other accepted answers, and count what keeps it out."""
+    """Compare a candidate with the target and all other accepted answers, and count the filter that rejects it."""
     target = examples.targets[i]
     accepted = examples.accepted.items[examples.accepted.starts[i] : examples.accepted.starts[i + 1]]
-    for other in accepted:
-        if answer == other:
-            taken[TARGET if other == target else ACCEPTED, EQUAL] += 1
+    for accepted_answer in accepted:
+        if answer == accepted_answer:
+            taken[TARGET if accepted_answer == target else ACCEPTED, EQUAL] += 1
             return False
     code = judge_pair(filters, target, answer)
     if code:
         taken[TARGET, code] += 1
         return False
-    for other in accepted:
-        if filters.lexicon.everyone and other != target:
-            code = judge_pair(filters, other, answer)
-            # People sometimes answer "yes" or "many" where neither fits: that rules nothing out.
+    for accepted_answer in accepted:
+        if filters.lexicon.everyone and accepted_answer != target:
+            code = judge_pair(filters, accepted_answer, answer)
+            # People sometimes answer "yes" or "many" where neither fits, which rules nothing out.
             if CONTAINS <= code <= ALIKE:
                 taken[ACCEPTED, code] += 1
                 return False
@@ -230,7 +230,7 @@ def _race(entries: Entries, place: int, lot: int) -> Int64s:
 
 @kernel
 def _draw_entry(entries: Entries, place: int, lot: int, attempt: int) -> int:
-    """Draw an entry of a place that has any, with a chance in proportion to its count."""
+    """Draw an entry of a non-empty place with probability proportional to its count."""
     first, last = entries.starts[place], entries.starts[place + 1]
     below = entries.ends[first - 1] if first else 0
     wanted = below + np.int64((1.0 - draw_uniform(lot, attempt)) * (entries.ends[last - 1] - below))

@@ -1,6 +1,6 @@
-"""Cues that need no understanding: each is a rule of one line, chosen on the learned part and scored on the judged one.
+"""Cues that need no understanding: each is a one-line rule, chosen on the learned part and scored on the judged part.
 
-position            the place where the target stands most often
+position            the place where the target is most often
 length              the longest or the shortest option
 question overlap    the option with most or fewest words of the question
 type agreement      options of the kind (yes/no, number, one word, more) that questions with this opening usually want
@@ -35,7 +35,7 @@ _NUMBER = rf"^(\d+([.,]\d+)?|{'|'.join(NUMBER_WORDS)})$"
 
 
 class CueInputs(NamedTuple):
-    """What cues go by: each different text and question stands once, and options are numbers of them."""
+    """The inputs of cues: the distinct texts and questions, and options as their numbers."""
 
     offered: Offered
     place: Int64s  # of each option
@@ -53,7 +53,7 @@ class CueInputs(NamedTuple):
 
 
 def follow_cues(offers: pl.DataFrame, learn: pl.Series) -> dict[str, tuple[str, pl.DataFrame]]:
-    """Choose the rule of each cue on the learned examples; return what it picks, and its scores (id, score) on all.
+    """Choose the rule of each cue on the learned examples; return its name and its scores (id, score) on all.
 
     `offers` also has the `question`; `learn` says of each option whether its example may be learned from.
     """
@@ -64,11 +64,11 @@ def follow_cues(offers: pl.DataFrame, learn: pl.Series) -> dict[str, tuple[str, 
 
 
 def _choose_rule(inputs: CueInputs, rules: Rules) -> tuple[str, pl.Series]:
-    """Take the rule that is right most often on the learned part, the first of equals."""
+    """Take the rule that is right most often on the learned part; ties go to the first."""
     _, _, target, starts = inputs.offered
     scores = {name: pl.Series("score", score_picks(value, target, starts)) for name, value in rules.items()}
-    known = pl.Series(inputs.learn[starts[:-1]])
-    best = max(scores, key=lambda name: scores[name].filter(known).sum())
+    learned = pl.Series(inputs.learn[starts[:-1]])
+    best = max(scores, key=lambda name: scores[name].filter(learned).sum())
     return best, scores[best]
 
 
@@ -82,10 +82,10 @@ def _length(inputs: CueInputs) -> Rules:
 
 
 def _overlap(inputs: CueInputs) -> Rules:
-    """Take the share of the different words of an option that the question has."""
-    known = known_words(inputs.offered.texts)
-    words = words_of(inputs.offered.texts, known)
-    shared = shared_with_question(words, inputs.offered.codes, words_of(inputs.questions, known), inputs.asked)
+    """Compute the share of an option's distinct words that are in the question."""
+    vocabulary = known_words(inputs.offered.texts)
+    words = words_of(inputs.offered.texts, vocabulary)
+    shared = shared_with_question(words, inputs.offered.codes, words_of(inputs.questions, vocabulary), inputs.asked)
     share = _share(shared, words.sizes[inputs.offered.codes])
     return _both(share, "most words of the question", "fewest words of the question")
 
@@ -109,7 +109,7 @@ def _agreement(inputs: CueInputs) -> Rules:
 
 
 def _oddness(inputs: CueInputs) -> Rules:
-    """Average over the runs of an option the other options of the example that have the run too."""
+    """Count the other options that share each run of an option, and average over its runs."""
     runs = runs_of(inputs.offered.texts)
     shared = shared_with_others(runs, inputs.offered.codes, inputs.offered.starts)
     like = _share(shared, runs.sizes[inputs.offered.codes])
@@ -122,7 +122,7 @@ def _prior(inputs: CueInputs) -> Rules:
 
 
 def _share(part: Int64s, whole: Int64s) -> Floats:
-    """Divide; of nothing the share is 0."""
+    """Divide, with 0 / 0 = 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
@@ -131,14 +131,14 @@ def _both(value: Floats, most: str, least: str) -> Rules:
 
 
 def kind_of(text: pl.Expr) -> pl.Expr:
-    """Tell yes/no, numbers, single words and more apart."""
-    plain = text.str.to_lowercase().str.strip_chars(" .")
+    """Classify texts as yes/no, numbers, single words or more."""
+    lower = text.str.to_lowercase().str.strip_chars(" .")
     return (
-        pl.when(plain.is_in(["yes", "no"]))
+        pl.when(lower.is_in(["yes", "no"]))
         .then(pl.lit("yes/no"))
-        .when(plain.str.contains(_NUMBER))
+        .when(lower.str.contains(_NUMBER))
         .then(pl.lit("number"))
-        .when(plain.str.contains(" ", literal=True))
+        .when(lower.str.contains(" ", literal=True))
         .then(pl.lit("more"))
         .otherwise(pl.lit("one word"))
     )

@@ -1,7 +1,7 @@
-"""Diagnose one set of options: what solves it without understanding, how neutral it is, which decoys are given away.
+"""Diagnose one set of options: what solves it without understanding, its neutrality, and its obvious decoys.
 
-Cues, and scorers that learn from options alone or with parts of the rest, are held against chance on the same
-examples. Decoys of a kind are given away as often as a scorer puts the target above them.
+Cues, and scorers that learn from options alone or with parts of the rest, are compared with chance on the same
+examples. Decoys of a kind give themselves away as often as a scorer ranks the target above them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ from eyechart.data.result import Better, Measure
 from eyechart.statistics import Difference, Estimate, adjust, beyond_known, mean, mean_by
 
 SCORE = "choice"  # an option is right or wrong
-# Of all others lower is better, for they lack something. This one sees everything, and the control must be at chance.
+# Lower is better for all others, since they lack something. This one sees everything; the control must be at chance.
 NO_LEAK = (CONTROLLED, CONTROL)
 LEARNED_FROM = "learned from {} of other images"
 RANDOM_TARGETS = "learned from targets drawn at random"
@@ -101,7 +101,7 @@ class SolverResult(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What was found in one set of options."""
+    """The findings on one set of options."""
 
     options: str
     sizes: Int64s  # options of each example
@@ -123,18 +123,21 @@ class Diagnosis(NamedTuple):
 def diagnose(
     name: str, offers: pl.DataFrame, about: pl.DataFrame, data: Dataset, settings: DecoysSettings, *, engine: Engine
 ) -> Diagnosis:
-    """Apply all cues and scorers to a set of options, which are sorted by `id`.
+    """Apply all cues and scorers to a set of options sorted by `id`.
 
     `about` has the id, cluster, part, image and question of each example, and how its options were made. It is joined
-    to options only where it is needed: joined to all of them it would take more room than they do.
+    to options only where it is needed: joined to all of them, it would take more memory than they do.
     """
     sizes = np.diff(where_examples_start(offers))
     examples = _join_about(chance(offers), about)
     guess = examples.select("id", "cluster", "part", CHANCE)
     sampled = _join_about(offers.filter(np.repeat(_sample(guess["id"], settings), sizes)), about)
     scores = score_blindly(sampled, data, settings, engine)
-    asked = offers.with_columns(examples["question"].gather(np.repeat(np.arange(len(sizes)), sizes)))
-    solvers = [*_by_cues(name, asked, guess), *_by_scorers(name, solved(sampled, scores, settings.seed), guess)]
+    full = offers.with_columns(examples["question"].gather(np.repeat(np.arange(len(sizes)), sizes)))
+    solvers = [
+        *_by_cues(name, full, guess),
+        *_by_scorers(name, solved(sampled, scores, settings.seed), guess),
+    ]
     kinds = kinds_table(sampled, scores, settings.kinds if name == ORIG else "")
     neutrality = measure_neutrality(offers, settings.seed)
     return Diagnosis(name, sizes, guess, solvers, neutrality, usage_table(offers), kinds)
@@ -143,22 +146,22 @@ def diagnose(
 def hold_against_chance(solvers: Iterable[Solver]) -> list[SolverResult]:
     """Estimate every solver, and adjust the p-values for all of them together."""
     listed = list(solvers)
-    right = [mean(one.scores["score"], one.scores["cluster"]) for one in listed]
-    over = [beyond_known(one.scores["score"], one.scores[CHANCE], one.scores["cluster"]) for one in listed]
+    right = [mean(solver.scores["score"], solver.scores["cluster"]) for solver in listed]
+    over = [beyond_known(solver.scores["score"], solver.scores[CHANCE], solver.scores["cluster"]) for solver in listed]
     q = adjust([difference.p for difference in over])
     return [SolverResult(*each) for each in zip(listed, right, over, map(float, q), strict=True)]
 
 
 def solver_table(results: Iterable[SolverResult]) -> pl.DataFrame:
     """Build the table of solvers."""
-    return pl.DataFrame([one.row() for one in results], schema=SOLVERS)
+    return pl.DataFrame([result.row() for result in results], schema=SOLVERS)
 
 
 def measure_chance(rows: pl.DataFrame, options: str, score: str) -> Measure:
-    """Average the chance of a guess, which is known of these examples: its interval is a point."""
+    """Average the chance of a guess, which is known for these examples: its interval is a point."""
     estimate = mean(rows[CHANCE], rows["cluster"])
-    known = estimate._replace(low=estimate.value, high=estimate.value, method="none, chance is known")
-    return make_measure(CHANCE, known, of=f"{options} {CHANCE}", condition=options, score=score, better="neither")
+    exact = estimate._replace(low=estimate.value, high=estimate.value, method="none, chance is known")
+    return make_measure(CHANCE, exact, of=f"{options} {CHANCE}", condition=options, score=score, better="neither")
 
 
 def _join_about(rows: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
@@ -166,20 +169,20 @@ def _join_about(rows: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sample(ids: pl.Series, settings: DecoysSettings) -> Flags:
-    """Choose `most` examples by a hash of their ids, unlike the one by which examples get no decoys."""
+    """Choose `most` examples by a hash of their ids, independent of the one that leaves out examples."""
     order = pl.Series("order", hash_text("sampled " + ids, settings.seed))
     return (order.rank("ordinal") <= settings.most).to_numpy()
 
 
 def _by_cues(name: str, offers: pl.DataFrame, guess: pl.DataFrame) -> list[Solver]:
-    """Follow each cue, and keep its scores on the judged examples."""
+    """Apply each cue, and keep its scores on the judged examples."""
     learn, judged = ((guess["part"] == part).fill_null(value=False) for part in (LEARNED, JUDGED))
     if not judged.any() or not learn.any():
         return []
     rules = follow_cues(offers, learn.gather(offers["id"].rle_id()))
-    kept = guess.filter(judged)
+    judged_guess = guess.filter(judged)
     return [
-        Solver(name, cue, picks, kept.select("id", "cluster", scores["score"].filter(judged), CHANCE))
+        Solver(name, cue, picks, judged_guess.select("id", "cluster", scores["score"].filter(judged), CHANCE))
         for cue, (picks, scores) in rules.items()
     ]
 
@@ -195,16 +198,16 @@ def _by_scorers(name: str, solutions: pl.DataFrame, guess: pl.DataFrame) -> list
 
 
 def kinds_table(offers: pl.DataFrame, scores: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Estimate P(score of the target > score of the decoy), equals counting half; guessing has 0.5.
+    """Estimate P(score of the target > score of the decoy), ties counting half; guessing gives 0.5.
 
     `column` lists how each option was made, in the order of the data's options.
     """
     if offers.schema.get(column) != pl.List(pl.String):
         return pl.DataFrame(schema=KINDS)
     # Where an option was left out, the list no longer matches the options.
-    whole = pl.col(column).list.len() == pl.len().over("id")
-    made = pl.when(whole).then(pl.col(column).list.get(pl.col("place"), null_on_oob=True))
-    typed = offers.select("id", "cluster", "target", kind=made).hstack(scores)
+    complete = pl.col(column).list.len() == pl.len().over("id")
+    origin = pl.when(complete).then(pl.col(column).list.get(pl.col("place"), null_on_oob=True))
+    typed = offers.select("id", "cluster", "target", kind=origin).hstack(scores)
     estimates = pl.concat([_estimate(_wins(typed, solver), solver) for solver in SEEN])
     return estimates.select(pl.col(name).cast(dtype) for name, dtype in KINDS.items())
 

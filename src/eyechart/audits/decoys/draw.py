@@ -38,7 +38,7 @@ DECOYS: dict[str, type[pl.DataType]] = {
 
 
 class DrawnDecoys(NamedTuple):
-    """The decoys, how many candidates each filter took, and notes for the reader."""
+    """The decoys, the number of candidates that each filter removed, and notes for the reader."""
 
     decoys: pl.DataFrame  # id, source, place, decoy, donor (null for a filler), filler; sorted by id, source, place
     counts: pl.DataFrame  # source, filter, n; also how many were drawn, fill up, are missing, or were left out
@@ -46,7 +46,7 @@ class DrawnDecoys(NamedTuple):
 
 
 class SourceDraw(NamedTuple):
-    """What was chosen from one source: entries of its pool, -1 at the end, and what the filters took on the way."""
+    """The entries chosen from one source's pool, padded by -1, and the number that each filter removed."""
 
     source: str
     pool: CandidatePool
@@ -68,9 +68,9 @@ def draw_decoys(
         if settings.drawing == NEUTRAL and settings.leave_out:
             inputs = _leave_out(inputs)
         draws = (*_draw_both(inputs), _draw_random(inputs))
-    decoys = pl.concat([_table(inputs, one) for one in draws]).sort("id", "source", "place")
-    counts = pl.concat([_count(inputs, one) for one in draws])
-    note = f"{inputs.left_out:,} examples have no decoys: their answers are targets too often to be decoys as often"
+    decoys = pl.concat([_table(inputs, draw) for draw in draws]).sort("id", "source", "place")
+    counts = pl.concat([_count(inputs, draw) for draw in draws])
+    note = f"{inputs.left_out:,} examples get no decoys: their answers are targets more often than they can be decoys"
     return DrawnDecoys(decoys, counts, (*inputs.notes, *([note] if inputs.left_out else [])))
 
 
@@ -86,13 +86,13 @@ def _draw_both(inputs: DrawingInputs) -> tuple[SourceDraw, SourceDraw]:
 
 
 def _leave_out(inputs: DrawingInputs) -> DrawingInputs:
-    """Leave out examples whose targets cannot be decoys as often, judged by the decoys of similar questions."""
+    """Leave out examples whose targets cannot be decoys as often, judging by the decoys of similar questions."""
     entries, candidates = _find_similar(inputs)
     return inputs.only(balanced_examples(inputs, entries, candidates.entries))
 
 
 def _find_similar(inputs: DrawingInputs) -> tuple[Entries, Candidates]:
-    """Take the answers to the same question on other images, then those to the nearest questions."""
+    """Take the answers to the same question about other images, then those to the nearest questions."""
     entries = Entries.of(pl.Series(inputs.questions), inputs.answers.reference, len(inputs.nearest))
     own = inputs.questions[inputs.recipients.rows]
     places = np.concatenate([own[:, None], inputs.nearest[own]], axis=1)
@@ -104,7 +104,7 @@ def _draw_similar(inputs: DrawingInputs) -> SourceDraw:
 
 
 def _draw_on_image(inputs: DrawingInputs) -> SourceDraw:
-    """Take the distinct answers to the other questions on the image in a random order."""
+    """Take the distinct answers to the other questions about the image, in a random order."""
     images = inputs.examples["cluster"].rank("dense").cast(pl.Int32) - 1
     entries = Entries.of(images, inputs.answers.reference, images.n_unique())
     entries = entries._replace(counts=np.ones_like(entries.counts))
@@ -113,7 +113,7 @@ def _draw_on_image(inputs: DrawingInputs) -> SourceDraw:
 
 
 def _draw_random(inputs: DrawingInputs) -> SourceDraw:
-    """Take any answers of the same part, each as often as it is a target, which is neutral as it is."""
+    """Take any answers of the same part, each as often as it is a target, which makes them neutral."""
     entries = Entries.of(pl.Series(inputs.parts), inputs.answers.reference, int(inputs.parts.max(initial=0)) + 1)
     places = inputs.parts[inputs.recipients.rows]
     candidates = inputs.collect_random(entries, places, 4 * inputs.settings.k)
@@ -122,7 +122,7 @@ def _draw_random(inputs: DrawingInputs) -> SourceDraw:
 
 
 def _choose(inputs: DrawingInputs, source: str, entries: Entries, candidates: Candidates) -> SourceDraw:
-    """Choose among the candidates that the targets admit, and fill up."""
+    """Choose among the candidates that the targets admit, and add fillers."""
     neutral, k = inputs.settings.drawing == NEUTRAL, inputs.settings.k
     ordered = shuffle_neutrally(inputs, entries, candidates.entries) if neutral else candidates.entries
     picked, taken = _pick(inputs.filters, inputs.recipients, entries, ordered, k)
@@ -135,10 +135,10 @@ def _choose(inputs: DrawingInputs, source: str, entries: Entries, candidates: Ca
 
 
 def _pool(inputs: DrawingInputs, entries: Entries, candidates: Int32s, short: NDArray[np.bool_]) -> CandidatePool:
-    """Append frequent answers of the target's kind to the candidates of those who have too few."""
+    """Append frequent answers of the target's kind for examples with too few candidates."""
     recipients = inputs.recipients
     places = np.where(short, inputs.kinds[recipients.rows], -1).astype(np.int32)
-    # Other lots than those by which answers from anywhere are drawn.
+    # These lots are independent of those for random answers.
     others = inputs._replace(recipients=recipients._replace(lots=recipients.lots ^ np.uint64(SECOND_LOT)))
     fillers = others.collect_random(inputs.fillers, places, FILLING).entries
     behind = np.where(fillers < 0, -1, fillers + len(entries.answers)).astype(np.int32)
@@ -150,32 +150,32 @@ def _pool(inputs: DrawingInputs, entries: Entries, candidates: Int32s, short: ND
 def _pick(
     filters: Filters, examples: Recipients, entries: Entries, candidates: Int32s, k: int
 ) -> tuple[Int32s, Int64s]:
-    """Choose up to k candidates of each example in their order, -1 is none; count how many fell to which filter."""
+    """Choose up to k candidates of each example in order, padded by -1, and count those that each filter removed."""
     chosen = np.full((len(examples.rows), k), -1, np.int32)
     taken = np.zeros((3, EQUAL + 1), np.int64)
-    kept = np.empty(k, np.int32)
+    answers = np.empty(k, np.int32)
     for i in range(len(examples.rows)):
         n = 0
         for entry in candidates[i]:
             if n == k:
                 break
-            if entry >= 0 and goes_with(filters, examples.beside[i], kept[:n], entries.answers[entry], taken):
-                chosen[i, n], kept[n] = entry, entries.answers[entry]
+            if entry >= 0 and goes_with(filters, examples.beside[i], answers[:n], entries.answers[entry], taken):
+                chosen[i, n], answers[n] = entry, entries.answers[entry]
                 n += 1
     return chosen, taken
 
 
 def _table(inputs: DrawingInputs, draw: SourceDraw) -> pl.DataFrame:
-    """Turn numbers back into texts; fillers have no donor."""
-    rows, places = np.nonzero(draw.chosen >= 0)
-    used = draw.chosen[rows, places]
+    """Convert numbers back to texts; fillers have no donor."""
+    rows, columns = np.nonzero(draw.chosen >= 0)
+    used = draw.chosen[rows, columns]
     entries = draw.pool.entries
     ids = inputs.examples["id"]
     table = pl.DataFrame(
         {
             "id": ids.gather(inputs.recipients.rows[rows]),
             "source": pl.repeat(draw.source, len(rows), dtype=pl.String, eager=True),
-            "place": places,
+            "place": columns,
             "decoy": inputs.answers.texts.gather(entries.answers[used]),
             "donor": ids.gather(entries.donors[used]),
             "filler": used >= draw.pool.fillers,
@@ -186,10 +186,12 @@ def _table(inputs: DrawingInputs, draw: SourceDraw) -> pl.DataFrame:
 
 
 def _count(inputs: DrawingInputs, draw: SourceDraw) -> pl.DataFrame:
-    """Count the candidates each filter took, in the order of the filters, and what was drawn in the end."""
+    """Count the candidates that each filter removed, in the order of the filters, and the decoys that were drawn."""
     names = {EQUAL: "the same", **FILTERS}
     rows = [
-        (f"{names[code]}: {RELATIONS[who]}", draw.taken[who, code]) for code in names for who in range(len(RELATIONS))
+        (f"{names[code]}: {RELATIONS[relation]}", draw.taken[relation, code])
+        for code in names
+        for relation in range(len(RELATIONS))
     ]
     filling = draw.chosen >= draw.pool.fillers
     rows += [("drawn", ((draw.chosen >= 0) & ~filling).sum()), ("filler", filling.sum())]

@@ -6,8 +6,8 @@ VLMEvalKit   a TSV with `index`, `image_path`, `question`, options `A`, `B`, ...
 lmms-eval    a task, which scores the letter of the option
 Inspect      samples as JSON lines with `id`, `input`, `choices`, `target` (a letter) and `metadata`, and a task
 
-In a sample of Inspect, where the picture's file is known, the input is a message with the picture and the question,
-else the question alone; `question` and `image`, at which Inspect does not look, are there to be read as a table again.
+In a sample of Inspect, the input is a message with the picture and the question if the picture's file is known, else
+the question alone; `question` and `image`, which Inspect ignores, allow the file to be read again as a table.
 """
 
 import json
@@ -83,7 +83,7 @@ def write_qavg(repaired: Repaired, folder: Path) -> dict[str, int]:
 
 def _qavg_entries(examples: pl.DataFrame) -> list[dict[str, object]]:
     first = pl.col("question").str.to_lowercase().str.extract(r"^\W*(\w+)")
-    known = pl.when(first.is_in(TYPES)).then(first).otherwise(pl.lit("other"))
+    kind = pl.when(first.is_in(TYPES)).then(first).otherwise(pl.lit("other"))
     return examples.select(
         pl.col(QOU).fill_null([]).alias("QoU_decoys"),
         pl.col(IOU).fill_null([]).alias("IoU_decoys"),
@@ -91,7 +91,7 @@ def _qavg_entries(examples: pl.DataFrame) -> list[dict[str, object]]:
         pl.col("id").alias("QA_id"),
         "question",
         "answer",
-        known.alias("Type"),
+        kind.alias("Type"),
     ).to_dicts()
 
 
@@ -104,11 +104,11 @@ def write_vqa(repaired: Repaired, folder: Path) -> dict[str, int]:
     """Write the files, and count the questions of each."""
     written = {}
     for split, examples in _by_split(_numeric_ids(repaired.examples)).items():
-        about = {"info": {"description": f"{repaired.name}, options {repaired.options}"}, "data_subtype": split}
+        header = {"info": {"description": f"{repaired.name}, options {repaired.options}"}, "data_subtype": split}
         files = {
-            f"MultipleChoice_{split}_questions.json": about
+            f"MultipleChoice_{split}_questions.json": header
             | {"task_type": "Multiple-Choice", "questions": _vqa_questions(examples)},
-            f"{split}_annotations.json": about | {"annotations": _vqa_annotations(examples)},
+            f"{split}_annotations.json": header | {"annotations": _vqa_annotations(examples)},
         }
         for name, content in files.items():
             with replacing(folder / name) as draft:
@@ -119,12 +119,12 @@ def write_vqa(repaired: Repaired, folder: Path) -> dict[str, int]:
 
 def _by_split(examples: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Divide the examples by split; those without one are `all`."""
-    named = examples.with_columns(pl.col("split").fill_null("all").alias("split"))
-    return {str(part["split"][0]): part for part in named.partition_by("split", maintain_order=True)}
+    labelled = examples.with_columns(pl.col("split").fill_null("all").alias("split"))
+    return {str(part["split"][0]): part for part in labelled.partition_by("split", maintain_order=True)}
 
 
 def _numeric_ids(examples: pl.DataFrame) -> pl.DataFrame:
-    """Write ids as numbers where all are, as the official files have them."""
+    """Write ids as numbers if all of them are numbers, as the official files do."""
     names = [name for name in ("id", "image") if examples[name].str.contains(_NUMBER).fill_null(value=False).all()]
     return examples.with_columns(pl.col(names).cast(pl.Int64))
 
@@ -136,8 +136,8 @@ def _vqa_questions(examples: pl.DataFrame) -> list[dict[str, object]]:
 
 
 def _vqa_annotations(examples: pl.DataFrame) -> list[dict[str, object]]:
-    given = pl.coalesce(pl.when(pl.col("answers").list.len() > 0).then("answers"), pl.concat_list("answer"))
-    answers = given.list.eval(
+    human = pl.coalesce(pl.when(pl.col("answers").list.len() > 0).then("answers"), pl.concat_list("answer"))
+    answers = human.list.eval(
         pl.struct(answer=pl.element(), answer_confidence=pl.lit("yes"), answer_id=pl.int_range(1, pl.len() + 1))
     )
     return examples.select(

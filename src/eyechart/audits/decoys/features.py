@@ -1,11 +1,11 @@
-"""What a scorer without understanding may know of an option: hashed sparse features of its text and what is beside it.
+"""What a scorer without understanding may know of an option: hashed sparse features of its text and context.
 
 A         the words of the option and its whole text
-Q + A     also each of these with each word of the question, and how much of the option the question says
+Q + A     also each of these with each word of the question, and how much of the option is in the question
 I + A     also each of these with each object in the image, and whether the option names one
 I + Q + A all of that, and how many of the objects that the question names are there
 
-The features of one kind in one option share the length 1, so that long texts do not count for more.
+The features of one kind in one option have norm 1 together, so that long texts do not count for more.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -34,7 +34,7 @@ Matrix: TypeAlias = Any  # a sparse matrix; scipy.sparse has no types
 
 
 class HashedFeatures(NamedTuple):
-    """Features of one kind: the option that has each, and the hash of what it is."""
+    """Features of one kind: the option of each feature, and its hash."""
 
     rows: Rows
     hashes: Hashes
@@ -46,34 +46,34 @@ def opening_of(question: pl.Expr) -> pl.Expr:
 
 
 def describe(offers: pl.DataFrame, data: Dataset) -> dict[str, HashedFeatures]:
-    """Find the features of every kind; `offers` also has `image` and `question`."""
+    """Compute the features of every kind; `offers` also has `image` and `question`."""
     numbered = offers.with_columns(pl.int_range(pl.len()).alias("row"), pl.col("id").rle_id().alias("item"))
     items = numbered.unique("id", keep="first", maintain_order=True).select("item", "image", "question")
     keys = _option_keys(numbered)
-    asked = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
+    tokens = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
     objects = _objects(items, data)
-    seen = objects.select("item", "text").unique().sort("item", "text")
+    labels = objects.select("item", "text").unique().sort("item", "text")
     texts = HashedFeatures(keys["row"].to_numpy(), hash_text(keys["text"], 1))
     return {
         "text": texts,
-        "question": _join(_cross(keys, asked, 2), _match(numbered, asked, 3)),
-        "image": _join(_cross(keys, seen, 4), _match(numbered, seen, 5)),
-        "both": _join(_cross(keys, _named(items, objects), 6), _match(numbered, seen, 7, opening=True)),
+        "question": _join(_cross(keys, tokens, 2), _match(numbered, tokens, 3)),
+        "image": _join(_cross(keys, labels, 4), _match(numbered, labels, 5)),
+        "both": _join(_cross(keys, _named(items, objects), 6), _match(numbered, labels, 7, opening=True)),
     }
 
 
-def matrix(features: dict[str, HashedFeatures], n: int, seen: tuple[str, ...]) -> Matrix:
-    """Build a sparse matrix of the features of these kinds, a row an option."""
+def matrix(features: dict[str, HashedFeatures], n: int, kinds: tuple[str, ...]) -> Matrix:
+    """Build a sparse matrix of the features of these kinds, with a row for each option."""
     import scipy.sparse
 
-    parts = [features[name] for name in seen]
+    parts = [features[name] for name in kinds]
     rows = np.concatenate([part.rows for part in parts])
     columns = np.concatenate([(part.hashes % np.uint64(COLUMNS)).astype(np.int64) for part in parts])
     weights = np.concatenate([_weights(part, n) for part in parts])
-    # Learners take a time that grows with the columns, so only those that occur are kept.
+    # Learning time grows with the number of columns, so only those that occur are kept.
     used = np.bincount(columns, minlength=COLUMNS) > 0
-    places = np.cumsum(used) - 1
-    return scipy.sparse.csr_matrix((weights, (rows, places[columns])), shape=(n, int(used.sum())))
+    renumbered = np.cumsum(used) - 1
+    return scipy.sparse.csr_matrix((weights, (rows, renumbered[columns])), shape=(n, int(used.sum())))
 
 
 def _weights(features: HashedFeatures, n: int) -> npt.NDArray[np.float64]:
@@ -82,16 +82,16 @@ def _weights(features: HashedFeatures, n: int) -> npt.NDArray[np.float64]:
 
 
 def _option_keys(numbered: pl.DataFrame) -> pl.DataFrame:
-    """List the whole text of each option and, where it has several, its words (row, item, text)."""
+    """List the whole text of each option and, if it has several, its words (row, item, text)."""
     words = question_words(pl.col("text")).list.unique()
-    whole = "= " + pl.col("text").str.to_lowercase()
+    full = "= " + pl.col("text").str.to_lowercase()
     several = pl.when(words.list.len() > 1).then(words)
-    keys = pl.concat([numbered.select("row", "item", text=whole), _long(numbered.select("row", "item", text=several))])
+    keys = pl.concat([numbered.select("row", "item", text=full), _long(numbered.select("row", "item", text=several))])
     return keys.sort("row", "text")
 
 
 def _objects(items: pl.DataFrame, data: Dataset) -> pl.DataFrame:
-    """List the labels that are surely in the image of each item, with their number (item, text, n)."""
+    """List the labels of the sure objects in each item's image, with their number (item, text, n)."""
     table = data.images.table
     if "objects" not in table.columns:
         return items.select("item", text=pl.lit(""), n=pl.lit(0, pl.UInt32)).clear()
@@ -104,8 +104,8 @@ def _objects(items: pl.DataFrame, data: Dataset) -> pl.DataFrame:
 
 def _named(items: pl.DataFrame, objects: pl.DataFrame) -> pl.DataFrame:
     """Count the objects in the image that the question names, plurals in -s included."""
-    asked = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
-    both = pl.concat([asked, asked.with_columns(pl.col("text").str.strip_suffix("s"))]).unique()
+    words = _long(items.select("item", text=question_words(pl.col("question")).list.unique()))
+    both = pl.concat([words, words.with_columns(pl.col("text").str.strip_suffix("s"))]).unique()
     counts = both.join(objects, on=["item", "text"]).group_by("item").agg(pl.col("n").max())
     counted = items.join(counts, on="item", how="left", validate="1:1", maintain_order="left")
     text = pl.format("{} {}", opening_of(pl.col("question")), pl.col("n").fill_null(0).clip(0, MOST_NAMED))
@@ -114,9 +114,9 @@ def _named(items: pl.DataFrame, objects: pl.DataFrame) -> pl.DataFrame:
 
 def _match(numbered: pl.DataFrame, texts: pl.DataFrame, kind: int, *, opening: bool = False) -> HashedFeatures:
     """Flag options that are, whole or by a word, among the texts of their item; also by the question's opening."""
-    whole = numbered.select("row", "item", text=pl.col("text").str.to_lowercase())
+    full_texts = numbered.select("row", "item", text=pl.col("text").str.to_lowercase())
     words = _long(numbered.select("row", "item", text=question_words(pl.col("text")).list.unique()))
-    matches = pl.concat([whole, words]).join(texts.select("item", "text"), on=["item", "text"], how="semi")
+    matches = pl.concat([full_texts, words]).join(texts.select("item", "text"), on=["item", "text"], how="semi")
     flag = numbered["row"].is_in(matches["row"].unique().implode())
     flags = hash_text(flag.cast(pl.String), kind)
     if opening:

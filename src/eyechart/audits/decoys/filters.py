@@ -1,4 +1,4 @@
-"""May two answers stand side by side? The filters between a decoy and the target, another answer, or another decoy.
+"""Decide whether two answers may be options together: filters between a decoy and the target, an answer, or a decoy.
 
 As the authors implemented them, in this order:
 
@@ -10,8 +10,8 @@ As the authors implemented them, in this order:
 Beyond the paper, where guards are on:
 
 3. vectors: the cosine of the answers' vectors reaches its own threshold ("lady" and "woman", 0.63 in WordNet);
-4. yes and no go with each other only;
-5. numbers go with other numbers whatever WordNet says of them, but not with "several" and the like.
+4. yes and no are combined only with each other;
+5. numbers are combined with other numbers whatever WordNet says, but not with "several" and the like.
 """
 
 from typing import Any, NamedTuple, Self
@@ -26,19 +26,19 @@ from eyechart.language.wordnet import word_similarity
 
 FINE, CONTAINS, SIMILAR, ALIKE, POLAR, AMOUNT = range(6)
 FILTERS = {CONTAINS: "contains", SIMILAR: "wordnet", ALIKE: "vectors", POLAR: "yes/no", AMOUNT: "numbers"}
-EQUAL = len(FILTERS) + 1  # one more thing that keeps a candidate out: it is an accepted answer
-TARGET, ACCEPTED, CHOSEN = range(3)  # whom a filter compared a candidate with
+EQUAL = len(FILTERS) + 1  # another reason to reject a candidate: it is an accepted answer
+TARGET, ACCEPTED, CHOSEN = range(3)  # what a filter compared a candidate with
 
 
 class Memo(NamedTuple):
-    """What was computed for pairs lately; a slot holds the last pair that fell into it."""
+    """A cache of recent results for pairs; a slot holds the last pair that fell into it."""
 
     pairs: Int64s
     results: NDArray[Any]
 
 
 class Filters(NamedTuple):
-    """What is needed to compare two answers."""
+    """The data needed to compare two answers."""
 
     lexicon: Lexicon
     codes: Memo  # of pairs of answers
@@ -46,7 +46,7 @@ class Filters(NamedTuple):
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> Self:
-        """Make room for the pairs a drawing meets again, at most 100 MB of it."""
+        """Allocate a cache for the pairs that a drawing compares repeatedly, of at most 100 MB."""
         slots = 1 << int(np.clip(np.ceil(np.log2(16 * len(lexicon.kinds) + 1)), 10, 22))
         empty = np.full(slots, -1, np.int64)
         return cls(lexicon, Memo(empty, np.zeros(slots, np.uint8)), Memo(empty.copy(), np.zeros(slots)))
@@ -54,7 +54,7 @@ class Filters(NamedTuple):
 
 @kernel
 def judge_pair(filters: Filters, first: int, second: int) -> int:
-    """Return the code of the filter that keeps two answers apart, or that they are fine."""
+    """Return the code of the filter that keeps two answers apart, or of none."""
     first, second = min(first, second), max(first, second)
     pair = np.int64(first) * len(filters.lexicon.kinds) + second
     slot = _slot(pair, len(filters.codes.pairs))
@@ -65,9 +65,9 @@ def judge_pair(filters: Filters, first: int, second: int) -> int:
 
 
 @kernel
-def goes_with(filters: Filters, beside: Int32s, kept: Int32s, answer: int, taken: Int64s) -> bool:
-    """Compare a candidate with the decoys it will stand beside; in another set of options the same may stand."""
-    for other in kept:
+def goes_with(filters: Filters, beside: Int32s, chosen: Int32s, answer: int, taken: Int64s) -> bool:
+    """Compare a candidate with the decoys of the same options; those of another set may be the same."""
+    for other in chosen:
         code = judge_pair(filters, other, answer)
         if code:
             taken[CHOSEN, code] += 1
@@ -114,7 +114,7 @@ def _guard(lexicon: Lexicon, first: int, second: int) -> int:
 
 @kernel
 def _contained(lists: Ragged, first: int, second: int) -> bool:
-    """Look for either list inside the other; an empty one is inside every other."""
+    """Check whether either list is inside the other; an empty one is inside every list."""
     a, a_end = lists.starts[first], lists.starts[first + 1]
     b, b_end = lists.starts[second], lists.starts[second + 1]
     if a_end - a > b_end - b:

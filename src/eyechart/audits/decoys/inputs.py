@@ -1,4 +1,4 @@
-"""What all sources draw from: the examples in numbers, who wants decoys, which questions are near, what may fill up."""
+"""What all sources draw from: numbered examples, those that want decoys, near questions, and possible fillers."""
 
 from typing import NamedTuple, Self
 
@@ -32,11 +32,11 @@ N_PARTS = 3  # neither, learned from, judged
 
 
 class DrawingInputs(NamedTuple):
-    """All that is drawn from."""
+    """All inputs of the drawing."""
 
     examples: pl.DataFrame  # id, cluster; sorted by id
     answers: NumberedAnswers
-    questions: Int32s  # of each example the number of its question, marks and case aside
+    questions: Int32s  # of each example the number of its question, punctuation and case aside
     nearest: Int32s  # of each question the numbers of those near to it
     filters: Filters
     recipients: Recipients
@@ -50,7 +50,7 @@ class DrawingInputs(NamedTuple):
 
     @classmethod
     def of(cls, data: Dataset, wanted: pl.DataFrame, settings: DecoysSettings, engine: Engine) -> Self:
-        """Put everything into numbers, in any order of examples; `wanted` has the id and part of those to draw for."""
+        """Encode all inputs as numbers, in any order of examples; `wanted` has the id and part of those to draw for."""
         used = data.only("answers", "answer_type")
         examples = used.examples.with_columns(used.clusters().alias("cluster")).sort("id")
         answers = NumberedAnswers.of(examples)
@@ -64,10 +64,10 @@ class DrawingInputs(NamedTuple):
         fillers = Entries.of(pl.Series(kinds), answers.reference, int(kinds.max(initial=0)) + 1)
         if settings.drawing != NEUTRAL:
             fillers = fillers.most_frequent(FILLERS)
-        named, filters = examples.select("id", "cluster"), Filters.of(lexicon)
+        clusters, filters = examples.select("id", "cluster"), Filters.of(lexicon)
         notes = (note, *notes)
         return cls(
-            named, answers, questions, nearest, filters, recipients, parts, fillers, kinds, settings, notes, engine
+            clusters, answers, questions, nearest, filters, recipients, parts, fillers, kinds, settings, notes, engine
         )
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
@@ -77,11 +77,11 @@ class DrawingInputs(NamedTuple):
         return self._replace(recipients=recipients, left_out=int((~kept).sum()))
 
     def beside(self, answers: Int32s) -> Self:
-        """Return inputs for decoys that may be joined with these answers, a row for each example."""
+        """Return inputs for decoys that may be joined with these answers, one row for each example."""
         return self._replace(recipients=self.recipients._replace(beside=answers))
 
     def by_part(self) -> tuple[Int32s, int]:
-        """Return how much to add to answers for each part to have its own, and how many answers there are then."""
+        """Return the offset that numbers each part's answers separately, and the resulting number of answers."""
         n = len(self.answers.normals)
         return self.parts[self.recipients.rows] * np.int32(n), N_PARTS * n
 
@@ -101,26 +101,26 @@ class DrawingInputs(NamedTuple):
 
 
 def _near_questions(questions: pl.Series, settings: DecoysSettings, engine: Engine) -> tuple[Int32s, Int32s, str]:
-    """Find the distinct questions and the nearest of each, in numbers; marks and case make no difference."""
+    """Find the distinct questions and the nearest of each, as numbers; punctuation and case are ignored."""
     words = question_words(pl.col("question")).list.eval(pl.element().filter(pl.element().str.contains(r"\w")))
     texts = questions.to_frame("question").select(words.list.join(" ")).to_series()
     distinct = texts.unique().sort()
     split = distinct.to_frame("text").select(pl.col("text").str.extract_all(r"[^ ]+")).to_series()
-    near = find_nearest(make_vectors(split, settings.similarity), settings.near, engine=engine)
-    note = f"{len(distinct):,} distinct questions: {near.note}"
-    return distinct.search_sorted(texts).to_numpy().astype(np.int32), near.places, note
+    neighbours = find_nearest(make_vectors(split, settings.similarity), settings.near, engine=engine)
+    note = f"{len(distinct):,} distinct questions: {neighbours.note}"
+    return distinct.search_sorted(texts).to_numpy().astype(np.int32), neighbours.places, note
 
 
 def _recipients(
     examples: pl.DataFrame, answers: NumberedAnswers, questions: Int32s, ids: pl.Series, seed: int
 ) -> Recipients:
-    """Collect the examples with an answer; what people answer to the same question on the same image is accepted."""
+    """Collect the answered examples; human answers to the same question about the same image are accepted."""
     ranks = examples.select(pl.struct("cluster", pl.lit(pl.Series("question", questions))).rank("dense"))
     same = ranks.to_series().to_numpy().astype(np.int64) - 1  # one number for the same question on the same image
-    given = answers.given.select(pl.col("number"), same=pl.lit(pl.Series(same)).gather("row")).unique()
+    answers_given = answers.given.select(pl.col("number"), same=pl.lit(pl.Series(same)).gather("row")).unique()
     rows = np.flatnonzero(examples["id"].is_in(ids.implode()).to_numpy() & (answers.reference >= 0))
     wanting = pl.DataFrame({"target": np.arange(len(rows)), "same": same[rows]})
-    long = wanting.join(given, on="same", how="inner").sort("target", "number")
+    long = wanting.join(answers_given, on="same", how="inner").sort("target", "number")
     accepted = group(long["target"].to_numpy(), long["number"].to_numpy(), len(rows))
     lots = combine(hash_text(examples["id"].gather(rows), seed))
     beside = np.full((len(rows), 0), -1, np.int32)
@@ -128,16 +128,16 @@ def _recipients(
 
 
 def _parts(wanted: pl.DataFrame, ids: pl.Series) -> Int32s:
-    """Tell apart what is learned from and what is judged: what is neutral in both together need not be in either."""
+    """Separate what is learned from and what is judged: options neutral in both together need not be so in either."""
     numbers = pl.col("part").replace_strict({LEARNED: 1, JUDGED: 2}, default=0, return_dtype=pl.Int32)
-    named = wanted.select("id", numbers)
-    joined = ids.to_frame("id").join(named, on="id", how="left", validate="1:1", maintain_order="left")
+    numbered = wanted.select("id", numbers)
+    joined = ids.to_frame("id").join(numbered, on="id", how="left", validate="1:1", maintain_order="left")
     return joined["part"].fill_null(0).to_numpy()
 
 
 def _kinds(examples: pl.DataFrame, answers: NumberedAnswers, lexicon: Lexicon) -> Int32s:
-    """Return the answer types of examples as numbers: those of the data, or else what the answer looks like."""
-    known = np.append(lexicon.kinds, np.uint8(OTHER))[answers.reference]
-    guessed = pl.Series(known).replace_strict({YES: "yes/no", NO: "yes/no", NUMBER: "number"}, default="other")
+    """Return the answer types of examples as numbers: those of the data, or else guessed from the answer."""
+    filter_kinds = np.append(lexicon.kinds, np.uint8(OTHER))[answers.reference]
+    guessed = pl.Series(filter_kinds).replace_strict({YES: "yes/no", NO: "yes/no", NUMBER: "number"}, default="other")
     given = examples["answer_type"] if "answer_type" in examples.columns else pl.Series([None], dtype=pl.String)
     return pl.select(pl.coalesce(given, guessed)).to_series().rank("dense").to_numpy().astype(np.int32) - 1

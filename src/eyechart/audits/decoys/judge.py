@@ -1,6 +1,6 @@
 """The judgement of a model: accuracy by options and by what is visible (Tables 3 to 5), and steadiness under shifts.
 
-A model is steady if it picks the same option wherever that stands, and right under every shift if that one is right.
+A model is steady if it picks the same option in every position, and right under every shift if that option is right.
 """
 
 from collections.abc import Iterator
@@ -65,8 +65,8 @@ def judge_model(
     ]
     rows = _side_by_side(answers)
     measures = _with_q([*_accuracies(answers, how), *_adds(answers, how), *_measure_shifts(rows, how)])
-    plain = [one for one in measures if one.name == "accuracy"]
-    groups = [_grouped(data, rows, one, column, engine) for column in settings.by for one in plain]
+    accuracies = [one for one in measures if one.name == "accuracy"]
+    groups = [_grouped(data, rows, one, column, engine) for column in settings.by for one in accuracies]
     tables = {
         "counts": pl.concat([empty(COUNTS), *(one.counts for one in answers)]),
         "visible": _visible(measures, answers),
@@ -85,10 +85,10 @@ def judge_model(
 
 def _offered(data: Dataset, study: Result, choices: pl.DataFrame) -> pl.DataFrame:
     """Replace the options of the data by those of a condition."""
-    known = data.examples.drop("choices", strict=False).join(
+    judged = data.examples.drop("choices", strict=False).join(
         study.rows.select("id", "cluster"), on="id", validate="1:1"
     )
-    return known.join(choices, on="id", validate="1:1")
+    return judged.join(choices, on="id", validate="1:1")
 
 
 def _score_condition(
@@ -103,9 +103,9 @@ def _score_condition(
 
 
 def _side_by_side(answers: list[ConditionAnswers]) -> pl.DataFrame:
-    """Make a row of each example, with its accuracy under each condition, chance, and steadiness."""
-    nobody = pl.DataFrame(schema={"id": pl.String, "cluster": pl.String})
-    ids = pl.concat([nobody, *(one.rows.select("id", "cluster") for one in answers)]).unique().sort("id")
+    """Build a row for each example, with its accuracy under each condition, chance, and steadiness."""
+    no_ids = pl.DataFrame(schema={"id": pl.String, "cluster": pl.String})
+    ids = pl.concat([no_ids, *(one.rows.select("id", "cluster") for one in answers)]).unique().sort("id")
     columns = [one.rows.select("id", pl.col("accuracy").alias(one.condition.name)) for one in answers]
     columns += [
         one.rows.select("id", pl.col(CHANCE).alias(f"{one.condition.options} {CHANCE}"))
@@ -124,7 +124,7 @@ def _steady(answers: list[ConditionAnswers]) -> pl.DataFrame:
 
 
 def picked_options(answered: pl.DataFrame) -> pl.DataFrame:
-    """Name the option that the first answer to each example means, by text or letter (id, picked, right)."""
+    """Find the option that the first answer to each example names, by text or letter (id, picked, right)."""
     first = answered.unique("id", keep="first", maintain_order=True)
     most = int(first["choices"].list.len().max() or 0)  # type: ignore[arg-type]  # a whole number
     options = [first["choices"].list.get(i, null_on_oob=True) for i in range(most)]
@@ -136,7 +136,7 @@ def picked_options(answered: pl.DataFrame) -> pl.DataFrame:
 
 
 def steadiness(picks: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Compare the picks of each example that was shown shifted at least once, the unshifted one included."""
+    """Compare the picks of each example that was shifted at least once, including the unshifted one."""
     nothing = pl.DataFrame(schema={"id": pl.String, "picked": pl.String, "right": pl.Boolean})
     together = pl.concat([nothing, *picks.values()])
     same = (pl.col("picked").n_unique() == 1) & pl.col("picked").is_not_null().all()
@@ -154,11 +154,11 @@ def steadiness(picks: dict[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _measure_shifts(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure how often picks are the same, and always right, where options were shifted."""
+    """Measure how often picks stay the same, and how often they are always right, when options are shifted."""
     for name in (CONSISTENT, ALWAYS_RIGHT):
-        known = rows.drop_nulls(name)
-        if known.height:
-            estimate = mean(known[name], known["cluster"])
+        shifted = rows.drop_nulls(name)
+        if shifted.height:
+            estimate = mean(shifted[name], shifted["cluster"])
             yield make_measure(name, estimate, of=name, condition=ROTATED, score=how, better="higher")
 
 
@@ -167,7 +167,7 @@ def _accuracies(answers: list[ConditionAnswers], how: str) -> Iterator[Measure]:
         name, rows = one.condition.name, one.rows
         right = mean(rows["accuracy"], rows["cluster"])
         over = beyond_known(rows["accuracy"], rows[CHANCE], rows["cluster"])
-        # Accuracy with a part hidden describes a model. Above chance by the options alone it has found a way around.
+        # Accuracy with a part hidden describes a model. Above chance on the options alone, it has found a shortcut.
         better: Better = "neither" if one.condition.hidden else "higher"
         better_over: Better = "lower" if one.condition.hidden == ALONE else better
         yield make_measure("accuracy", right, of=name, condition=name, score=how, better=better)
@@ -181,16 +181,16 @@ def _adds(answers: list[ConditionAnswers], how: str) -> Iterator[Measure]:
     by_condition = {one.condition: one.rows for one in answers}
     for condition, rows in by_condition.items():
         for hidden, name in ADDS.items():
-            other = by_condition.get(Condition(condition.options, hidden))
-            if condition.hidden or condition.shift or other is None:
+            without = by_condition.get(Condition(condition.options, hidden))
+            if condition.hidden or condition.shift or without is None:
                 continue
-            both = rows.join(other, on=("id", "cluster"), validate="1:1", maintain_order="left", suffix="_without")
+            both = rows.join(without, on=("id", "cluster"), validate="1:1", maintain_order="left", suffix="_without")
             difference = paired_difference(both["accuracy"], both["accuracy_without"], both["cluster"])
             yield make_measure(name, difference, of=None, condition=condition.name, score=how, better="higher")
 
 
 def _with_q(measures: list[Measure]) -> list[Measure]:
-    """Adjust the p-values for all of them together."""
+    """Adjust the p-values of all measures together."""
     q = adjust([float("nan") if one.p is None else one.p for one in measures])
     return [one if one.p is None else replace(one, q=float(value)) for one, value in zip(measures, q, strict=True)]
 
@@ -200,7 +200,7 @@ def _grouped(data: Dataset, rows: pl.DataFrame, measure: Measure, column: str, e
 
 
 def _visible(measures: list[Measure], answers: list[ConditionAnswers]) -> pl.DataFrame:
-    """Lay accuracies out as the paper does: what is visible by set of options, with chance as Random."""
+    """Arrange accuracies as the paper does: what is visible by set of options, with chance as Random."""
     by_name = {(one.name, one.condition): one for one in measures}
     rows = []
     for one in answers:
@@ -218,23 +218,25 @@ def _visible(measures: list[Measure], answers: list[ConditionAnswers]) -> pl.Dat
 
 
 def _decide(measures: list[Measure], answers: list[ConditionAnswers], margin: float) -> Verdict:
-    """Conclude from what the model makes of the options alone; one that never names an option is not cleared."""
-    asked = [one for one in answers if one.condition.hidden == ALONE]
-    if not asked:
-        other = next((one.key for one in measures), None)
-        return Verdict("not tested", QUESTION, "not asked", "It was not asked with the options alone.", other, margin)
-    alone, options = asked[0], asked[0].condition.options
+    """Conclude from the answers to the options alone; a model that never names an option is not cleared."""
+    alone_only = [one for one in answers if one.condition.hidden == ALONE]
+    if not alone_only:
+        first_key = next((one.key for one in measures), None)
+        return Verdict(
+            "not tested", QUESTION, "not asked", "It was not asked with the options alone.", first_key, margin
+        )
+    alone, options = alone_only[0], alone_only[0].condition.options
     over = next(one for one in measures if one.name == OVER and one.condition == alone.condition.name)
     distance = f"{speak(asdict(over))} points over chance on {options!r}"
-    whole = (one for one in answers if one.condition == Condition(options))
+    with_everything = (one for one in answers if one.condition == Condition(options))
     state: State = "cannot tell"
     if over.low > margin:
-        state, label, sentence = "no", "lives on the options", f"It finds answers from the options alone: {distance}."
-    # One that names options where it sees all, and none where it sees nothing else, was tested and abstained.
-    elif all(one.mostly_unnamed for one in (alone, *whole)):
+        state, label, sentence = "no", "relies on the options", f"It finds answers from the options alone: {distance}."
+    # A model that names options when it sees everything, and none when it sees only them, was tested and abstained.
+    elif all(one.mostly_unnamed for one in (alone, *with_everything)):
         unnamed = f"{alone.unnamed:,} of its {alone.n:,} answers to the options alone name none of them"
         label = "chooses none"
-        sentence = f"It does not choose among options, so they cannot test it: {unnamed}."
+        sentence = f"It does not choose among the options, so they cannot test it: {unnamed}."
     elif over.high < margin:
         state, label, sentence = "yes", "needs more than the options", f"The options alone do not help it: {distance}."
     else:

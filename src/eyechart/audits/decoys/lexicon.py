@@ -1,8 +1,8 @@
-"""Answers as numbers, one for each normal form, and what the filters need to know of them.
+"""Answers as numbers, one for each normal form, and what the filters need to know about them.
 
-Two answers are one when the official VQA normal form makes them so ("A train." and "train"); a decoy is shown in the
-spelling most references have. With compat `release` words are those of the authors' code (lower case, 0 to 10 spelt
-out), from the spelling shown, and answers are compared letter by letter.
+Two answers are one if the official VQA normal form makes them equal ("A train." and "train"); a decoy is shown in the
+most frequent spelling among references. With compat `release` words are those of the authors' code (lower case, 0 to 10
+spelt out), from the spelling shown, and answers are compared letter by letter.
 """
 
 from typing import NamedTuple, Self
@@ -31,7 +31,7 @@ _DIGITS = {digit: word for word, digit in NUMBER_WORDS.items() if word != "none"
 
 
 class NumberedAnswers(NamedTuple):
-    """The distinct answers, sorted by normal form, and who gave them."""
+    """The distinct answers, sorted by normal form, and the examples they belong to."""
 
     normals: pl.Series
     texts: pl.Series  # as shown; null for what only people said and no reference is
@@ -58,7 +58,7 @@ class NumberedAnswers(NamedTuple):
         return cls(normals, _spelling(chosen, len(normals)), counts, reference, long.select("row", "number").unique())
 
     def kinds(self) -> NDArray[np.uint8]:
-        """Tell yes, no, numbers and vague numbers from all other answers."""
+        """Classify answers as yes, no, numbers, vague numbers or others."""
         kind = (
             pl.when(pl.col("text").is_in(YES_WORDS)).then(YES)
             .when(pl.col("text").is_in(NO_WORDS)).then(NO)
@@ -70,7 +70,7 @@ class NumberedAnswers(NamedTuple):
         return np.array(self.normals.to_frame("text").select(kind.cast(pl.UInt8)).to_series(), np.uint8)
 
     def values(self) -> NDArray[np.float64]:
-        """Return the values of answers that are numbers, and not a number for others."""
+        """Return the values of answers that are numbers, and NaN for others."""
         numerals = self.normals.to_frame("text").select(pl.when(pl.col("text").str.contains(_NUMERAL)).then("text"))
         return np.array(numerals.to_series().cast(pl.Float64).fill_null(float("nan")), np.float64)
 
@@ -84,7 +84,7 @@ class NumberedAnswers(NamedTuple):
 
 
 class Lexicon(NamedTuple):
-    """What the filters know of each answer, and how strict they are."""
+    """What the filters know about each answer, and how strict they are."""
 
     one: Ragged  # the first rendering
     two: Ragged  # the second
@@ -142,22 +142,22 @@ def _senses(words: pl.Series) -> tuple[Ragged, Senses]:
 
 
 def _vectors(words: pl.Series, examples: pl.DataFrame, similarity: str) -> tuple[Vectors, str]:
-    """Learn from what different people answer to one question; else take the vectors that questions have from a file.
+    """Learn from different people's answers to one question; else take the vectors used for questions from a file.
 
-    Vectors of the words of questions, and most from files, find "red" as near to "blue" as "lady" to "woman"; those
+    Vectors learned from questions, and most from files, place "red" as near to "blue" as "lady" to "woman"; those
     learned from several answers to one question do not.
     """
     together = _given_together(examples)
     if len(together) >= FEW:
-        note = "answers are alike when people give them to the same question"
+        note = "answers count as alike when people give them to the same question"
         return mean_vectors(words, learn_vectors(together)), note
     if similarity == CORPUS:
-        return _no_vectors(words), "one answer to a question: no vectors guard against the same in other words"
-    return make_vectors(words, similarity), f"answers are alike by the vectors of {similarity}"
+        return _no_vectors(words), "one answer per question: no vectors to guard against paraphrases"
+    return make_vectors(words, similarity), f"answers count as alike by the vectors of {similarity}"
 
 
 def _given_together(examples: pl.DataFrame) -> pl.Series:
-    """List the words of the different human answers of each question that has several."""
+    """List the words of the distinct human answers to each question that has several."""
     texts = human_answers(examples).list.unique().sort()
     return texts.filter(texts.list.len() > 1).list.join(" ").str.to_lowercase().str.split(" ")
 
@@ -169,11 +169,11 @@ def _no_vectors(words: pl.Series) -> NDArray[np.float32]:
 def _warn_of_cut_answers(words: pl.Series) -> list[str]:
     """Warn of answers that the authors' code cuts short."""
     cut = int((words.list.last() != ".").sum())
-    return [f"{cut} answers have no full stop at their end: the released filter drops their last word"] if cut else []
+    return [f"{cut} answers do not end in a full stop: the released filter drops their last word"] if cut else []
 
 
 def _normal_forms(texts: pl.Series) -> pl.DataFrame:
-    """Return the normal form of each distinct text; one of which nothing would remain keeps its own letters."""
+    """Return the normal form of each distinct text; one whose normal form is empty keeps its own letters."""
     cleaned = clean_answer(pl.col("text"))
     normal, own = normalize_answer(cleaned), cleaned.str.to_lowercase()
     form = pl.when(normal == "").then(own).otherwise(normal).alias("normal")
@@ -181,7 +181,7 @@ def _normal_forms(texts: pl.Series) -> pl.DataFrame:
 
 
 def _spelling(chosen: pl.DataFrame, n: int) -> pl.Series:
-    """Choose the most frequent spelling of each normal form, or the first in the alphabet."""
+    """Choose the most frequent spelling of each normal form; ties go to the first in the alphabet."""
     counted = chosen.group_by("number", "text").len().sort("number", "len", "text", descending=[False, True, False])
     first = counted.unique("number", keep="first", maintain_order=True)
     every = pl.DataFrame({"number": np.arange(n, dtype=np.int32)})

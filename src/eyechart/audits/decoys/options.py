@@ -1,8 +1,8 @@
-"""Sets of options, those of the data and those made of drawn decoys, and what picking one of them scores.
+"""Sets of options, those of the data and those built from drawn decoys, and the score of picking one of them.
 
-A made set holds the target, no other accepted answer, and no two options that are equal in their normal form. Its
-order is a hash of (seed, id, option), so that it tells nothing and is the same on every machine. `all` also holds the
-decoys of the data (Sect. 5.2). A rule that gives every option a number picks the one of the highest number.
+A built set holds the target, no other accepted answer, and no two options with equal normal forms. Its order is a hash
+of (seed, id, option), so that it reveals nothing and is the same on every machine. `all` also holds the decoys of the
+data (Sect. 5.2). A rule that gives every option a number picks the option with the highest number.
 """
 
 from typing import Any, NamedTuple
@@ -42,14 +42,14 @@ class Offered(NamedTuple):
 
 
 def sets_of(examples: pl.DataFrame, decoys: pl.DataFrame) -> tuple[str, ...]:
-    """Name the sets for which there are options; without options of its own the data have no `all` either."""
-    drawn = set(decoys["source"].unique())
-    available = drawn | ({ORIG} if _has_choices(examples) else set())
+    """Name the sets that have options; data without options have no `all` either."""
+    drawn_sources = set(decoys["source"].unique())
+    available = drawn_sources | ({ORIG} if _has_choices(examples) else set())
     return tuple(name for name, sources in SETS.items() if set(sources) <= available)
 
 
 def offer(examples: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
-    """List the options (id, place, text, target), a row each, of every answered example that has a wrong one."""
+    """List the options (id, place, text, target) of every answered example that has a wrong one."""
     answered = examples.filter(pl.col("answer").is_not_null()).sort("id")
     options = _given(answered) if name == ORIG else _made(answered, decoys, name, seed)
     return _numbered(options, answered["id"])
@@ -61,14 +61,14 @@ def choices_of(offers: pl.DataFrame) -> pl.DataFrame:
 
 
 def rotate(choices: pl.DataFrame, by: int) -> pl.DataFrame:
-    """Shift the options of each example that has more than `by` of them, the first going to the end."""
+    """Rotate the options of each example that has more than `by` of them, moving the first to the end."""
     options = pl.col("choices")
     longer = choices.filter(options.list.len() > by)
     return longer.with_columns(pl.concat_list(options.list.slice(by), options.list.head(by)).alias("choices"))
 
 
 def count_damage(examples: pl.DataFrame) -> dict[str, int]:
-    """Count what is wrong with the options of the data, by what it is."""
+    """Count the flaws in the options of the data, by kind."""
     if not _has_choices(examples):
         return {}
     options = pl.col("choices").list
@@ -94,7 +94,7 @@ def _rows() -> pl.Expr:
 
 
 def _given(answered: pl.DataFrame) -> pl.DataFrame:
-    """List the options of the data (row, text, target) in their order, empty ones and repeats left out."""
+    """List the options of the data (row, text, target) in order, without empty ones and repeats."""
     if not _has_choices(answered):
         return answered.select(_rows(), text="answer", target=pl.lit(value=True)).clear()
     listed = answered.select(_rows(), "answer", text="choices")
@@ -105,24 +105,24 @@ def _given(answered: pl.DataFrame) -> pl.DataFrame:
 
 def _made(answered: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
     """Put the target among the wrong options (row, text, target) in the order of their hashes."""
-    kept = _acceptable(pl.concat([_wrong(answered, decoys, source) for source in SETS[name]]), answered)
+    wrong = _acceptable(pl.concat([_wrong(answered, decoys, source) for source in SETS[name]]), answered)
     target = answered.select(_rows(), text="answer", target=pl.lit(value=True))
-    options = pl.concat([target, kept.select("row", "text", target=pl.lit(value=False))])
+    options = pl.concat([target, wrong.select("row", "text", target=pl.lit(value=False))])
     texts, codes = code_texts(options["text"])
     id_hashes, text_hashes = hash_text(answered["id"], seed), hash_text(texts)
-    lots = combine(id_hashes[options["row"].to_numpy()], text_hashes[codes])
+    order = combine(id_hashes[options["row"].to_numpy()], text_hashes[codes])
     # Ids and texts are numbered in their order, so that sorting the numbers sorts them.
-    numbers = options.select("row", pl.Series("lot", lots), pl.Series("code", codes))
+    numbers = options.select("row", pl.Series("lot", order), pl.Series("code", codes))
     return options[numbers.select(pl.arg_sort_by("row", "lot", "code")).to_series()]
 
 
 def _numbered(options: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """Give options, sorted by row, their places; leave out examples without a target or without a wrong option."""
+    """Assign places to the options of each row, and drop examples without a target or without a wrong option."""
     row, target = options["row"].to_numpy(), options["target"].to_numpy()
     right, offered = (np.bincount(rows, minlength=len(ids)) for rows in (row[target], row))
-    whole = (right > 0) & (right < offered)
-    kept = options.filter(whole[row])
-    place = np.arange(kept.height) - starts_of(np.where(whole, offered, 0))[kept["row"].to_numpy()]
+    usable = (right > 0) & (right < offered)
+    kept = options.filter(usable[row])
+    place = np.arange(kept.height) - starts_of(np.where(usable, offered, 0))[kept["row"].to_numpy()]
     return kept.select(ids.gather(kept["row"]).alias("id"), pl.Series("place", place), "text", "target")
 
 
@@ -131,12 +131,12 @@ def _wrong(answered: pl.DataFrame, decoys: pl.DataFrame, source: str) -> pl.Data
     if source == ORIG:
         return _given(answered).filter(~pl.col("target")).select("row", "text")
     drawn = decoys.filter(pl.col("source") == source).select("id", "place", text="decoy")
-    known = drawn.join(answered.select("id", _rows()), on="id", validate="m:1")
-    return known.sort("row", "place").select("row", "text")
+    numbered = drawn.join(answered.select("id", _rows()), on="id", validate="m:1")
+    return numbered.sort("row", "place").select("row", "text")
 
 
 def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
-    """Leave out what is an accepted answer, or equal to an earlier option, in its normal form."""
+    """Leave out options whose normal form is that of an accepted answer or of an earlier option."""
     humans = answered.select(_rows()).with_columns(human_answers(answered).alias("text"))
     human = humans.explode("text", empty_as_null=False, keep_nulls=False)
     accepted = pl.concat([human, answered.select(_rows(), text="answer")])
@@ -146,19 +146,19 @@ def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
     # One number for a row and a normal form together.
     keys = pl.Series("key", rows * np.int64(len(texts)) + normal_codes.astype(np.int64)[codes])
     keyed = wrong.with_columns(keys.head(wrong.height))
-    left = keyed.join(keys.tail(accepted.height).to_frame(), on="key", how="anti", maintain_order="left")
-    return left.filter(pl.col("key").is_first_distinct()).drop("key")
+    unaccepted = keyed.join(keys.tail(accepted.height).to_frame(), on="key", how="anti", maintain_order="left")
+    return unaccepted.filter(pl.col("key").is_first_distinct()).drop("key")
 
 
 def _normal_forms(texts: pl.Series) -> pl.Series:
-    """Return the normal forms, and the clean text where nothing is left of it."""
+    """Return the normal forms, or the clean text where the normal form is empty."""
     clean = clean_answer(pl.col("text"))
     normal = normalize_answer(clean)
     return texts.to_frame("text").select(pl.when(normal != "").then(normal).otherwise(clean)).to_series()
 
 
 def lay_out(offers: pl.DataFrame) -> Offered:
-    """Turn options (id, text, target), grouped by example, into numbers."""
+    """Convert options (id, text, target), grouped by example, to numbers."""
     return Offered(*code_texts(offers["text"]), offers["target"].to_numpy(), where_examples_start(offers))
 
 
@@ -168,7 +168,7 @@ def where_examples_start(offers: pl.DataFrame) -> Int64s:
 
 
 def pick(offers: pl.DataFrame, value: pl.Series, name: str = "score") -> pl.DataFrame:
-    """Score the pick of the highest value in each example (0 to 1); equals are equally likely to be picked."""
+    """Score the pick of the highest value in each example (0 to 1); ties are equally likely to be picked."""
     starts = where_examples_start(offers)
     score = score_picks(value.to_numpy(), offers["target"].to_numpy(), starts)
     return pl.DataFrame({"id": offers["id"].gather(starts[:-1]), name: score})
@@ -177,7 +177,7 @@ def pick(offers: pl.DataFrame, value: pl.Series, name: str = "score") -> pl.Data
 def score_picks(value: Values, target: Flags, starts: Int64s) -> Floats:
     """Score the pick of each example: 1 / (options that share the highest value) if the target is one of them, else 0.
 
-    What is not a number is picked only where nothing else is offered.
+    NaN is picked only where nothing else is offered.
     """
     firsts = starts[:-1]
     best = np.fmax.reduceat(value.astype(np.float64), firsts)

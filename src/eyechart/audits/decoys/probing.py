@@ -21,7 +21,7 @@ WHOLE = ""  # nothing is hidden
 
 
 class Condition(NamedTuple):
-    """A set of options, what is hidden besides, and by how many places the options are shifted."""
+    """A set of options, what else is hidden, and by how many places the options are shifted."""
 
     options: str
     hidden: str = WHOLE
@@ -29,14 +29,14 @@ class Condition(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name of the condition, as it stands in tables."""
+        """Return the name of the condition, as used in tables."""
         if self.shift:
             return f"rotate#{self.shift}"
         return f"{self.options}-{self.hidden}" if self.hidden else self.options
 
 
 def conditions(settings: DecoysSettings, data: Dataset, study: Result) -> Iterator[tuple[Condition, pl.DataFrame]]:
-    """List the conditions under which the judged examples are asked, with the options (id, choices) of each."""
+    """List the conditions to ask the judged examples under, with the options (id, choices) of each."""
     judged = data.examples.join(study.rows.filter(pl.col("part") == JUDGED), on="id", how="semi")
     decoys = study.tables["decoys"]
     available = sets_of(data.examples, decoys)

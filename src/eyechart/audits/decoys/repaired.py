@@ -1,4 +1,4 @@
-"""The repaired data of a run: every example with its new options, and a card beside them.
+"""The repaired data of a run: every example with its new options, and a card that describes them.
 
 The card says what was drawn and how, and what solves the options before and after.
 """
@@ -38,7 +38,7 @@ answers are those of the data; the wrong options are answers to other questions 
 
 ## What solves the options, before and after
 
-Accuracy in points, beside it the distance from chance with a 95 % interval. A: the options alone; I: the objects of the
+Accuracy in points, and its distance from chance with a 95 % interval. A: the options alone; I: the objects of the
 image; Q: the question. `prior rule` is Eq. 2 of the paper; `control` learned from random targets and must be at chance.
 
 {solvers}
@@ -68,7 +68,7 @@ class Repaired(NamedTuple):
 
     @property
     def file_stem(self) -> str:
-        """Name files by the data and their options, with nothing that a file or task name would not hold."""
+        """Name files after the data and their options, without characters that file or task names do not allow."""
         return re.sub(r"[^A-Za-z0-9]+", "_", f"{self.name}_{self.options}").strip("_")
 
     def letters(self) -> pl.Series:
@@ -103,7 +103,7 @@ _Write = Callable[[Repaired, Path], dict[str, int]]
 
 
 def export_with(write: _Write, store: Store, folder: Path) -> dict[str, int]:
-    """Write the repaired data of a run in one form, with the card beside it."""
+    """Write the repaired data of a run in one form, together with the card."""
     studies = store.studies()
     if "decoys" not in studies:
         found = f"studies of {', '.join(studies) or 'none'}"
@@ -117,7 +117,7 @@ def export_with(write: _Write, store: Store, folder: Path) -> dict[str, int]:
 
 
 def repair(data: Dataset, study: Result) -> Repaired:
-    """Give the examples the options of the study, those from questions and image where there are both."""
+    """Give the examples the options of the study: those from both questions and image where they exist."""
     decoys = study.tables["decoys"]
     options = next((name for name in (REPAIRED, QOU, IOU) if name in sets_of(data.examples, decoys)), None)
     if options is None:
@@ -125,8 +125,8 @@ def repair(data: Dataset, study: Result) -> Repaired:
         raise DataError("decoys in the study of the audit 'decoys'", found, "study sets such as iou+qou")
     offers = offer(data.examples, decoys, options, int(study.settings["seed"]))
     right = offers.filter("target").select("id", right="place")
-    shown = choices_of(offers).join(right, on="id", validate="1:1")
-    examples = data.examples.drop("choices", strict=False).join(shown, on="id", validate="1:1")
+    new_options = choices_of(offers).join(right, on="id", validate="1:1")
+    examples = data.examples.drop("choices", strict=False).join(new_options, on="id", validate="1:1")
     for source in (IOU, QOU):
         examples = examples.join(_drawn(decoys, offers, source), on="id", how="left", validate="1:1")
     located = examples.join(_whole_paths(data.images), on="image", how="left", validate="m:1")
@@ -135,16 +135,16 @@ def repair(data: Dataset, study: Result) -> Repaired:
 
 def _whole_paths(images: Images) -> pl.DataFrame:
     """Write the paths of pictures in full, since a tool may be started anywhere."""
-    known = picture_paths(images)
-    full = [path if path is None or is_address(path) else str(Path(path).absolute()) for path in known["path"]]
-    return known.with_columns(path=pl.Series(full, dtype=pl.String))
+    paths = picture_paths(images)
+    full = [path if path is None or is_address(path) else str(Path(path).absolute()) for path in paths["path"]]
+    return paths.with_columns(path=pl.Series(full, dtype=pl.String))
 
 
 def _drawn(decoys: pl.DataFrame, offers: pl.DataFrame, source: str) -> pl.DataFrame:
     """Gather the decoys of one source that are offered."""
     own = decoys.filter(pl.col("source") == source).rename({"decoy": "text"})
-    kept = own.join(offers.filter(~pl.col("target")), on=("id", "text"), how="semi").sort("id", "place")
-    return kept.group_by("id", maintain_order=True).agg(pl.col("text").alias(source))
+    offered = own.join(offers.filter(~pl.col("target")), on=("id", "text"), how="semi").sort("id", "place")
+    return offered.group_by("id", maintain_order=True).agg(pl.col("text").alias(source))
 
 
 def _complete(examples: pl.DataFrame) -> pl.DataFrame:

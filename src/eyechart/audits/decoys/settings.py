@@ -10,7 +10,7 @@ IOU: Final = "iou"
 RANDOM: Final = "random"
 SOURCES = (QOU, IOU, RANDOM)
 ORIG: Final = "orig"
-REPAIRED: Final = "iou+qou"  # the set that takes the place of the original one
+REPAIRED: Final = "iou+qou"  # the set that replaces the original one
 SETS: dict[str, tuple[str, ...]] = {  # the sources of the wrong options of each set
     ORIG: (ORIG,),
     IOU: (IOU,),
@@ -42,9 +42,9 @@ class DecoysSettings:
     `similarity` says where the vectors of questions come from: the "corpus", "sentence:MODEL", or a word2vec or GloVe
     file. `guards` turns on the filters beyond the paper.
 
-    Asking: `sets` are the sets of options to study, `ask` those of them to ask a model about (all of them where none
-    of these exists), `hide` what else is hidden from it, `rotations` by how many places options are shifted at most;
-    with `paper` everything is asked that Tables 3 to 5 of the paper hold: all sets, each part hidden, three shifts.
+    Asking: `sets` are the sets of options to study, `ask` those of them to ask a model about (all of them if none
+    of these exists), `hide` what else is hidden from it, `rotations` the most places by which options are shifted;
+    `paper` asks everything in Tables 3 to 5 of the paper: all sets, each part hidden, three shifts.
 
     Blind baselines learn in `folds` parts from at most `most` examples by the `scorer`. `kinds` names a column that
     lists how each option was made. `margin` is the distance from chance from which a verdict is given.
@@ -96,12 +96,12 @@ class DecoysSettings:
 
     @property
     def hidden_parts(self) -> tuple[str, ...]:
-        """Name what is hidden from a model in turn, besides nothing."""
+        """Name what is hidden from a model in turn, apart from nothing."""
         return get_args(Hidden) if self.paper else self.hide
 
     @property
     def shifts(self) -> int:
-        """Return by how many places options are shifted at most."""
+        """Return the most places by which options are shifted."""
         return PAPER_SHIFTS if self.paper else self.rotations
 
     def settings(self) -> dict[str, object]:

@@ -25,20 +25,20 @@ from eyechart.data.protocols import Engine
 from eyechart.data.result import Key, Result, State, Verdict, measures_table
 from eyechart.data.tables import COUNTS, empty
 
-QUESTION = "Do the options keep the answer to themselves?"
-ANSWERS_ALONE = (PRIOR_RULE, "A")  # what a verdict on the options rests on
+QUESTION = "Do the options keep the answer hidden?"
+ANSWERS_ALONE = (PRIOR_RULE, "A")  # the solvers that a verdict on the options rests on
 NO_FILTERS = {"source": pl.String, "filter": pl.String, "n": pl.Int64}
 _KEPT = ("cluster", "part", "image", "question")
 
 
 def study_options(settings: DecoysSettings, data: Dataset, engine: Engine) -> Result:
-    """Draw decoys, and diagnose every set of options."""
+    """Draw decoys and diagnose every set of options."""
     kept = data.only("split", "answers", "choices", settings.kinds)
     examples = label_parts(kept)
     drawn = _draw(settings, data, examples, engine)
     diagnoses = list(_diagnose(settings, data, examples, drawn, engine))
     if not diagnoses:
-        found = f"{examples.height} answered examples, without options and without a decoy that could be drawn"
+        found = f"{examples.height} answered examples, with no options and no decoy that could be drawn"
         advice = "bring data with choices, or with several questions on an image and different answers"
         raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
     solvers = hold_against_chance(solver for one in diagnoses for solver in one.solvers)
@@ -70,12 +70,12 @@ def study_options(settings: DecoysSettings, data: Dataset, engine: Engine) -> Re
 def label_parts(data: Dataset) -> pl.DataFrame:
     """List the answered examples, sorted by id, with `cluster` and `part`: learned from, judged, or neither (null)."""
     learn, judged = data.divided(learns=True)
-    named = pl.concat(
+    labels = pl.concat(
         [part.examples.select("id", part=pl.lit(name)) for name, part in ((LEARNED, learn), (JUDGED, judged))]
     )
     clustered = data.examples.with_columns(data.clusters().alias("cluster"))
     answered = clustered.filter(pl.col("answer").is_not_null()).sort("id")
-    return answered.join(named, on="id", how="left", validate="1:1", maintain_order="left")
+    return answered.join(labels, on="id", how="left", validate="1:1", maintain_order="left")
 
 
 def _count_parts(data: Dataset, examples: pl.DataFrame) -> pl.DataFrame:
@@ -89,9 +89,9 @@ def _part_notes(data: Dataset, examples: pl.DataFrame) -> list[str]:
     notes = []
     if "objects" not in data.images.table.columns:
         notes.append("the images have no objects: I + A knows no more than A")
-    alone = examples.select(pl.len().over("cluster") == 1).to_series().sum()
-    if alone:
-        notes.append(f"{alone} examples are the only one of their {data.cluster}: no IoU decoys of their own")
+    n_alone = examples.select(pl.len().over("cluster") == 1).to_series().sum()
+    if n_alone:
+        notes.append(f"{n_alone} examples are the only one of their {data.cluster}: they have no IoU decoys")
     return notes
 
 
@@ -104,31 +104,31 @@ def _draw(settings: DecoysSettings, data: Dataset, examples: pl.DataFrame, engin
 def _diagnose(
     settings: DecoysSettings, data: Dataset, examples: pl.DataFrame, drawn: DrawnDecoys, engine: Engine
 ) -> Iterable[Diagnosis]:
-    """Diagnose each set that has any options; sets are made one at a time, since all of them take much room."""
-    about = examples.select("id", *_KEPT, *(column for column in (settings.kinds,) if column in examples.columns))
+    """Diagnose each set that has options; sets are built one at a time, since together they need much memory."""
+    context = examples.select("id", *_KEPT, *(column for column in (settings.kinds,) if column in examples.columns))
     available = sets_of(examples, drawn.decoys)
     for name in (name for name in settings.studied_sets if name in available):
         offers = offer(examples, drawn.decoys, name, settings.seed)
         if offers.height:
-            yield diagnose(name, offers, about, data, settings, engine=engine)
+            yield diagnose(name, offers, context, data, settings, engine=engine)
         del offers  # before the next are made
 
 
 def _missing_sets(settings: DecoysSettings, diagnoses: list[Diagnosis]) -> list[str]:
-    studied = {one.options for one in diagnoses}
+    studied = {diagnosis.options for diagnosis in diagnoses}
     missing = [name for name in settings.sets if name not in studied]
     return [f"no options for {', '.join(missing)}: no choices in the data, or no decoy that fits"] if missing else []
 
 
 def _count_options(settings: DecoysSettings, examples: pl.DataFrame, diagnoses: list[Diagnosis]) -> pl.DataFrame:
     rows: list[tuple[str | None, str, str | None, int]] = []
-    for one in diagnoses:
-        name, sizes = one.options, one.sizes
+    for diagnosis in diagnoses:
+        name, sizes = diagnosis.options, diagnosis.sizes
         rows.append((name, "left out", "no wrong option", examples.height - len(sizes)))
         if name != ORIG:
-            whole = settings.k * (2 if name in (REPAIRED, "all") else 1)
-            rows += [(name, "offered", None, int((sizes > whole).sum()))]
-            rows += [(name, "offered", f"fewer than {whole} decoys", int((sizes <= whole).sum()))]
+            expected = settings.k * (2 if name in (REPAIRED, "all") else 1)
+            rows += [(name, "offered", None, int((sizes > expected).sum()))]
+            rows += [(name, "offered", f"fewer than {expected} decoys", int((sizes <= expected).sum()))]
         else:
             rows += [(name, "offered", None, len(sizes))]
             rows += [(name, "noted", reason, n) for reason, n in count_damage(examples).items()]
@@ -136,10 +136,10 @@ def _count_options(settings: DecoysSettings, examples: pl.DataFrame, diagnoses: 
 
 
 def _rows(examples: pl.DataFrame, diagnoses: list[Diagnosis]) -> pl.DataFrame:
-    """Put the score of every solver on every example side by side: what is solvable without looking."""
+    """Join the scores of all solvers by example: what is solvable without looking."""
     rows = examples.select("id", "cluster", "part")
-    columns = [one.chance_column() for one in diagnoses]
-    columns += [column for one in diagnoses for column in one.score_columns()]
+    columns = [diagnosis.chance_column() for diagnosis in diagnoses]
+    columns += [column for diagnosis in diagnoses for column in diagnosis.score_columns()]
     return reduce(lambda left, right: left.join(right, on="id", how="left", validate="1:1"), columns, rows)
 
 
@@ -148,7 +148,7 @@ def _stack(tables: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
 
 
 def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict:
-    """Conclude from what the answers alone give away, on the options of the data or else on the repaired ones."""
+    """Conclude from how much the answers alone give away, on the options of the data or else on the repaired ones."""
     alone = [one for one in solvers if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
     worst = max(alone, key=lambda one: one.over.low)
     name, over = worst.solver.name, worst.over
@@ -161,7 +161,8 @@ def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict
             f"The options give the answer away: {name} is {distance}.",
         )
     elif all(one.over.high < margin for one in alone):
-        state, label, sentence = "yes", "options tell little", f"The options alone tell little: {name} is {distance}."
+        state, label = "yes", "options give little away"
+        sentence = f"The options alone give little away: {name} is {distance}."
     else:
         label, sentence = "too close to tell", f"Too close to tell: {name} is {distance}."
     return Verdict(state, QUESTION, label, sentence, Key(name, options), margin)

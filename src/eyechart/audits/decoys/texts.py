@@ -1,7 +1,7 @@
-"""Texts as numbers: numbered texts, lists of numbers that kernels take, and what two texts have in common.
+"""Texts as numbers: numbered texts, lists of numbers for kernels, and what two texts have in common.
 
-Different texts are few and options many, so each text is taken apart once: its runs of three letters or its words
-become a sorted list of numbers, and the options of all examples are compared by walking along two such lists at a time.
+Distinct texts are few and options many, so each text is split once: its runs of three letters or its words become a
+sorted list of numbers, and the options of all examples are compared by walking along two such lists at a time.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ BITS = 21  # of a code point, so that a run is one number
 
 
 class Ragged(NamedTuple):
-    """Lists of numbers laid end to end: list i stands at starts[i] up to starts[i + 1]."""
+    """Lists of numbers stored end to end: list i is at starts[i] up to starts[i + 1]."""
 
     starts: Int64s
     items: NDArray[Any]  # Int32s or Int64s
@@ -34,12 +34,12 @@ class Ragged(NamedTuple):
 
 
 def starts_of(lengths: NDArray[np.integer]) -> Int64s:
-    """Sum up where lists of these lengths start, and where the last one ends."""
+    """Compute where lists of these lengths start, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
 def number_words(words: pl.Series) -> Ragged:
-    """Replace each text of the lists by its place in the alphabet of all."""
+    """Replace each text of the lists by its rank in alphabetical order."""
     long = words.explode(empty_as_null=False, keep_nulls=False)
     known = long.unique().sort()
     starts = starts_of(words.list.len().fill_null(0).to_numpy())
@@ -47,7 +47,7 @@ def number_words(words: pl.Series) -> Ragged:
 
 
 def number_bytes(texts: pl.Series) -> Ragged:
-    """Turn each text into the list of its bytes."""
+    """Convert each text to the list of its bytes."""
     data = np.frombuffer(str(texts.str.join("").item()).encode(), np.uint8)
     return Ragged(starts_of(texts.str.len_bytes().to_numpy()), data.astype(np.int32))
 
@@ -58,7 +58,7 @@ def group(keys: NDArray[np.integer], items: NDArray[np.integer], n: int) -> Ragg
 
 
 def code_texts(texts: pl.Series) -> tuple[pl.Series, Int32s]:
-    """Return the different texts in order, and the number of each given text among them."""
+    """Return the distinct texts in order, and the number of each given text among them."""
     different = texts.unique().sort()
     return different, number(texts, different).to_numpy()
 
@@ -69,18 +69,18 @@ def runs_of(texts: pl.Series) -> Ragged:
 
 
 def words_of(texts: pl.Series, known: pl.Series) -> Ragged:
-    """Find which of the known words, which are distinct, each text has."""
+    """Find which of the distinct known words are in each text."""
     return _concatenate(_words(texts[part], known) for part in blocks(len(texts)))
 
 
 def known_words(texts: pl.Series) -> pl.Series:
-    """List the different words of texts."""
+    """List the distinct words of texts."""
     return pl.concat([_long_words(texts[part])["text"].unique() for part in blocks(len(texts))]).unique().sort()
 
 
 @kernel
 def shared_with_others(runs: Ragged, codes: Int32s, starts: Int64s) -> Int64s:
-    """Sum over the runs of each option how many other options of its example have the run too."""
+    """Sum over the runs of each option the number of other options of its example with the same run."""
     shared = np.zeros(len(codes), np.int64)
     for example in range(len(starts) - 1):
         for one in range(starts[example], starts[example + 1]):
@@ -93,7 +93,7 @@ def shared_with_others(runs: Ragged, codes: Int32s, starts: Int64s) -> Int64s:
 
 @kernel
 def shared_with_question(words: Ragged, codes: Int32s, asked: Ragged, questions: Int32s) -> Int64s:
-    """Count the different words that each option has in common with its question."""
+    """Count the distinct words that each option shares with its question."""
     shared = np.zeros(len(codes), np.int64)
     for i in range(len(codes)):
         shared[i] = _count_common(words, codes[i], asked, questions[i])
@@ -136,7 +136,7 @@ def _long_words(texts: pl.Series) -> pl.DataFrame:
 
 
 def _sorted_lists(owner: Int64s, items: Int64s, n: int) -> Ragged:
-    """Gather the different items of each owner in order."""
+    """Gather the distinct items of each owner in order."""
     once = pl.DataFrame({"owner": owner, "item": items}).unique().sort("owner", "item")
     return Ragged(starts_of(np.bincount(once["owner"].to_numpy(), minlength=n)), once["item"].to_numpy())
 

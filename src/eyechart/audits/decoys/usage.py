@@ -12,8 +12,7 @@ over the examples that offer it,
     imbalance = sum_C |T_C - E_C| / (2 n)
 
 is the share of the n targets that would have to change. Even neutral options have some imbalance, so it is tested by
-drawing the target anew among the options of each example: p = (b + 1) / (draws + 1), with b draws at least as
-imbalanced.
+redrawing the target among the options of each example: p = (b + 1) / (draws + 1), with b draws at least as imbalanced.
 """
 
 import numpy as np
@@ -31,7 +30,7 @@ MOST_TEXTS = 100
 def count_uses(offered: Offered, among: Flags | None = None) -> pl.DataFrame:
     """Count each text's uses (text, as_target, as_decoy, decoy_weight, prior), most frequent first.
 
-    `among` chooses the options that count, all those of an example or none; without it all of them do.
+    `among` marks the options that count, all those of an example or none; without it all count.
     """
     counted = np.ones(len(offered.codes), np.bool_) if among is None else among
     right, wrong = offered.codes[counted & offered.target], offered.codes[counted & ~offered.target]
@@ -46,7 +45,7 @@ def count_uses(offered: Offered, among: Flags | None = None) -> pl.DataFrame:
         }
     ).filter(pl.col("as_target") + pl.col("as_decoy") > 0)
     prior = pl.col("as_target") / (pl.col("as_target") + pl.col("decoy_weight"))  # Eq. 2
-    # Sums of thirds are not whole: without rounding, texts that are in balance would not be equally likely.
+    # Sums of thirds are not exact: without rounding, balanced texts would not be equally likely.
     return uses.with_columns(prior.round(9).alias("prior")).sort("as_target", "text", descending=[True, False])
 
 
@@ -80,7 +79,7 @@ def measure_neutrality(offers: pl.DataFrame, seed: int) -> dict[str, float | int
 
 
 def usage_table(offers: pl.DataFrame) -> pl.DataFrame:
-    """List the texts whose use as target is furthest from what is expected, with its share of their uses."""
+    """List the texts used as target furthest from the expected share of their uses."""
     offered = lay_out(offers)
     expected = pl.DataFrame({"text": offered.texts, "expected": _expect(offered)})
     uses = count_uses(offered).join(expected, on="text", validate="1:1").drop("decoy_weight")

@@ -1,4 +1,4 @@
-"""What is shown: the charts and tables of a study and a judgement, names and colours of conditions, and exports."""
+"""The charts and tables of a study and a judgement, names and colours of conditions, and exports."""
 
 import re
 
@@ -42,8 +42,8 @@ def shown_table(examples: pl.DataFrame, decoys: pl.DataFrame) -> pl.DataFrame:
 
 def _solvers_of(name: str) -> View:
     reading = (
-        "The upright line is chance on the same examples; a bar beyond it is a way to the answer that does not go "
-        "through understanding. Whiskers are 95 % intervals."
+        "The vertical line is chance on the same examples; a bar beyond it is a way to the answer without "
+        "understanding the question. Whiskers are 95 % intervals."
     )
     return View("bars", "solvers", f"What solves the options {name!r}", reading, BARS, {"options": name}, ACCURACIES)
 
@@ -58,7 +58,7 @@ STUDY = (
         "matrix",
         "solvers",
         "Accuracy by what is used, on every set of options",
-        "Before and after the repair (the paper's Table 3); answers alone should be near chance, everything highest.",
+        "Before and after the repair (the paper's Table 3); answers alone should be near chance, all together highest.",
         {"x": "options", "y": "solver", "color": "accuracy", "low": "low", "high": "high", "n": "n"},
         units=dict.fromkeys(("accuracy", "low", "high"), POINTS),
     ),
@@ -66,22 +66,22 @@ STUDY = (
         "matrix",
         "solvers",
         "The same, as distance from chance",
-        "Chance differs between sets, for they have different numbers of options.",
+        "Chance differs between sets, since they differ in their numbers of options.",
         {"x": "options", "y": "solver", "color": "over_chance", "low": "over_low", "high": "over_high", "n": "n"},
         units=dict.fromkeys(("over_chance", "over_low", "over_high"), POINTS),
     ),
     View(
         "table",
         "neutrality",
-        "Are texts as often target as their offers let expect?",
-        "Imbalance is the share of targets that would have to change hands; beside it the mean and the middle 95 % of "
+        "Is each text the target as often as chance would make it?",
+        "Imbalance is the share of targets that would have to change; next to it are the mean and the middle 95 % for "
         "redrawn targets.",
         units=dict.fromkeys(("imbalance", "imbalance_by_chance", "chance_low", "chance_high"), POINTS),
     ),
     View(
         "table",
         "usage",
-        "Texts that are target oftener or rarer than expected",
+        "Texts that are the target more or less often than expected",
         "A text that is offered often and hardly ever right can be ruled out without looking, and the reverse.",
         units=dict.fromkeys(("prior", "share", "low", "high", "expected_share"), POINTS),
     ),
@@ -89,16 +89,16 @@ STUDY = (
         "bars",
         "kinds",
         "Which kinds of decoys give themselves away",
-        "How often the target is scored above a decoy of the kind; guessing has 50.",
+        "How often the target is scored above a decoy of the kind; guessing gives 50.",
         {"x": "value", "y": "kind", "color": "solver", "low": "low", "high": "high", "n": "n"},
         units=dict.fromkeys(("value", "low", "high"), POINTS),
     ),
-    View("table", "filters", "Candidates that each filter took", "Filters work in this order."),
+    View("table", "filters", "Candidates that each filter removed", "Filters are applied in this order."),
     View(
         "gallery",
         "shown",
         "Examples with their decoys",
-        "choices: as given; iou: right on the image; qou: right for such a question.",
+        "choices: as given; iou: right for another question on the image; qou: right for a similar question.",
         {"image": "image", "title": "question", "answer": "answer", "choices": "choices", "iou": "iou", "qou": "qou"},
     ),
 )
@@ -130,13 +130,13 @@ SET_NAMES = {
     "all": "own options and decoys from both",
     RANDOM: "random decoys",
 }
-HIDDEN_NAMES = {  # behind the name of a set -> what that leaves, and the colour of what is taken away
+HIDDEN_NAMES = {  # suffix of a set's name -> what that leaves, and the colour of what is taken away
     "": ("", "options"),
     "-image": (" without the image", "image"),
     "-question": (" without the question", "question"),
     "-image-question": (" alone", "both"),
 }
-VISIBLE_NAMES = {  # what is visible, as the paper and the charts have it
+VISIBLE_NAMES = {  # what is visible, in the words of the paper and of the charts
     "I+Q+A": ("image, question and options", "plain"),
     "Q+A": ("question and options", "image"),
     "I+A": ("image and options", "question"),

@@ -1,7 +1,7 @@
-"""Gather the answers under every condition, side by side: one row for each question and draw.
+"""Gather the answers under every condition: one row for each question and draw.
 
-Two answers are the same if their normal forms are (or, as they are, with `same="raw"`); a refusal is an answer of its
-own, the same as another refusal. p is the probability of the answer that was given to the whole picture.
+Two answers are the same if their normal forms are (with `same="raw"`, their texts); a refusal is an answer of its own,
+the same as any other refusal. p is the probability of the answer that was given to the whole picture.
 """
 
 from collections.abc import Iterable
@@ -42,19 +42,19 @@ class ConditionAnswers(NamedTuple):
 def gather_answers(
     settings: GroundingSettings, predictions: Predictions, asked: dict[str, pl.DataFrame], how: str, engine: Engine
 ) -> ConditionAnswers:
-    """Gather the answers to the examples that were asked under each condition; `plain` comes first."""
+    """Gather the answers to the examples that were asked under each condition, `plain` first."""
     tables: dict[str, pl.DataFrame] = {}
-    counts, lost = [], []
+    counts, lost_ids = [], []
     for condition, examples in asked.items():
         answered = predictions.beside(examples, condition)
         counts.append(answered.counts)
-        lost.append(answered.lost.select("id", "cluster"))
+        lost_ids.append(answered.lost.select("id", "cluster"))
         table = answered.table.with_columns(
             _responses(answered.table, settings.same), scores(answered.table, how, engine).alias("right")
         )
-        plain = table if condition == PLAIN_CONDITION else tables[PLAIN_CONDITION]
-        tables[condition] = table.with_columns(probability_of(table, plain.select(*KEY, "response"), settings.same))
-    return ConditionAnswers(tables, pl.concat(lost).unique().sort("id"), pl.concat(counts))
+        reference = table if condition == PLAIN_CONDITION else tables[PLAIN_CONDITION]
+        tables[condition] = table.with_columns(probability_of(table, reference.select(*KEY, "response"), settings.same))
+    return ConditionAnswers(tables, pl.concat(lost_ids).unique().sort("id"), pl.concat(counts))
 
 
 def _responses(table: pl.DataFrame, same: str) -> pl.Series:
@@ -63,15 +63,15 @@ def _responses(table: pl.DataFrame, same: str) -> pl.Series:
 
 
 def comparable(texts: pl.Series, same: str) -> pl.Series:
-    """Convert answers to the form in which they are compared; each different text is converted once."""
+    """Convert answers to the form in which they are compared; each distinct text is converted once."""
     if same == "raw":
         return texts
-    different = texts.unique().to_frame("text").with_columns(form=normalize_answer(clean_answer(pl.col("text"))))
-    return texts.to_frame("text").join(different, on="text", how="left", validate="m:1", maintain_order="left")["form"]
+    distinct = texts.unique().to_frame("text").with_columns(form=normalize_answer(clean_answer(pl.col("text"))))
+    return texts.to_frame("text").join(distinct, on="text", how="left", validate="m:1", maintain_order="left")["form"]
 
 
 def probability_of(table: pl.DataFrame, responses: pl.DataFrame, same: str) -> pl.Series:
-    """Look up p of the responses in the scores of each row; null without scores, 0 if the response has none."""
+    """Look up the probability of each response in the scores of its row: null without scores, 0 if it has none."""
     if "scores" not in table.columns or table["scores"].null_count() == table.height:
         return pl.Series("p", [None] * table.height, pl.Float64)
     kind = pl.col("score_kind") if "score_kind" in table.columns else pl.lit(None, pl.String)
@@ -81,12 +81,12 @@ def probability_of(table: pl.DataFrame, responses: pl.DataFrame, same: str) -> p
     flat = flat.with_columns(comparable(flat["answer"], same).alias("answer"), _probability().alias("p"))
     hits = flat.filter(pl.col("answer") == pl.col("response")).group_by("row").agg(pl.col("p").sum())
     joined = rows.with_row_index("row").join(hits, on="row", how="left", validate="1:1", maintain_order="left")
-    known = (pl.col("scores").list.len() > 0) & pl.col("response").is_not_null()
-    return joined.select(pl.when(known).then(pl.col("p").fill_null(0.0)).alias("p")).to_series()
+    defined = (pl.col("scores").list.len() > 0) & pl.col("response").is_not_null()
+    return joined.select(pl.when(defined).then(pl.col("p").fill_null(0.0)).alias("p")).to_series()
 
 
 def _probability() -> pl.Expr:
-    """Convert scores of any kind to probabilities; a softmax of logits is over the answers that are listed."""
+    """Convert scores of any kind to probabilities; the softmax of logits is over the listed answers."""
     power = (pl.col("score") - pl.col("score").max().over("row")).exp()
     kind = pl.col("kind")
     return (

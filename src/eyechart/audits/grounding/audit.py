@@ -1,4 +1,4 @@
-"""The audit itself: what it needs, brings along, asks and measures."""
+"""The audit itself: what it needs, offers, asks and measures."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,17 +30,17 @@ FURNITURE = Furniture(
 
 @dataclass(frozen=True)
 class GroundingAudit(GroundingSettings):
-    """Ask with the whole picture, with the evidence alone and without it, and see when the answer changes.
+    """Ask with the whole picture, with the evidence alone and without it, and check when the answer changes.
 
     `sees` says what the asked model sees: `objects` (indices of visible ones), `pixels` (boxes to hide), or `auto`,
     both where the images have objects with boxes. `hide` is how pixels are hidden, `feather` and `min_size` in pixels.
     `extra` asks more: `without` each object once, `keep@25` or `drop@25` the quarter of the objects that is most
-    relevant. `ood` is a column that tells what is out of distribution, `ood_value` its value there. A model is not
-    grounded if surely less than the share `least` of its answers is.
+    relevant. `ood` is a column that says what is out of distribution, `ood_value` its value there. A model is not
+    grounded if the share of its grounded answers is surely below `least`.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("evidence",)
-    gone: ClassVar[Mapping[str, str]] = {"split": "name what is judged with --judge"}
+    gone: ClassVar[Mapping[str, str]] = {"split": "choose what is judged with --judge"}
     furniture: ClassVar[Furniture] = FURNITURE
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract

@@ -1,4 +1,4 @@
-"""The measures of single questions, grounded or not and right or wrong (Eq. 4 to 12), and the groups they fall in."""
+"""The measures of single questions, grounded or not and right or wrong (Eq. 4 to 12), and the questions' groups."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ CLASSES = {"sufficiency_class": "sufficiency", "comprehensiveness_class": "compr
 
 
 def question_rows(answers: ConditionAnswers) -> pl.DataFrame:
-    """Measure every question that was answered usably under all three conditions."""
+    """Measure every question that has usable answers under all three conditions."""
     return by_question(answers.side_by_side(CONDITIONS), _columns())
 
 
@@ -94,10 +94,10 @@ def _place(settings: GroundingSettings) -> pl.Expr:
 
 
 def _classes() -> tuple[pl.Expr, pl.Expr]:
-    """Class the falls as Fig. 3 and 4 do; that of a bad sufficiency is not printed there, so it mirrors the other."""
-    kept, lost = pl.col("sufficiency"), pl.col("comprehensiveness")
+    """Classify the falls as in Fig. 3 and 4; the bound of a bad sufficiency, not printed there, mirrors the other."""
+    suff, comp = pl.col("sufficiency"), pl.col("comprehensiveness")
     best, worst = pl.lit(BEST), pl.lit(WORST)
     medium = pl.lit(MEDIUM)
-    by_kept = pl.when(kept < 0.01).then(best).when(kept >= 0.2).then(worst).when(kept.is_not_null()).then(medium)
-    by_lost = pl.when(lost >= 0.4).then(best).when(lost < 0.2).then(worst).when(lost.is_not_null()).then(medium)
+    by_kept = pl.when(suff < 0.01).then(best).when(suff >= 0.2).then(worst).when(suff.is_not_null()).then(medium)
+    by_lost = pl.when(comp >= 0.4).then(best).when(comp < 0.2).then(worst).when(comp.is_not_null()).then(medium)
     return by_kept.alias("sufficiency_class"), by_lost.alias("comprehensiveness_class")

@@ -3,9 +3,9 @@
     relevant    of the N relevant objects, the share among the N most important       |top N and rel| / N
     irrelevant  of the M irrelevant objects, the share among the M most important     |top M and irrel| / M
 
-Importance is what the model says itself (`attention`: weights or gradients, one number an object) or what leaving an
-object out does (`without`): by how much the probability of the answer falls or, without scores, whether the answer
-changes. Objects that tie at the cut share the places that are left, so that no order of objects is favoured.
+Importance is what the model itself reports (`attention`: weights or gradients, one number per object) or the effect of
+leaving an object out (`without`): by how much the probability of the answer falls or, without scores, whether the
+answer changes. Objects that tie at the cut share the remaining places, so that no order of objects is favoured.
 """
 
 import polars as pl
@@ -22,7 +22,7 @@ _NOTHING = pl.DataFrame(schema={"id": pl.String, "index": pl.Int64, "importance"
 def match_rankings(
     answers: ConditionAnswers, scene: Scene, relevance: Relevance
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Match every ranking: return a row for each question (id and a column for each method and set), and notes."""
+    """Match every ranking; return one row for each question (id and a column for each method and set), and notes."""
     ids = scene.questions.select("id").with_row_index("row").cast({"row": pl.Int64})
     sets = pl.DataFrame(
         {"row": relevance.rows, "index": relevance.position} | {name: getattr(relevance, name) for name in SETS}
@@ -32,10 +32,10 @@ def match_rankings(
         if importance.height:
             by_row = importance.join(ids, on="id", validate="m:1").drop("id")
             ranked = sets.join(by_row, on=["row", "index"], how="left")
-            whole = ranked.filter(pl.col("importance").is_not_null().all().over("row"))
-            incomplete = importance["id"].n_unique() - whole["row"].n_unique()
-            notes += [f"{incomplete:,} questions lack the {method} of some object"] if incomplete else []
-            rows = rows.join(match_sets(whole, method), on="row", how="left", validate="1:1", maintain_order="left")
+            complete = ranked.filter(pl.col("importance").is_not_null().all().over("row"))
+            incomplete = importance["id"].n_unique() - complete["row"].n_unique()
+            notes += [f"{incomplete:,} questions have no {method} for some of their objects"] if incomplete else []
+            rows = rows.join(match_sets(complete, method), on="row", how="left", validate="1:1", maintain_order="left")
     return rows.drop("row"), tuple(notes)
 
 
@@ -58,7 +58,7 @@ def _match_set(ranked: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _attention(answers: ConditionAnswers, scene: Scene) -> pl.DataFrame:
-    """Take the attention to each object, where the list is as long as that of the objects."""
+    """Read the attention to each object, if there are as many numbers as objects."""
     table = answers.tables[PLAIN_CONDITION]
     if "attention" not in table.columns:
         return _NOTHING
@@ -71,7 +71,7 @@ def _attention(answers: ConditionAnswers, scene: Scene) -> pl.DataFrame:
 
 
 def _left_out(answers: ConditionAnswers) -> pl.DataFrame:
-    """Compute what leaving each object out does."""
+    """Compute the effect of leaving each object out."""
     parts = [_NOTHING]
     for condition in (name for name in answers.tables if name.startswith(f"{WITHOUT}#")):
         changed = (~same_as(condition)).cast(pl.Float64)

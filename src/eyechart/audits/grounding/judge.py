@@ -40,8 +40,8 @@ def judge_model(
     scene, relevance = judged_scene(settings, data, study)
     examples = _examples(data, study)
     how = chosen_score(settings.score, examples)
-    asked = asked_under(settings, examples, scene, relevance)
-    answers = gather_answers(settings, predictions, asked, how, engine)
+    examples_by_condition = asked_under(settings, examples, scene, relevance)
+    answers = gather_answers(settings, predictions, examples_by_condition, how, engine)
     rankings, ranking_notes = match_rankings(answers, scene, relevance)
     rows = question_rows(answers)
     for more in (graded_rows(answers, settings.graded).drop("cluster"), rankings):
@@ -74,7 +74,7 @@ def judge_model(
 
 
 def _examples(data: Dataset, study: Result) -> pl.DataFrame:
-    """Take the judged examples with only what scoring needs, so that no column can be mistaken for an answer's."""
+    """Take the judged examples with the columns needed for scoring only, so that none is mistaken for an answer's."""
     references = [name for name in REFERENCES if name in data.examples.columns]
     return data.scan(*references).collect().join(study.rows.select("id", "cluster"), on="id", validate="1:1")
 
@@ -83,13 +83,13 @@ def asked_under(
     settings: GroundingSettings, examples: pl.DataFrame, scene: Scene, relevance: Relevance
 ) -> dict[str, pl.DataFrame]:
     """Select the examples that were asked under each condition."""
-    asked = dict.fromkeys((*CONDITIONS, *settings.graded), examples)
+    by_condition = dict.fromkeys((*CONDITIONS, *settings.graded), examples)
     if WITHOUT in settings.extra:
         ids = scene.questions["id"]
         for index in range(int(relevance.position.max(initial=-1)) + 1):
             having = ids.gather(np.unique(relevance.rows[relevance.position == index]))
-            asked[f"{WITHOUT}#{index}"] = examples.filter(pl.col("id").is_in(having.implode()))
-    return asked
+            by_condition[f"{WITHOUT}#{index}"] = examples.filter(pl.col("id").is_in(having.implode()))
+    return by_condition
 
 
 def _counts(answers: ConditionAnswers, lost: int) -> pl.DataFrame:
@@ -108,7 +108,7 @@ def decide(measures: list[Measure], least: float, answers: ConditionAnswers) -> 
     elif grounded.high < least:
         state, label, sentence = "no", "not grounded", f"It is not grounded in the evidence: {share}."
     elif grounded.low > least >= worst.low:
-        label, doubt = "too many answers lost", f"but with those that were lost taken as not {speak(asdict(worst))} %"
+        label, doubt = "too many answers lost", f"but {speak(asdict(worst))} % if the lost ones count as not grounded"
         sentence = f"Too many answers were lost to tell: {share}, {doubt}."
     elif grounded.low > least:
         state, label, sentence = "yes", "grounded", f"It relies on the evidence: {share}."

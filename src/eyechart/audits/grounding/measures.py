@@ -1,6 +1,6 @@
 """The measures of a model: over all questions, by grounding, by distribution and by group.
 
-Among them are right answers for each wrong one (the paper's c2i), and by how much that falls (Tables 4 and 7, Fig. 5
+Among them are right answers per wrong answer (the paper's c2i), and by how much that falls (Tables 4 and 7, Fig. 5
 and 6):
 
     c2i = sum of scores / sum of (1 - scores) = a / (1 - a), a being the accuracy
@@ -38,9 +38,9 @@ RATIO = "right to wrong"
 METHODS = ("attention", WITHOUT)
 LOST = "grounded, lost as not"
 IN_SIGHT: dict[str, Better] = {"same answer": "higher", "accuracy": "higher", "probability lost": "lower"}
-# Who relies on the evidence changes the answer where it is hidden; to be right all the same is neither good nor bad.
+# A model that relies on the evidence changes its answer where it is hidden; still being right is neither good nor bad.
 HIDDEN: dict[str, Better] = {"same answer": "lower", "accuracy": "neither", "probability lost": "higher"}
-BETTER: dict[str, Better] = {  # of what is not named, more is better
+BETTER: dict[str, Better] = {  # for measures not named here, more is better
     "not grounded": "lower",
     "grounded, wrong": "neither",  # looks in the right place, yet fails
     "not grounded, right": "neither",  # right for another reason
@@ -67,53 +67,53 @@ def measure_graded(rows: pl.DataFrame, conditions: list[str], how: str) -> Itera
 
 
 def measure_lost(rows: pl.DataFrame, lost: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure the grounded share if no lost answer is grounded."""
+    """Measure the grounded share as if no lost answer were grounded."""
     missing = lost.join(rows, on="id", how="anti")
     if missing.height:
         scores = pl.concat([rows["grounded"], pl.repeat(0.0, missing.height, dtype=pl.Float64, eager=True)])
-        found = mean(scores, pl.concat([rows["cluster"], missing["cluster"]]))
-        yield make_measure(LOST, found, of=None, condition=PLAIN_CONDITION, score=how, better="higher")
+        estimate = mean(scores, pl.concat([rows["cluster"], missing["cluster"]]))
+        yield make_measure(LOST, estimate, of=None, condition=PLAIN_CONDITION, score=how, better="higher")
 
 
 def measure_odds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure right answers for each wrong one by grounding, in and out of distribution where it is known."""
-    known = rows.drop_nulls("acc_all")
+    """Measure right answers per wrong answer by grounding, in and out of distribution if that is known."""
+    answered = rows.drop_nulls("acc_all")
     for column, names in GROUNDING.items():
-        yield from _odds_by(known, column, names, how)
+        yield from _odds_by(answered, column, names, how)
         if "place" in rows.columns:
             both = tuple(f"{name}, {place}" for place in PLACES for name in names)
-            yield from _odds_by(known, f"{column}_place", both, how)
-            yield from _falls(known, column, names, how)
+            yield from _odds_by(answered, f"{column}_place", both, how)
+            yield from _falls(answered, column, names, how)
 
 
 def _odds_by(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) -> Iterator[Measure]:
     for name in names:
         part = rows.filter(pl.col(column) == name)
         if part.height:
-            whole = make_measure(
+            measure = make_measure(
                 RATIO, odds(part), of=None, condition=PLAIN_CONDITION, score=how, unit="ratio", better="higher"
             )
-            yield replace(whole, by=column, group=name)
+            yield replace(measure, by=column, group=name)
 
 
 def _falls(rows: pl.DataFrame, column: str, names: tuple[str, ...], how: str) -> Iterator[Measure]:
-    """Measure by what share right-to-wrong falls from id to ood, and from grounded to not (Fig. 5, Fig. 6)."""
-    for (key, groups), (other, (start, end)) in (
+    """Measure by what share right-to-wrong falls from id to ood, and from grounded to not grounded (Fig. 5, Fig. 6)."""
+    for (key, groups), (compared, (start, end)) in (
         ((column, names), ("place", PLACES)),
         (("place", PLACES), (column, names)),
     ):
         for group in groups:
             part = rows.filter(pl.col(key) == group)
-            found = relative_fall(part.filter(pl.col(other) == start), part.filter(pl.col(other) == end))
-            if not math.isnan(found.value):
+            estimate = relative_fall(part.filter(pl.col(compared) == start), part.filter(pl.col(compared) == end))
+            if not math.isnan(estimate.value):
                 yield Measure(
                     f"{RATIO} lost, {start} to {end}",
-                    *found,
+                    *estimate,
                     condition=PLAIN_CONDITION,
                     by=key,
                     group=group,
                     score=how,
-                    better="lower" if other == "place" else "neither",  # what is lost without grounding is no fault
+                    better="lower" if compared == "place" else "neither",  # a loss without grounding is no fault
                     note="95 % interval: delta method on the logarithm",
                 )
 
@@ -144,8 +144,8 @@ def measure_by(
     data: Dataset, rows: pl.DataFrame, columns: tuple[str, ...], how: str, engine: Engine
 ) -> list[pl.DataFrame]:
     """Measure grounding, cells and accuracy for every group of columns of the examples."""
-    named = {"grounded": "grounded", **CELLS, ACCURACIES[PLAIN_CONDITION]: "accuracy"}
-    likes = [like for column, name in named.items() for like in _mean(rows, column, (name, PLAIN_CONDITION), how)]
+    names = {"grounded": "grounded", **CELLS, ACCURACIES[PLAIN_CONDITION]: "accuracy"}
+    likes = [like for column, name in names.items() for like in _mean(rows, column, (name, PLAIN_CONDITION), how)]
     return [
         measure_groups(data, rows.drop_nulls(str(like.of)), like, column, engine)
         for column in columns
@@ -156,11 +156,11 @@ def measure_by(
 
 def _mean(rows: pl.DataFrame, column: str, key: tuple[str, str], how: str) -> Iterator[Measure]:
     """Measure the mean of a column if it has any value."""
-    known = rows.drop_nulls(column)
-    if known.height or column == "grounded":
+    present = rows.drop_nulls(column)
+    if present.height or column == "grounded":
         kind: Kind = "differences" if column.partition(" ")[0] in _DIFFERENCES else "scores"
-        found = mean(known[column], known["cluster"], kind=kind)
-        yield make_measure(key[0], found, of=column, condition=key[1], score=how, better=_better(*key))
+        estimate = mean(present[column], present["cluster"], kind=kind)
+        yield make_measure(key[0], estimate, of=column, condition=key[1], score=how, better=_better(*key))
 
 
 def _better(name: str, condition: str) -> Better:
@@ -185,7 +185,7 @@ class Fall(NamedTuple):
 
 
 def odds(rows: pl.DataFrame, column: str = "acc_all") -> Estimate:
-    """Estimate right answers for each wrong one; NaN where nothing is wrong."""
+    """Estimate right answers per wrong answer; NaN where nothing is wrong."""
     found = mean(rows[column], rows["cluster"])
     value, low, high = (_odds(share) for share in (found.value, found.low, found.high))
     return found._replace(value=value, low=low, high=high, se=math.nan)

@@ -1,7 +1,7 @@
 """The probes: everything, the evidence, the rest, and on request each object left out and graded deletion.
 
 Objects are named by their indices (`visible`), pixels by boxes to hide (`hidden`). The boxes of one probe never
-overlap. Around the evidence that is shown `feather` pixels more are left, which the fading edge of the rest then takes.
+overlap. Shown evidence keeps a margin of `feather` pixels, which the soft edge of the hidden rest then covers.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from eyechart.data.result import Result
 
 
 class Occlusion(NamedTuple):
-    """What is left of each question's picture: the visible objects, or the boxes to hide and how they are hidden."""
+    """What remains of each question's picture: the visible objects, or the boxes to hide and how they are hidden."""
 
     visible: pl.Series
     hidden: pl.Series
@@ -75,7 +75,7 @@ def _keep(settings: GroundingSettings, scene: Scene, boxes: BoxLists, visible: p
 
 
 def _hide(settings: GroundingSettings, scene: Scene, boxes: BoxLists, visible: pl.Series) -> Occlusion:
-    """Hide the boxes; what is around what is around them is they themselves, without overlaps."""
+    """Hide the boxes; the surroundings of their surroundings are the boxes themselves, without overlaps."""
     own = around(around(boxes, scene.frames), scene.frames)
     how = describe_hiding("mask" if settings.hide == CROP else settings.hide, settings.feather)
     return Occlusion(visible, as_column(own), how)
@@ -93,7 +93,7 @@ def _all_but(scene: Scene, out: pl.Series) -> pl.Series:
 
 
 def _grade(settings: GroundingSettings, scene: Scene, relevance: Relevance, condition: str) -> Occlusion:
-    """Keep or drop the part of the objects that is most relevant."""
+    """Keep or drop the given share of the objects, the most relevant first."""
     kind, _, percent = condition.partition("@")
     chosen = relevance.top(int(percent), scene.n_objects)
     boxes = _boxes_of(settings, scene, relevance, chosen)
@@ -106,7 +106,7 @@ def _grade(settings: GroundingSettings, scene: Scene, relevance: Relevance, cond
 def _leave_out(
     settings: GroundingSettings, scene: Scene, relevance: Relevance
 ) -> Iterator[tuple[str, Occlusion, pl.Series]]:
-    """Leave out one object after another, with the questions that have such an object."""
+    """Leave out each object in turn, with the questions that have such an object."""
     for index in range(int(relevance.position.max(initial=-1)) + 1):
         chosen = relevance.position == index
         asked = pl.Series(np.isin(np.arange(scene.questions.height), relevance.rows[chosen]))

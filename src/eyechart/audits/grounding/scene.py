@@ -1,15 +1,15 @@
 """Prepare the judged questions with the boxes of their evidence and objects, and find the relevant objects.
 
-Boxes between 0 and 1 are taken for shares of the picture and scaled. Boxes that fit only when they are read as left,
-top, width and height are refused. Which objects of an image are relevant to a question follows appendix A:
+Boxes between 0 and 1 are taken as shares of the picture and scaled. Boxes that fit only when read as left, top, width
+and height are rejected. The relevance of objects to a question follows appendix A:
 
 relevant     IoU > 0.5 with any annotated object
 irrelevant   covers at most 25 % of every annotated object:  intersection / area of the annotated object <= 0.25
 release      intersection / area of the *detection* <= 0.25, with coordinates cut to whole numbers
 
-Both thresholds are strict. The two sets never meet: IoU > 0.5 is more than half of either box, and whatever the
-thresholds are set to, a relevant object is not irrelevant. An object without an area shows nothing and is in neither
-set; in the release it is irrelevant.
+Both thresholds are strict. The two sets never overlap: IoU > 0.5 is more than half of either box, and whatever the
+thresholds, a relevant object is not irrelevant. An object without an area shows nothing and is in neither set; in the
+release it is irrelevant.
 """
 
 from typing import NamedTuple
@@ -26,12 +26,12 @@ from eyechart.data.tables import OBJECT
 
 Flags = NDArray[np.bool_]
 FAR = float(2**20)  # where a picture of unknown size ends; an edit stops at the true edge anyway
-_SAMPLE = 500  # questions on which the form of the boxes is tried
-_FEWEST = 5  # boxes that show their form
+_SAMPLE = 500  # questions on which the form of the boxes is tested
+_FEWEST = 5  # boxes needed to recognise their form
 
 
 class BoxedObjects(NamedTuple):
-    """The objects with a box, image by image, and the position of each among all objects of its image."""
+    """The objects with a box, image by image, and each one's position among all objects of its image."""
 
     lists: BoxLists
     position: Ints
@@ -127,12 +127,12 @@ def _in_pixels(lists: BoxLists, sizes: Floats, name: str) -> tuple[BoxLists, lis
     if np.isnan(scale).any():
         advice = "give the images their width and height, or the boxes in pixels"
         raise DataError(f"boxes of the {name} in pixels", "shares from 0 to 1 of pictures of unknown size", advice)
-    note = f"the boxes of the {name} are shares of the picture: scaled"
+    note = f"the boxes of the {name} are shares of the picture: scaled to pixels"
     return lists._replace(boxes=lists.boxes * scale), [note]
 
 
 def refuse_sizes(scene: Scene) -> None:
-    """Refuse boxes of which most fit an object (or its evidence) only as left, top, width and height."""
+    """Reject boxes if most of them fit an object (or its evidence) only as left, top, width and height."""
     tried = scene.evidence.boxes[: scene.evidence.starts[min(_SAMPLE, scene.questions.height)]]
     if len(tried) < _FEWEST or not len(scene.objects.lists.boxes):
         return
@@ -151,7 +151,7 @@ def refuse_sizes(scene: Scene) -> None:
 
 
 def _fit(boxes: Floats, objects: BoxLists, of: Ints) -> float:
-    """Compute the share of boxes that have an IoU above a half with some object of their image."""
+    """Compute the share of boxes that have an IoU above one half with some object of their image."""
     alone = BoxLists(np.arange(len(boxes) + 1), boxes)
     found = overlaps(alone, objects, of)
     return len(np.unique(found.rows[found.iou > 0.5])) / len(boxes)
@@ -176,7 +176,7 @@ class Relevance(NamedTuple):
         return joined["visible"].fill_null([])
 
     def top(self, percent: int, n_objects: Ints) -> Flags:
-        """Choose the given part of the objects that is most relevant by IoU, rounded up; those of IoU 0 never."""
+        """Choose the given percentage of the objects by IoU, rounded up; never objects with IoU 0."""
         wanted = np.ceil(n_objects * percent / 100)
         order = np.lexsort((self.position, -self.iou, self.rows))
         rows = self.rows[order]
@@ -193,7 +193,7 @@ def find_relevance(settings: GroundingSettings, scene: Scene) -> Relevance:
     share_of: ShareOf = "seen" if release else "marked"
     found = overlaps(evidence, seen, scene.of, share_of)
     relevant = found.iou > settings.iou
-    # A question without evidence has no irrelevant objects either: nothing says what they would be irrelevant to.
+    # A question without evidence has no irrelevant objects either: there is nothing they could be irrelevant to.
     has_evidence = evidence.sizes[found.rows] > 0
     visible = (areas(seen.boxes)[found.seen] > 0) | release
     irrelevant = (found.share <= settings.overlap) & ~relevant & has_evidence & visible

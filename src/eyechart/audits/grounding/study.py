@@ -32,7 +32,7 @@ COUNTED = {"objects": "objects", "relevant": "relevant objects", "irrelevant": "
 
 
 def study_evidence(settings: GroundingSettings, data: Dataset) -> Result:
-    """Sort the judged questions by what they lack, and count the objects of those that lack nothing."""
+    """Sort the judged questions by what they lack, and count the objects of those that are complete."""
     parts = data.divided(learns=False)
     scene = make_scene(select_questions(parts.judge), data)
     refuse_sizes(scene)
@@ -61,13 +61,13 @@ def study_evidence(settings: GroundingSettings, data: Dataset) -> Result:
 
 
 def select_questions(part: Dataset) -> pl.DataFrame:
-    """Select the columns that say what each question rests on (id, cluster, image, answer, evidence)."""
+    """Select the columns that an answer is judged by (id, cluster, image, answer, evidence)."""
     columns = part.scan("image", "answer", "evidence").collect()
     return columns.with_columns(part.clusters().alias("cluster"))
 
 
 def probe_forms(settings: GroundingSettings, scene: Scene) -> tuple[str, ...]:
-    """Decide whether the probes name objects, boxes to hide (pixels) or both; refuse what the objects do not allow."""
+    """Decide whether the probes name objects, boxes to hide (pixels) or both; reject what the objects do not allow."""
     boxed = len(scene.objects.position) > 0
     if settings.sees == "objects" and not boxed:
         advice = 'read detections or scene graphs with the data, or ask a model that sees pixels: sees="pixels"'
@@ -96,9 +96,9 @@ def find_outcomes(scene: Scene, sets: pl.DataFrame, forms: tuple[str, ...], data
     else:
         cut = within(scene.evidence.boxes, scene.frames[scene.evidence.rows])
         inside = np.bincount(scene.evidence.rows[areas(cut) > 0], minlength=n) > 0
-        lacks["the evidence lies outside of the picture"] = ~inside
-        left = around(gather(scene.evidence.rows, cut, n), scene.frames)
-        lacks["the evidence fills the picture"] = left.sizes == 0
+        lacks["the evidence is outside the picture"] = ~inside
+        surroundings = around(gather(scene.evidence.rows, cut, n), scene.frames)
+        lacks["the evidence fills the picture"] = surroundings.sizes == 0
         lacks["the picture is not on disk"] = _lost_pictures(scene, data)
     return pl.Series("outcome", np.select(list(lacks.values()), list(lacks), JUDGED), pl.String)
 
@@ -112,23 +112,23 @@ def _lost_pictures(scene: Scene, data: Dataset) -> Flags:
 def count_outcomes(outcomes: pl.Series, apart: int) -> pl.DataFrame:
     """Count the questions by outcome, the judged ones first, and those of another split last."""
     counted = outcomes.value_counts(name="n").sort(pl.col("outcome") != JUDGED, "outcome")
-    kept = pl.col("outcome") == JUDGED
+    is_judged = pl.col("outcome") == JUDGED
     schema = empty(COUNTS).schema
     rest = pl.DataFrame([(None, "left out", "in another split", apart)], schema=schema, orient="row")
-    known = counted.select(
+    judged_rows = counted.select(
         pl.lit(None, pl.String).alias("condition"),
-        pl.when(kept).then(pl.lit(JUDGED)).otherwise(pl.lit("left out")).alias("status"),
-        pl.when(~kept).then("outcome").alias("reason"),
+        pl.when(is_judged).then(pl.lit(JUDGED)).otherwise(pl.lit("left out")).alias("status"),
+        pl.when(~is_judged).then("outcome").alias("reason"),
         pl.col("n").cast(schema["n"]),
     )
-    return pl.concat([known, rest]).filter(pl.col("n") > 0)
+    return pl.concat([judged_rows, rest]).filter(pl.col("n") > 0)
 
 
 def statistics_table(rows: pl.DataFrame, outcomes: pl.Series) -> pl.DataFrame:
     """Compute Table 5: how many objects of each set a judged question has, on average and at most."""
-    found = {name: mean(rows[name], rows["cluster"]) for name in COUNTED}
+    means = {name: mean(rows[name], rows["cluster"]) for name in COUNTED}
     lines = [
-        (name, each.value, each.low, each.high, rows[name].max(), each.n, len(outcomes)) for name, each in found.items()
+        (name, each.value, each.low, each.high, rows[name].max(), each.n, len(outcomes)) for name, each in means.items()
     ]
     numbers = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     counts = dict.fromkeys(("most", "n", "questions"), pl.Int64)
@@ -145,12 +145,12 @@ def _measure(rows: pl.DataFrame, scene: Scene, outcomes: pl.Series) -> Iterator[
 
 
 def _notes(settings: GroundingSettings, scene: Scene, forms: tuple[str, ...], data: Dataset) -> pl.DataFrame:
-    lost = scene.questions.filter(_lost_pictures(scene, data))["image"].n_unique()
+    n_lost = scene.questions.filter(_lost_pictures(scene, data))["image"].n_unique()
     below = "the detection" if settings.compat == "release" else "the annotated object"
     notes = [
         *scene.notes,
         *_unknown_labels(scene, data),
-        *([f"{lost:,} pictures are not on disk: a model that sees pixels cannot be shown them"] if lost else []),
+        *([f"{n_lost:,} pictures are not on disk: a model that sees pixels cannot be shown them"] if n_lost else []),
         f"asked: {' and '.join(forms)}",
         f"relevant: IoU > {settings.iou:g}; irrelevant: covers at most {settings.overlap:g} of {below}",
     ]
@@ -162,10 +162,10 @@ def _unknown_labels(scene: Scene, data: Dataset) -> list[str]:
     if "objects" not in data.images.table.columns:
         return []
     labels = data.images.table.select("image", pl.col("objects").list.eval(pl.element().struct.field("label")))
-    named = scene.questions.select("image", pl.col("evidence").list.eval(pl.element().struct.field("label")))
-    pairs = named.join(labels, on="image", validate="m:1")
-    lost = pairs.select(pl.col("evidence").list.set_difference("objects").list.drop_nulls().list.len().sum()).item()
-    return [f"{lost:,} parts of the evidence name what no object of their image is called"] if lost else []
+    evidence = scene.questions.select("image", pl.col("evidence").list.eval(pl.element().struct.field("label")))
+    pairs = evidence.join(labels, on="image", validate="m:1")
+    n = pairs.select(pl.col("evidence").list.set_difference("objects").list.drop_nulls().list.len().sum()).item()
+    return [f"{n:,} parts of the evidence have a label that no object of their image has"] if n else []
 
 
 def _describe(rows: pl.DataFrame, outcomes: pl.Series, notes: pl.DataFrame) -> str:
@@ -181,13 +181,13 @@ STUDY_VIEWS = (
         "table",
         "statistics",
         "Objects of the judged questions",
-        "As the paper's Table 5: only questions with relevant and irrelevant objects can be judged.",
+        "The paper's Table 5: only questions with both relevant and irrelevant objects can be judged.",
     ),
     View(
         "histogram",
         "rows",
         "Relevant objects of a question",
-        "Few relevant objects among many are a hard test; very many speak of a detector that repeats itself.",
+        "A few relevant objects among many make a hard test; very many suggest a detector that repeats itself.",
         {"x": "relevant"},
     ),
 )

@@ -20,7 +20,7 @@ FLIPS = {"sufficiency_class": "kept", "comprehensiveness_class": "changed"}
 
 
 def judge_tables(rows: pl.DataFrame, measures: list[Measure]) -> dict[str, pl.DataFrame]:
-    """Make the tables that are drawn."""
+    """Build the tables that the views draw."""
     tables = {"cells": _cells(measures), "graded": _graded(measures)}
     if rows["sufficiency_class"].is_not_null().any():
         tables |= {"quadrants": _quadrants(rows), "flips": _flips(rows)}
@@ -28,7 +28,7 @@ def judge_tables(rows: pl.DataFrame, measures: list[Measure]) -> dict[str, pl.Da
 
 
 def _cells(measures: list[Measure]) -> pl.DataFrame:
-    """Make the table of the four cells (Table 2, Fig. 2)."""
+    """Build the table of the four cells (Table 2, Fig. 2)."""
     chosen = [measure for measure in measures if measure.name in CELLS.values() and measure.by is None]
     fields = ("name", "value", "low", "high", "n")
     schema = {"cell": pl.String, "share": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
@@ -36,7 +36,7 @@ def _cells(measures: list[Measure]) -> pl.DataFrame:
 
 
 def _graded(measures: list[Measure]) -> pl.DataFrame:
-    """Make the table of graded deletion, a row for each step and measure."""
+    """Build the table of graded deletion, one row for each step and measure."""
     lines = [
         (*str(each.condition).split("@"), each.name, each.value, each.low, each.high, each.n)
         for each in measures
@@ -49,26 +49,26 @@ def _graded(measures: list[Measure]) -> pl.DataFrame:
 
 def _quadrants(rows: pl.DataFrame) -> pl.DataFrame:
     """Count questions by the classes of sufficiency and comprehensiveness (Fig. 3, left)."""
-    known = rows.drop_nulls(list(CLASSES)).with_columns(both=pl.struct(*CLASSES))
-    return shares(known, "both").unnest("both").sort(*CLASSES)
+    classed = rows.drop_nulls(list(CLASSES)).with_columns(both=pl.struct(*CLASSES))
+    return shares(classed, "both").unnest("both").sort(*CLASSES)
 
 
 def _flips(rows: pl.DataFrame) -> pl.DataFrame:
-    """Measure how often answers changed in each class (Fig. 4, left); by Eq. 4 itself it would be all or none."""
+    """Measure how often answers changed in each class (Fig. 4, left); under Eq. 4 alone it would be all or none."""
     lines = []
     for column, answer in FLIPS.items():
         for name in (BEST, MEDIUM, WORST):
             part = rows.filter(pl.col(column) == name)
             if part.height:
                 flipped = 1 - part[answer] if answer == "kept" else part[answer]
-                found = mean(flipped, part["cluster"])
-                lines.append((CLASSES[column], name, found.value, found.low, found.high, found.n))
+                estimate = mean(flipped, part["cluster"])
+                lines.append((CLASSES[column], name, estimate.value, estimate.low, estimate.high, estimate.n))
     schema = {"measure": pl.String, "class": pl.String, "flipped": pl.Float64, "low": pl.Float64}
     return pl.DataFrame(lines, schema=schema | {"high": pl.Float64, "n": pl.Int64}, orient="row")
 
 
 def judge_views(measures: list[Measure], tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
-    """Draw the tables that have rows."""
+    """Return the views of the tables that have rows."""
     names = {measure.by for measure in measures if measure.name == RATIO}
     drawn = (view for view in VIEWS if view.table == "measures" or tables.get(view.table, pl.DataFrame()).height)
     return (*drawn, *_odds_views(names), *(_view_by(column) for column in by))
@@ -80,8 +80,9 @@ def _odds_views(names: set[str | None]) -> Iterator[View]:
             yield View(
                 "bars",
                 "measures",
-                f"Right answers for each wrong one, by {column.replace('_', ' and ')}",
-                "Above 1 right answers are more; who profits from looking has a longer bar where it is grounded.",
+                f"Right answers per wrong answer, by {column.replace('_', ' and ')}",
+                "Above 1, right answers outnumber wrong ones; a model that profits from looking has a longer bar "
+                "where it is grounded.",
                 _BAR,
                 {"name": RATIO, "by": column},
             )
@@ -98,7 +99,7 @@ VIEWS = (
     View(
         "bars",
         "cells",
-        "Grounded and right, grounded and wrong, and so on",
+        "Grounded or not, right or wrong",
         "The first two bars together are the grounded share, the first and third the accuracy.",
         {"x": "share", "y": "cell", "low": "low", "high": "high", "n": "n"},
         units={"share": "points", **_ENDS},
@@ -130,7 +131,7 @@ VIEWS = (
     View(
         "lines",
         "graded",
-        "The same answer when part of the objects is kept or dropped",
+        "How often the answer stays the same when some objects are kept or dropped",
         "Objects are kept or dropped by their relevance, the most relevant first.",
         {"x": "percent", "y": "value", "low": "low", "high": "high", "color": "kind", "n": "n"},
         {"measure": GRADED["same"]},
@@ -140,7 +141,7 @@ VIEWS = (
         "matrix",
         "quadrants",
         "Sufficiency and comprehensiveness together",
-        "Only best with best is grounded; best sufficiency with worst comprehensiveness is a model that does not look.",
+        "Only best with best is grounded; best sufficiency with worst comprehensiveness means that it does not look.",
         {
             "x": "sufficiency_class",
             "y": "comprehensiveness_class",
@@ -155,7 +156,7 @@ VIEWS = (
         "bars",
         "flips",
         "Answers that changed, by class",
-        "A good sufficiency should mean that no answer changed, a good comprehensiveness that all did.",
+        "Good sufficiency should mean that no answer changed, good comprehensiveness that all did.",
         {"x": "flipped", "y": "class", "low": "low", "high": "high", "n": "n", "color": "measure"},
         units={"flipped": "points", **_ENDS},
     ),
@@ -165,39 +166,39 @@ VIEWS = (
 def example_table(
     settings: GroundingSettings, data: Dataset, study: Result, answers: ConditionAnswers, rows: pl.DataFrame
 ) -> pl.DataFrame:
-    """List the first questions of each cell, with what was shown and answered under each condition (Fig. 2)."""
+    """List the first questions of each cell, with the content shown and the answer under each condition (Fig. 2)."""
     chosen = _choose(rows)
-    few = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
+    small_study = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
     content = data.scan("image", "question", "answer", "evidence").collect()
-    asked = chosen.join(content, on="id", validate="1:1").rename({"answer": "reference", "evidence": "boxes"})
-    plain = replace(settings, extra=())
-    probes = probe_evidence(plain, data, few) if few.rows.height else ()
-    parts = [_under(condition, shown, asked, answers) for condition, shown in probes]
+    questions = chosen.join(content, on="id", validate="1:1").rename({"answer": "reference", "evidence": "boxes"})
+    three_conditions = replace(settings, extra=())
+    probes = probe_evidence(three_conditions, data, small_study) if small_study.rows.height else ()
+    parts = [_under(condition, condition_probes, questions, answers) for condition, condition_probes in probes]
     table = pl.concat(parts) if parts else pl.DataFrame()
     return table.sort("question", "id", "order").drop("order", "id") if table.height else table
 
 
 def _choose(rows: pl.DataFrame) -> pl.DataFrame:
-    """Choose by id; a question whose draws disagree is in the cell of most of them."""
+    """Choose questions by id; one whose draws disagree counts for the cell of most of them."""
     most = pl.max_horizontal(*CELLS)
     cell = pl.coalesce(pl.when(pl.col(name) == most).then(pl.lit(text)) for name, text in CELLS.items())
-    named = rows.select("id", cell.alias("cell")).drop_nulls().sort("cell", "id")
-    return named.group_by("cell", maintain_order=True).head(EXAMPLES)
+    by_cell = rows.select("id", cell.alias("cell")).drop_nulls().sort("cell", "id")
+    return by_cell.group_by("cell", maintain_order=True).head(EXAMPLES)
 
 
-def _under(condition: str, probes: pl.DataFrame, asked: pl.DataFrame, answers: ConditionAnswers) -> pl.DataFrame:
+def _under(condition: str, probes: pl.DataFrame, questions: pl.DataFrame, answers: ConditionAnswers) -> pl.DataFrame:
     given = answers.tables[condition].unique("id", keep="first", maintain_order=True).select("id", "given")
-    shown = asked.join(given, on="id", how="left", validate="1:1").join(probes, on="id", validate="1:1")
-    kept = (
+    joined = questions.join(given, on="id", how="left", validate="1:1").join(probes, on="id", validate="1:1")
+    optional = (
         pl.col(name) if name in probes.columns else pl.lit(None, PROBES.columns[name].dtype).alias(name)
         for name in ("hidden", "removal")
     )
-    return shown.select(
+    return joined.select(
         "id",
         "condition",
         "image",
         "boxes",
-        *kept,
+        *optional,
         "reference",
         question=pl.format("{}: {}", "cell", "question"),
         answer="given",

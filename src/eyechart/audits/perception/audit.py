@@ -17,7 +17,7 @@ from eyechart.data.protocols import Engine
 from eyechart.data.removals import PERMUTE, Removal
 from eyechart.data.result import Result
 
-INSTEAD = {  # what stands in the place of the modality, by the way in which it is removed
+INSTEAD = {  # what replaces the modality, by the way in which it is removed
     "image": {
         PERMUTE: "another picture",
         "none": "no picture",
@@ -50,7 +50,7 @@ def _looks() -> Iterator[Look]:
 
 
 def _looks_of(modalities: str, names: Mapping[str, str], color: str) -> Iterator[Look]:
-    """Match every draw of a permutation, all draws together, and what has no draws."""
+    """Match every draw of a permutation, all draws together, and removals without draws."""
     for kind, name in names.items():
         yield Look(modalities + (r"(#\d+)?" if kind == PERMUTE else f"={kind}"), name, color)
 
@@ -69,17 +69,17 @@ class PerceptionAudit(PerceptionSettings):
 
     needs: ClassVar[tuple[str, ...]] = ("answer",)
     gone: ClassVar[Mapping[str, str]] = {
-        "split": "name what is judged with --judge",
-        "majority_split": "name what is learned from with --learn",
+        "split": "choose what is judged with --judge",
+        "majority_split": "choose what is learned from with --learn",
     }
     furniture: ClassVar[Furniture] = Furniture(looks=tuple(_looks()), options=(PRECISION,))
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
-        """Choose the judged examples, find who can be a donor, and score the most frequent answers."""
+        """Choose the judged examples, find their possible donors, and score the most frequent answers."""
         return study_data(self, data)
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
-        """Name the first draw of every removal: no other is asked without it."""
+        """Name the first draw of every removal: no other draw is asked without it."""
         sets = self.modalities or data.modalities
         return tuple(Removal((name,), kind).condition(0) for kind in self.removal for name in sets)
 

@@ -1,12 +1,12 @@
-"""What can be had without looking at anything, and where low scores come from.
+"""What can be scored without looking at anything, and where low scores come from.
 
-The baseline is the most frequent train answer, in the form each score wants:
+The baseline is the most frequent train answer, in the form that each score needs:
 
 text       the most frequent answer, over all or of each answer or question type
 options    the option that was most often an answer in train
 rankings   the candidates in the order of their train frequency
 numbers    the train median
-Ties go to the first in the alphabet; a type never met gets what is usual over all.
+Ties go to the first in the alphabet; an unseen type gets the most usual overall.
 
 The paper's two analyses of bias follow. Table 2: for first words whose questions are answered without looking, how
 often the model says each usual answer, and how often that is the reference in the judged and in the train examples.
@@ -26,7 +26,7 @@ from eyechart.scoring import OPTION_SCORES, SCORES, score
 from eyechart.statistics import mean_by, shares
 
 GLOBAL = "global"
-SCOPE = "question_type"  # what the majority is learned by, whatever column it comes from
+SCOPE = "question_type"  # the groups that the majority is learned by, whatever their column
 NUMBERS = "one-minus-mape"
 OPTIONS = "choice-text"
 TOKENS = 8  # first words that are shown
@@ -51,12 +51,12 @@ def score_baseline(learn: Dataset, judged: pl.DataFrame, how: str, scope: str) -
         return Baseline(nothing, note, learn_majority(train))
     if scope != GLOBAL:
         learn.scan(scope)  # says so where there is no such column
-    known, test = _scoped(train, scope), _scoped(judged, scope)
+    train_scoped, test = _scoped(train, scope), _scoped(judged, scope)
     form = _median if how == NUMBERS else _ordered if _wants_order(how, judged) else _most_frequent
-    scored = score(form(known, test), OPTIONS if how in OPTION_SCORES else how)
+    scored = score(form(train_scoped, test), OPTIONS if how in OPTION_SCORES else how)
     splits = ", ".join(map(repr, learn.splits()))
     note = f"most frequent answer learned on {train.height:,} examples of {splits}, scope {scope}"
-    return Baseline(scored.alias("majority"), note, learn_majority(known))
+    return Baseline(scored.alias("majority"), note, learn_majority(train_scoped))
 
 
 def _scoped(examples: pl.DataFrame, scope: str) -> pl.DataFrame:
@@ -75,9 +75,9 @@ def _most_frequent(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 def _median(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     number = pl.col("answer").cast(pl.Float64, strict=False)
     by_scope = train.group_by(SCOPE).agg(number.median().alias("median"))
-    whole = train.select(number.median()).item()
+    overall = train.select(number.median()).item()
     joined = judged.join(by_scope, on=SCOPE, how="left", validate="m:1", maintain_order="left")
-    return joined.with_columns(pl.col("median").fill_null(whole).cast(pl.String).alias("given"))
+    return joined.with_columns(pl.col("median").fill_null(overall).cast(pl.String).alias("given"))
 
 
 def _ordered(train: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
@@ -99,7 +99,7 @@ def first_words(n: int) -> pl.Expr:
 
 
 def label_sentiment(column: str | None, data: Dataset, judged: Dataset) -> dict[str, pl.DataFrame]:
-    """Count how often each label goes with each sentiment of a text (Table 3)."""
+    """Count how often each label occurs with each sentiment of a text (Table 3)."""
     if column is None:
         return {}
     labels = judged.examples.select("id", judged.clusters().alias("cluster"), pl.col("answer").alias("label"))
@@ -126,7 +126,7 @@ def answer_proportions(
     judged = judged.join(answers, on="id", how="left", validate="1:1")
     low = _least_perceived(judged.drop_nulls(["token", score]), score)
     usual = _usual(judged.join(low, on="token", how="semi"))
-    shown = low.join(usual, on="token")
+    table = low.join(usual, on="token")
     for name, rows_of, column in (
         ("predicted", judged, "said"),
         ("judged", judged, "answer"),
@@ -135,8 +135,8 @@ def answer_proportions(
         part = _shares(rows_of.select("token", "cluster", pl.col(column).alias("given")).drop_nulls(), usual)
         named = {"value": name, **{each: f"{name} {each}" for each in ("low", "high", "n")}}
         named_shares = part.rename(named).select("token", "answer", *named.values())
-        shown = shown.join(named_shares, on=["token", "answer"], how="left", validate="1:1")
-    return shown.sort("perception", "token", "judged", "answer", descending=[False, False, True, False])
+        table = table.join(named_shares, on=["token", "answer"], how="left", validate="1:1")
+    return table.sort("perception", "token", "judged", "answer", descending=[False, False, True, False])
 
 
 def _by_first_word(data: Dataset) -> pl.DataFrame:
@@ -158,7 +158,7 @@ def _usual(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shares(rows: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
-    """Measure how often each usual answer is given, never included."""
+    """Measure how often each usual answer is given, including those never given."""
     pairs = rows.join(usual, on="token")
     hits = pairs.with_columns((pl.col("given") == pl.col("answer")).cast(pl.Float64).alias("hit"))
     return mean_by(hits, "hit", ["token", "answer"], "cluster")

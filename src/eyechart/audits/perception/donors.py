@@ -1,12 +1,12 @@
-"""Donors: for each example another one to borrow a modality from, drawn by a counter-based hash.
+"""Donors: for each example, another one to borrow a modality from, drawn by a counter-based hash.
 
 Donor k of an example is a hash of (seed, id, modality, k) mapped evenly onto the examples its policy admits. The pool
 is sorted by content and id before anything is drawn, so a donor is the same in any order of rows, in any batch, on any
-machine, and whatever was drawn before or will be drawn after.
+machine, and independent of what was drawn before or is drawn after.
 
 uniform        any example of the pool, itself included (Eq. 3 of the Perceptual Score)
-other          any example whose content is another: never itself, never a twin
-other-answer   ... and whose reference answer is another
+other          any example with different content: never itself, never a twin
+other-answer   ... and with a different reference answer
 same-type      ... of the same question type, or answer type where there are no question types
 same:COLUMN    ... with the same value in any column
 """
@@ -28,12 +28,12 @@ Bools = npt.NDArray[np.bool_]
 POLICIES = ("uniform", "other", "other-answer", "same-type")
 SAME = "same:"
 TYPES = ("question_type", "answer_type")
-TRIES = 64  # draws of an example with the same answer that are thrown away before its donors are listed
+TRIES = 64  # draws with the same answer that are discarded before an example's donors are listed
 CELLS = 4_000_000  # of examples x pool, when they are listed
 
 
 class Spans(NamedTuple):
-    """Where, in the sorted pool, the examples that may be drawn for each one begin and how many they are."""
+    """The start and the number, in the sorted pool, of the examples that may be drawn for each example."""
 
     begin: Ints
     size: Ints
@@ -59,7 +59,7 @@ class DonorPool:
         return np.asarray(self.kinds.begin[rows] + step + np.where(step >= before, twins, 0), dtype=np.int64)
 
     def redraw(self, donors: Ints, able: Ints, key: npt.NDArray[np.uint64]) -> None:
-        """Draw anew where the donor has the same answer; list the donors of those that are unlucky too often."""
+        """Redraw where the donor has the same answer; list the donors of examples that fail too often."""
         wrong = able[self.answers[able] == self.answers[donors[able]]]
         for attempt in range(1, TRIES):
             if not wrong.size:
@@ -74,7 +74,7 @@ class DonorPool:
             donors[rows] = self.list_and_place(rows, last[start : start + block])
 
     def list_and_place(self, rows: Ints, chance: npt.NDArray[np.float64]) -> Ints:
-        """Choose evenly among all that are admitted, by listing them."""
+        """Choose uniformly among all admitted donors, by listing them."""
         admitted = self.answers[rows][:, None] != self.answers[None, :]
         admitted &= self.twins.begin[rows][:, None] != self.twins.begin[None, :]
         number = (chance * admitted.sum(axis=1)).astype(np.int64)
@@ -89,11 +89,11 @@ def check_policy(policy: str) -> None:
 
 
 def make_pool(data: Dataset, modality: str, policy: str) -> DonorPool:
-    """Sort the examples that have the modality, so that those with one content lie together."""
+    """Sort the examples that have the modality, so that those with the same content are adjacent."""
     check_policy(policy)
     kind = _kind(data, policy)
     having = data.examples.filter(pl.col(modality).is_not_null())
-    # Plain names of our own, since any of the columns may be the same one.
+    # Aliases, since several of these may be the same column.
     table = pl.DataFrame(
         {
             "id": having["id"],
@@ -114,7 +114,7 @@ def make_pool(data: Dataset, modality: str, policy: str) -> DonorPool:
 
 
 def draw(pool: DonorPool, seed: int, k: int) -> pl.DataFrame:
-    """Draw donor k of every example of the pool that has any: columns `id` and `donor`, sorted by id."""
+    """Draw donor k of every example of the pool that has donors: columns `id` and `donor`, sorted by id."""
     able = np.flatnonzero(pool.choices > 0)
     key = combine(hash_text(pool.ids, seed), hash_text(pl.Series([pool.modality])), np.full(1, k, np.uint64))
     donors = np.full(len(pool.ids), -1, np.int64)
@@ -144,7 +144,7 @@ def _texts(column: pl.Series) -> pl.Series:
 
 
 def _spans(sorted_keys: pl.DataFrame) -> Spans:
-    """Find for each row of a sorted table the run of equal rows it stands in; nulls are equal."""
+    """Find the run of equal rows around each row of a sorted table; nulls are equal."""
     if sorted_keys.is_empty():
         return Spans(np.empty(0, np.int64), np.empty(0, np.int64))
     changed = sorted_keys.select(
@@ -158,6 +158,6 @@ def _spans(sorted_keys: pl.DataFrame) -> Spans:
 
 
 def _same_answer(table: pl.DataFrame) -> Ints:
-    """Count the examples of other content that have the answer of each one."""
-    whole, twins = pl.len().over("answer"), pl.len().over("answer", "content")
-    return table.select((whole - twins).cast(pl.Int64)).to_series().to_numpy()
+    """Count the examples with different content and the same answer as each example."""
+    same, twins = pl.len().over("answer"), pl.len().over("answer", "content")
+    return table.select((same - twins).cast(pl.Int64)).to_series().to_numpy()

@@ -1,10 +1,10 @@
 """The answers as scores: of each example as it is, and without each modality as the mean over its draws.
 
-Two errors are kept apart. With n examples, m_i draws of example i and s_i^2 their variance,
+Two errors are separated. With n examples, m_i draws of example i and s_i^2 their variance,
 
     SE_draws^2 = sum_i s_i^2 / m_i / n^2          SE_examples^2 = SE^2 - SE_draws^2
 
-where SE is the clustered standard error of the scores P_i, which holds both. The donor pool is held fixed.
+where SE is the clustered standard error of the scores P_i, which includes both. The donor pool is held fixed.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from eyechart.statistics import mean, mean_by, paired_difference
 
 REFERENCES = ("answer", "answers", "choices", "relevance")
 LOST_AS = {"wrong": 0.0, "right": 1.0}
-WORST = "perception, lost as right"  # as if the modality had not been missed
+WORST = "perception, lost as right"  # as if the modality were not needed
 REPEATS = {
     "removed": pl.String,
     "repeat": pl.Int64,
@@ -36,7 +36,7 @@ REPEATS = {
 
 
 def changed(name: str) -> str:
-    """Name the column of how often the answer is another without a modality."""
+    """Name the column of how often the answer changes without a modality."""
     return f"changed {name}"
 
 
@@ -51,7 +51,7 @@ def perceived(name: str) -> str:
 
 
 class DrawScores(NamedTuple):
-    """Scores by example and draw, the answers, the ids without a score, and what became of all probes."""
+    """The scores by example and draw, the answers, the ids without a score, and counts of all probes."""
 
     scores: pl.DataFrame  # id, k, score
     answers: pl.DataFrame  # id, k, said
@@ -60,7 +60,7 @@ class DrawScores(NamedTuple):
 
     @classmethod
     def unite(cls, parts: list["DrawScores"]) -> Self:
-        """Unite several draws, in the order of ids and draws."""
+        """Combine several draws, in the order of ids and draws."""
         scores, answers, lost, counts = (pl.concat(tables) for tables in zip(*parts, strict=True))
         return cls(scores.sort("id", "k"), answers.sort("id", "k"), lost.sort("id", "k"), counts)
 
@@ -70,15 +70,15 @@ class DrawScores(NamedTuple):
         return pl.concat([self.scores, lost]).sort("id", "k")
 
     def error(self, rows: pl.DataFrame) -> float | None:
-        """Estimate the standard error that the draws bring in; None where no example has two of them."""
-        known = self.scores.join(rows, on="id", how="semi").sort("id", "k")
+        """Estimate the standard error due to the draws; None where no example has two of them."""
+        scores = self.scores.join(rows, on="id", how="semi").sort("id", "k")
         # Of a list the variance is the same every time; that of a group is added up from parts, one for each thread.
-        each = known.group_by("id", maintain_order=True).agg(pl.len().alias("m"), "score")
+        each = scores.group_by("id", maintain_order=True).agg(pl.len().alias("m"), "score")
         each = each.with_columns(pl.col("score").list.var().alias("spread"))
         if each["spread"].null_count() == each.height:
             return None
-        usual = each["spread"].mean()
-        squares = each.select((pl.col("spread").fill_null(usual) / pl.col("m")).sum()).item()
+        mean_spread = each["spread"].mean()
+        squares = each.select((pl.col("spread").fill_null(mean_spread) / pl.col("m")).sum()).item()
         return float(np.sqrt(squares)) / each.height
 
 
@@ -93,21 +93,21 @@ class AnswerScorer:
 
     def score(self, condition: str, k: int, ids: pl.Series) -> DrawScores:
         """Score the answers under one condition, draw k, to the examples that were asked."""
-        asked = self.examples.join(ids.to_frame("id"), on="id", how="semi", maintain_order="left")
-        answered = self.predictions.beside(asked, condition)
+        examples = self.examples.join(ids.to_frame("id"), on="id", how="semi", maintain_order="left")
+        answered = self.predictions.beside(examples, condition)
         rows = score_rows(answered, self.how, engine=self.engine)
         draw = pl.lit(k).alias("k")
         first = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first().alias("said"))
         return DrawScores(
             rows.select("id", draw, pl.col("accuracy").alias("score")),
             first.select("id", draw, "said"),
-            asked.select("id", draw).join(rows, on="id", how="anti"),
+            examples.select("id", draw).join(rows, on="id", how="anti"),
             count_unscored(answered, rows).with_columns(pl.lit(condition).alias("condition")),
         )
 
 
 def referenced(examples: pl.DataFrame, how: str) -> pl.DataFrame:
-    """Keep what the score reads of the examples."""
+    """Keep the columns of the examples that the score reads."""
     needed = {name for name in SCORES[how].needs if name in REFERENCES} | {"answer"}
     return examples.select("id", "cluster", *sorted(needed)).sort("id")
 
@@ -130,8 +130,8 @@ class ModelScores:
             pl.col("score").mean().alias(without(removal.name))  # Eq. 3
         )
         both = draws.answers.join(self.own_answers(), on="id", validate="m:1", maintain_order="left")
-        other = pl.col("said").ne_missing(pl.col("own")).cast(pl.Float64).mean()
-        moved = both.group_by("id", maintain_order=True).agg(other.alias(changed(removal.name)))
+        differs = pl.col("said").ne_missing(pl.col("own")).cast(pl.Float64).mean()
+        moved = both.group_by("id", maintain_order=True).agg(differs.alias(changed(removal.name)))
         return scores.join(moved, on="id", how="left", validate="1:1", maintain_order="left")
 
     def errors(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -156,26 +156,26 @@ class ModelScores:
         for removal, each in self.removed.items():
             if removal.draws(2) == 1:
                 continue
-            lost = each.scores.join(own, on="id", validate="m:1", maintain_order="left").with_columns(
+            losses = each.scores.join(own, on="id", validate="m:1", maintain_order="left").with_columns(
                 (pl.col("k") // draws).cast(pl.Int64).alias("repeat"), (pl.col("own") - pl.col("score")).alias("lost")
             )
-            means = mean_by(lost.drop_nulls("lost"), "lost", ["repeat"], "cluster", kind="differences")
-            named = means.rename({"value": "perception"})
-            parts.append(named.select(pl.lit(removal.name).alias("removed"), *list(REPEATS)[1:]))
+            means = mean_by(losses.drop_nulls("lost"), "lost", ["repeat"], "cluster", kind="differences")
+            renamed = means.rename({"value": "perception"})
+            parts.append(renamed.select(pl.lit(removal.name).alias("removed"), *list(REPEATS)[1:]))
         return pl.concat([pl.DataFrame(schema=REPEATS), *parts])
 
     def bounds(self, rows: pl.DataFrame, how: str) -> Iterator[Measure]:
-        """Bound each score whose answers were partly lost by taking these for wrong, and for right.
+        """Bound each score with lost answers by counting these as wrong, and as right.
 
-        An example whose answer as it is was lost counts as wrong there.
+        An example whose plain answer was lost counts as wrong.
         """
         own = self.plain.with_lost_as(0.0).select("id", pl.col("score").alias("own"))
         for removal, draws in self.removed.items():
             if not self.plain.lost.height and not draws.lost.height:
                 continue
             for word, value in LOST_AS.items():
-                left = draws.with_lost_as(value).group_by("id", maintain_order=True).agg(pl.col("score").mean())
-                both = rows.join(own, on="id", validate="1:1").join(left, on="id", validate="1:1").sort("id")
+                means = draws.with_lost_as(value).group_by("id", maintain_order=True).agg(pl.col("score").mean())
+                both = rows.join(own, on="id", validate="1:1").join(means, on="id", validate="1:1").sort("id")
                 difference = paired_difference(both["own"], both["score"], both["cluster"])
                 key = MeasureFields(condition=removal.name, score=how, better="higher")
                 yield make_measure(f"perception, lost as {word}", difference, of=None, **key)

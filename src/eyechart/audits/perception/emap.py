@@ -4,7 +4,7 @@ On N examples, with f(i, j) the scores of the answers when the first modality is
 
     EMAP(i) = mean_j f(i, j) + mean_j f(j, i) - mean_jl f(j, l)
 
-A score lost from f(i, i) to EMAP(i) is what the model owes to interactions. All N * N pairs are needed, so it is
+The score lost from f(i, i) to EMAP(i) is what the model owes to interactions. All N * N pairs are needed, so it is
 computed on a sample chosen by a hash of the ids; draws of donors do not suffice.
 """
 
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Projection(NamedTuple):
-    """What the additive approximation loses, or a note why that is unknown; and what became of its probes."""
+    """What the additive approximation loses, or a note why that is unknown; and counts of its probes."""
 
     measures: list[Measure]
     counts: pl.DataFrame
@@ -38,7 +38,7 @@ class Projection(NamedTuple):
 
 
 def check_emap(settings: PerceptionSettings, judged: Dataset) -> None:
-    """Reject what cannot be projected: one modality alone, or options that differ between examples."""
+    """Reject data that cannot be projected: a single modality, or options that differ between examples."""
     if not settings.emap:
         return
     if len(judged.modalities) < 2:
@@ -64,9 +64,9 @@ def condition(k: int) -> str:
 
 def sample_ids(settings: PerceptionSettings, data: Dataset, study: Result) -> pl.Series:
     """Choose examples that have every modality, by a hash of their ids."""
-    whole = data.examples.drop_nulls(list(data.modalities)).select("id").join(study.rows, on="id", how="semi")
-    order = combine(hash_text(whole["id"], settings.seed), hash_text(pl.Series(["emap"])))
-    return whole.with_columns(pl.Series("order", order)).sort("order", "id").head(settings.emap)["id"]
+    complete = data.examples.drop_nulls(list(data.modalities)).select("id").join(study.rows, on="id", how="semi")
+    order = combine(hash_text(complete["id"], settings.seed), hash_text(pl.Series(["emap"])))
+    return complete.with_columns(pl.Series("order", order)).sort("order", "id").head(settings.emap)["id"]
 
 
 def project(
@@ -83,7 +83,7 @@ def project(
         return Projection([], counted, [])
     cube, names = _score_cube(ids, conditions, predictions)
     if not names:
-        return Projection([], counted, ["EMAP is left out: it wants `scores` of answers to every probe of the sample"])
+        return Projection([], counted, ["EMAP is left out: it needs `scores` of answers to every probe of the sample"])
     own, best = (
         score(examples.with_columns(pl.Series("given", names).gather(np.argmax(each, axis=1))), how)
         for each in (cube[np.arange(len(ids)), np.arange(len(ids))], additive(cube))
@@ -103,8 +103,8 @@ def additive(scores: Floats) -> Floats:
 def _score_cube(ids: pl.Series, conditions: list[str], predictions: Predictions) -> tuple[Floats, list[str]]:
     """Arrange scores by example, donor of the first modality, and answer; return them and the names of the answers.
 
-    An answer that is not among a probe's gets 0 if they are probabilities, else their least. Without scores of every
-    probe there are no answers.
+    An answer that a probe does not list gets 0 if scores are probabilities, else the probe's lowest. Without scores of
+    every probe there are no answers.
     """
     nothing: tuple[Floats, list[str]] = (np.empty((0, 0, 0)), [])
     answers = predictions.answers
@@ -112,11 +112,11 @@ def _score_cube(ids: pl.Series, conditions: list[str], predictions: Predictions)
         return nothing
     rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
     steps = pl.DataFrame({"condition": conditions, "step": np.arange(len(conditions))})
-    known = answers.filter((pl.col("draw") == 0) & pl.col("status").is_in(USABLE)).drop_nulls("scores")
-    known = known.join(rows, on="id", validate="m:1").join(steps, on="condition", validate="m:1")
-    if known.height < len(ids) ** 2:
+    scored = answers.filter((pl.col("draw") == 0) & pl.col("status").is_in(USABLE)).drop_nulls("scores")
+    scored = scored.join(rows, on="id", validate="m:1").join(steps, on="condition", validate="m:1")
+    if scored.height < len(ids) ** 2:
         return nothing
-    long = known.select("row", "step", "score_kind", "scores").explode("scores", empty_as_null=False).unnest("scores")
+    long = scored.select("row", "step", "score_kind", "scores").explode("scores", empty_as_null=False).unnest("scores")
     names = long["answer"].unique().sort()
     floor = long.group_by("row", "step", "score_kind").agg(pl.col("score").min())
     least = np.where(floor["score_kind"] == "prob", 0.0, floor["score"])

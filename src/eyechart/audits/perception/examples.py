@@ -22,7 +22,7 @@ CONTENT = ("image", "question")
 
 
 def sample_scores(rows: pl.DataFrame, removals: Sequence[Removal]) -> pl.DataFrame:
-    """Count the sample perceptual scores by bins from -1 to 1; the outer bins hold what lies beyond."""
+    """Count the sample perceptual scores in bins from -1 to 1; the outer bins include values beyond."""
     edges = np.linspace(-1, 1, BINS + 1)
     parts = []
     for removal in removals:
@@ -34,22 +34,22 @@ def sample_scores(rows: pl.DataFrame, removals: Sequence[Removal]) -> pl.DataFra
 
 
 def least_perceived(rows: pl.DataFrame, examples: pl.DataFrame, scores: ModelScores) -> pl.DataFrame:
-    """List the examples of the lowest scores, those that are right first, with the answers under each condition."""
+    """List the examples with the lowest scores, the right ones first, with the answers under each condition."""
     parts = [_least(rows, removal, draws) for removal, draws in scores.removed.items()]
-    shown = [name for name in ("question", "answer") if name in examples.columns]
+    content = [name for name in ("question", "answer") if name in examples.columns]
     own = scores.plain.answers.select("id", pl.col("said").alias("says"))
-    table = pl.concat(parts).join(examples.select("id", *shown), on="id", validate="m:1", maintain_order="left")
+    table = pl.concat(parts).join(examples.select("id", *content), on="id", validate="m:1", maintain_order="left")
     table = table.join(own, on="id", how="left", validate="m:1", maintain_order="left")
-    return table.select("removed", "id", *shown, "says", "says without", "accuracy", "perception", "draws")
+    return table.select("removed", "id", *content, "says", "says without", "accuracy", "perception", "draws")
 
 
 def _least(rows: pl.DataFrame, removal: Removal, draws: DrawScores) -> pl.DataFrame:
     score = perceived(removal.name)
-    known = rows.drop_nulls(score).sort(score, "accuracy", "id", descending=[False, True, False]).head(SHOWN)
+    least = rows.drop_nulls(score).sort(score, "accuracy", "id", descending=[False, True, False]).head(SHOWN)
     answers = draws.answers.group_by("id", maintain_order=True).agg(
         pl.col("said").str.join(BETWEEN).alias("says without"), pl.len().cast(pl.Int64).alias("draws")
     )
-    joined = known.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
+    joined = least.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
     return joined.select(
         pl.lit(removal.name).alias("removed"),
         "id",
@@ -63,7 +63,7 @@ def _least(rows: pl.DataFrame, removal: Removal, draws: DrawScores) -> pl.DataFr
 def seen_table(
     settings: PerceptionSettings, data: Dataset, study: Result, least: pl.DataFrame, scores: ModelScores
 ) -> pl.DataFrame:
-    """List the least perceived examples of every permutation, a row as they are and one with each first donor."""
+    """List the least perceived examples of every permutation, one row as they are and one with each first donor."""
     removals = [each for each in scores.removed if each.kind == PERMUTE]
     if not removals or not set(CONTENT) <= set(data.examples.columns):
         return pl.DataFrame()
@@ -82,17 +82,19 @@ def _seen_under(
     donors: dict[tuple[str, int], pl.DataFrame],
 ) -> Iterator[pl.DataFrame]:
     chosen = least.filter(pl.col("removed") == removal.name).select("id").head(EXAMPLES).with_row_index("example")
-    whole = data.examples.select("id", *CONTENT, "answer")
-    own = chosen.join(whole, on="id", how="left", validate="1:1", maintain_order="left")
-    named = own.select("id", "example", named=pl.format(f"without its {removal.name}: {{}} {{}}", "question", "answer"))
+    examples = data.examples.select("id", *CONTENT, "answer")
+    own = chosen.join(examples, on="id", how="left", validate="1:1", maintain_order="left")
+    titles = own.select(
+        "id", "example", named=pl.format(f"without its {removal.name}: {{}} {{}}", "question", "answer")
+    )
     for position, (condition, answers, k) in enumerate(_answers(removal, scores)):
         shown = own
         for name in set(removal.modalities) & set(CONTENT) if condition != PLAIN_CONDITION else ():
-            theirs = whole.select(pl.col("id").alias("donor"), name)
+            theirs = examples.select(pl.col("id").alias("donor"), name)
             taken = donors[name, k].join(theirs, on="donor", how="left", validate="m:1").select("id", name)
             shown = shown.drop(name).join(taken, on="id", how="left", validate="1:1", maintain_order="left")
         answer = answers.filter(pl.col("k") == k).select("id", "said")
-        table = named.join(shown.drop("example"), on="id", validate="1:1", maintain_order="left")
+        table = titles.join(shown.drop("example"), on="id", validate="1:1", maintain_order="left")
         table = table.join(answer, on="id", how="left", validate="1:1", maintain_order="left")
         order = (pl.lit(removal.name).alias("removal"), "example", pl.lit(position).alias("position"))
         yield table.select(*order, "named", pl.lit(condition).alias("condition"), *CONTENT, "said")

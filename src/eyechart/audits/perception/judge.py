@@ -104,7 +104,7 @@ def _rows(
 
 
 def _score_text_only(data: Dataset, scorer: AnswerScorer, column: str) -> pl.DataFrame:
-    """Score the answers of a text-only model, which stand in a column of the examples."""
+    """Score the answers of a text-only model, given in a column of the examples."""
     answers = data.scan(column).select("id", pl.col(column).cast(pl.String).alias("given")).collect()
     both = scorer.examples.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
     return both.select("id", score(both, scorer.how).alias(TEXT_ONLY))
@@ -113,7 +113,7 @@ def _score_text_only(data: Dataset, scorer: AnswerScorer, column: str) -> pl.Dat
 def _optional_tables(
     settings: PerceptionSettings, data: Dataset, study: Result, rows: pl.DataFrame, scores: ModelScores
 ) -> dict[str, pl.DataFrame]:
-    """Make the tables that only some settings or data have."""
+    """Build the tables that exist only for some settings or data."""
     first = perceived(next(iter(scores.removed)).name)
     answers = scores.plain.answers.select("id", "said")
     tables = {"proportions": answer_proportions(rows, answers, data, learned_part(data, study), first)}
@@ -128,8 +128,8 @@ def _warn(predictions: Predictions, scores: ModelScores) -> Iterator[str]:
     for removal, draws in scores.removed.items():
         both = draws.answers.join(own, on="id", validate="m:1")
         if removal.draws(2) == 1 and both.height and both["said"].eq_missing(both["own"]).all():
-            unchanged = f"every answer of {predictions.model} under {removal.name!r} is the one it gives otherwise"
-            yield f"{unchanged}: it ignores the modality, or does not heed the column `removal`"
+            unchanged = f"every answer of {predictions.model} under {removal.name!r} is the same as without the removal"
+            yield f"{unchanged}: it ignores the modality, or does not read the column `removal`"
 
 
 def ignored_table(rows: pl.DataFrame, removals: Sequence[Removal], margin: float) -> pl.DataFrame:
@@ -146,7 +146,7 @@ def ignored_table(rows: pl.DataFrame, removals: Sequence[Removal], margin: float
 
 
 class PrecisionCheck(NamedTuple):
-    """Whether another round is wanted, and what to note about the precision."""
+    """Whether another round is needed, and what to note about the precision."""
 
     wants_more: bool = False
     notes: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ def check_precision(
         floors = {row["removed"]: _floor(row) for row in errors.iter_rows(named=True)}
         best = {name: width * floors[str(name)] for name, width in wide.items() if width > settings.precision}
         if min(best.values()) > settings.precision:
-            reachable = f"with these examples {max(best.values()):.1f} at best, whatever is drawn"
+            reachable = f"with these examples {max(best.values()):.1f} at best, whatever the draws"
             return PrecisionCheck(notes=(f"{wanted} are out of reach: {reachable}",))
     if turn + 1 >= len(rounds.stages):
         return PrecisionCheck(notes=(f"wider than {wanted} after {len(rounds.stages)} rounds: raise `max_rounds`",))
@@ -174,7 +174,7 @@ def check_precision(
 
 
 def _floor(row: dict[str, float | None]) -> float:
-    """Return the share of a width that stays when draws cost nothing; 0 where it is not known yet."""
+    """Return the share of a width that more draws cannot remove; 0 where it is not known yet."""
     items, total = row["examples_se"], row["se"]
     return items / total if items is not None and total else 0.0
 
@@ -187,9 +187,9 @@ def decide(
     *,
     wants_more: bool,
 ) -> Verdict:
-    """Conclude: no with a modality that is surely ignored, yes if all are surely perceived.
+    """Conclude: "no" if some modality is surely ignored, "yes" if all are surely perceived.
 
-    Only the first way of removal counts.
+    Only the first kind of removal counts.
     """
     first = [each.name for each in removals if each.kind == settings.removal[0]]
     scores = {str(each.condition): each for each in measures if each.name == "perception" and each.condition in first}
@@ -210,7 +210,7 @@ def decide(
         sentence = f"It does not perceive {', '.join(phrases[name] for name in unseen)}."
     elif unsure:
         label, named = "too few examples", unsure
-        more = "; more draws are wanted" if wants_more else ""
+        more = "; more draws are needed" if wants_more else ""
         sentence = f"Too few examples to tell whether it perceives {', '.join(phrases[name] for name in unsure)}{more}."
     elif doubtful:
         label, named = "too many answers lost", doubtful
@@ -226,11 +226,11 @@ def decide(
 def _phrases(scores: Mapping[str, Measure], measures: Sequence[Measure]) -> dict[str, str]:
     still = {each.condition for each in measures if each.name == "changed" and each.value == 0}
     unmoved = {name: ", no answer changed" if name in still else "" for name in scores}
-    return {name: f"{name} ({speak(asdict(it))} points{unmoved[name]})" for name, it in scores.items()}
+    return {name: f"{name} ({speak(asdict(measure))} points{unmoved[name]})" for name, measure in scores.items()}
 
 
 def _doubt(phrase: str, worst: Measure) -> str:
-    return f"{phrase}, but {speak(asdict(worst))} with those that were lost taken as right"
+    return f"{phrase}, but {speak(asdict(worst))} if the lost answers count as right"
 
 
 def _ignored_label(removals: Sequence[str]) -> str:

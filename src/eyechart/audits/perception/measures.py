@@ -42,7 +42,7 @@ COLUMNS = ("without", "P", "P low", "P high", "P/Z task", "P/Z model")
 
 @dataclass(frozen=True)
 class Measurer:
-    """Measure a set of examples: what is removed, the score, the form of Z, and what is noted with every number."""
+    """Measure a set of examples, given the removals, the score, the form of Z, and the note on every number."""
 
     removals: tuple[Removal, ...]
     how: str
@@ -61,11 +61,11 @@ class Measurer:
 
     def _whole(self, rows: pl.DataFrame) -> Iterator[Measure]:
         for name, better in WHOLE.items():
-            known = rows.drop_nulls(name) if name in rows.columns else rows.clear()
-            if known.height:
+            present = rows.drop_nulls(name) if name in rows.columns else rows.clear()
+            if present.height:
                 yield make_measure(
                     name,
-                    mean(known[name], known["cluster"]),
+                    mean(present[name], present["cluster"]),
                     of=name,
                     condition=PLAIN_CONDITION,
                     score=self.how,
@@ -74,18 +74,20 @@ class Measurer:
 
     def _removal(self, rows: pl.DataFrame, removal: Removal) -> Iterator[Measure]:
         name, key = removal.name, MeasureFields(condition=removal.name, score=self.how, better="higher")
-        own, left, cluster = rows["accuracy"], rows[without(name)], rows["cluster"]
+        own, blind_scores, cluster = rows["accuracy"], rows[without(name)], rows["cluster"]
         # What is right without a modality may be known, guessed or leaked: neither way is better.
-        blind = make_measure("accuracy without", mean(left, cluster), of=without(name), **key)
+        blind = make_measure("accuracy without", mean(blind_scores, cluster), of=without(name), **key)
         yield replace(blind, better="neither")
-        yield make_measure("perception", paired_difference(own, left, cluster), of=perceived(name), **key)  # Eq. 1, 2
+        yield make_measure(
+            "perception", paired_difference(own, blind_scores, cluster), of=perceived(name), **key
+        )  # Eq. 1, 2
         moved = rows.drop_nulls(changed(name))
         if moved.height:
             yield make_measure("changed", mean(moved[changed(name)], moved["cluster"]), of=changed(name), **key)
-        known = rows.drop_nulls("majority")
-        if known.height:
-            z = 1 - known["majority"] if self.form == "complement" else known["majority"]  # Eq. 4
-            yield self._divided("perception / task", removal, known, z)
+        with_majority = rows.drop_nulls("majority")
+        if with_majority.height:
+            z = 1 - with_majority["majority"] if self.form == "complement" else with_majority["majority"]  # Eq. 4
+            yield self._divided("perception / task", removal, with_majority, z)
         relative = self._divided("perception / model", removal, rows, own)  # Eq. 5
         yield relative
         if not set(removal.modalities) & set(TEXTS):
@@ -93,40 +95,40 @@ class Measurer:
             yield from self._leakage(rows, removal)
 
     def _divided(self, name: str, removal: Removal, rows: pl.DataFrame, z: pl.Series) -> Measure:
-        """Divide the mean score by the mean of Z; where no score varies, its own interval is divided."""
-        lost, cluster = rows[perceived(removal.name)], rows["cluster"]
-        share, divisor = ratio(lost, z, cluster), float(z.to_numpy().mean())
+        """Divide the mean score by the mean of Z; where no score varies, divide its own interval."""
+        losses, cluster = rows[perceived(removal.name)], rows["cluster"]
+        share, divisor = ratio(losses, z, cluster), float(z.to_numpy().mean())
         if share.method == "none" and divisor:
-            share = _scaled(mean(lost, cluster, kind="differences"), divisor)
+            share = _scaled(mean(losses, cluster, kind="differences"), divisor)
         note = f"95 % interval: {share.method}" + ("; unstable: the divisor is near 0" if share.unstable else "")
         measure = Measure(name, share.value, share.low, share.high, share.n, share.clusters)
         return replace(measure, condition=removal.name, score=self.how, better="higher", note=note)
 
     def _leakage(self, rows: pl.DataFrame, removal: Removal) -> Iterator[Measure]:
         """Compare the score without the picture with that of a text-only model (MMStar)."""
-        known = rows.drop_nulls(TEXT_ONLY) if TEXT_ONLY in rows.columns else rows.clear()
-        if known.height:
+        both = rows.drop_nulls(TEXT_ONLY) if TEXT_ONLY in rows.columns else rows.clear()
+        if both.height:
             key = MeasureFields(condition=removal.name, score=self.how, better="lower")
-            leakage = paired_difference(known[without(removal.name)], known[TEXT_ONLY], known["cluster"])
-            whole = make_measure("leakage, unclipped", leakage, of=None, **key)
-            yield whole
-            clipped = {name: max(0.0, getattr(whole, name)) for name in ("value", "low", "high")}
-            yield replace(whole, name="leakage", p=None, **clipped)
+            leakage = paired_difference(both[without(removal.name)], both[TEXT_ONLY], both["cluster"])
+            measure = make_measure("leakage, unclipped", leakage, of=None, **key)
+            yield measure
+            clipped = {name: max(0.0, getattr(measure, name)) for name in ("value", "low", "high")}
+            yield replace(measure, name="leakage", p=None, **clipped)
 
     def _interactions(self, rows: pl.DataFrame) -> Iterator[Measure]:
         for removal in self.removals:
             column = interaction(removal)
-            known = rows.drop_nulls(column) if column in rows.columns else rows.clear()
-            if known.height:
-                zero = pl.zeros(known.height, eager=True)
-                difference = paired_difference(known[column], zero, known["cluster"])
+            present = rows.drop_nulls(column) if column in rows.columns else rows.clear()
+            if present.height:
+                zero = pl.zeros(present.height, eager=True)
+                difference = paired_difference(present[column], zero, present["cluster"])
                 key = MeasureFields(
                     condition=removal.name, score=self.how, better="neither"
                 )  # how it works, not how well
                 yield self._noted(make_measure("interaction", difference, of=column, **key), removal)
 
     def _noted(self, measure: Measure, removal: Removal) -> Measure:
-        """Record with a number how it came about."""
+        """Add a note on how the measure was computed."""
         if removal.kind != PERMUTE:
             return measure
         donors = f"donors: {self.donors}, draws: {self.draws}; the donor pool is held fixed"
@@ -134,16 +136,18 @@ class Measurer:
 
 
 def _mirage(relative: Measure) -> Measure:
-    """Measure what is left instead of what is lost: Acc without / Acc = 1 - P / Acc."""
+    """Measure what remains instead of what is lost: Acc without / Acc = 1 - P / Acc."""
     value, low, high = (1 - end for end in (relative.value, relative.high, relative.low))
     return replace(relative, name="mirage", value=value, low=low, high=high, better="lower")
 
 
-def _scaled(whole: Estimate, divisor: float) -> Ratio:
+def _scaled(estimate: Estimate, divisor: float) -> Ratio:
     """Divide a mean without spread, and its interval, by a number."""
-    low, high = sorted((whole.low / divisor, whole.high / divisor))
-    value = whole.value / divisor
-    return Ratio(value, low, high, whole.n, whole.clusters, f"{whole.method}, divided", whole.se, unstable=False)
+    low, high = sorted((estimate.low / divisor, estimate.high / divisor))
+    value = estimate.value / divisor
+    return Ratio(
+        value, low, high, estimate.n, estimate.clusters, f"{estimate.method}, divided", estimate.se, unstable=False
+    )
 
 
 def interaction(removal: Removal) -> str:
@@ -189,7 +193,7 @@ class MeasureGroups:
     measurer: Measurer
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Measure one group after the other; each measure names its group."""
+        """Measure the groups one by one; each measure names its group."""
         return measures_table(
             replace(each, by=by, group=None if by is None else str(group))
             for (by, group), part in batch.group_by(KEY, maintain_order=True)
@@ -217,8 +221,8 @@ def _tables(rows: pl.DataFrame, data: Dataset, by: Sequence[str]) -> Iterator[pl
     everything = pl.lit(None, pl.String)
     yield rows.with_columns(by=everything, group=everything)
     for column in by:
-        named = _grouped(rows, data, column).filter(pl.len().over("group") >= LEAST)
-        yield named.sort("group", "id").with_columns(by=pl.lit(column))
+        grouped = _grouped(rows, data, column).filter(pl.len().over("group") >= LEAST)
+        yield grouped.sort("group", "id").with_columns(by=pl.lit(column))
 
 
 def _grouped(rows: pl.DataFrame, data: Dataset, column: str) -> pl.DataFrame:
@@ -228,10 +232,10 @@ def _grouped(rows: pl.DataFrame, data: Dataset, column: str) -> pl.DataFrame:
     if groups.schema[column].is_nested():
         found = f"{column!r} of type {groups.schema[column]}"
         raise SettingError("a plain column to group by", found, "name a column of text or numbers")
-    named = groups.select("id", pl.col(column).cast(pl.String).fill_null(NONE).alias("group"))
-    # Of a column that another study lends, only the examples that both judged count.
-    named = named.filter(pl.col("group") != NOT_JUDGED)
-    return rows.join(named, on="id", how="inner", validate="1:1", maintain_order="left")
+    grouped = groups.select("id", pl.col(column).cast(pl.String).fill_null(NONE).alias("group"))
+    # In a column from another study, only the examples that both judged count.
+    grouped = grouped.filter(pl.col("group") != NOT_JUDGED)
+    return rows.join(grouped, on="id", how="inner", validate="1:1", maintain_order="left")
 
 
 def _corrected(measures: list[Measure]) -> list[Measure]:
@@ -261,7 +265,7 @@ def groups_table(measures: Sequence[Measure]) -> pl.DataFrame:
 
 
 def paper_table(measures: Sequence[Measure], removals: Sequence[str]) -> pl.DataFrame:
-    """Arrange the scores as Table 1 does, in points: a row a group, worst first, P with the ends of its interval."""
+    """Arrange the scores as in Table 1, in points: one row per group, worst first, P with the ends of its interval."""
     lines: dict[tuple[str | None, str], dict[str, object]] = {}
     for each in measures:
         line = lines.setdefault((each.by, each.group or "All"), {"by": each.by, "group": each.group or "All"})

@@ -1,8 +1,8 @@
-"""What is asked in which round: the examples as they are, and with each modality taken from a donor or left out.
+"""What is asked in each round: the examples as they are, and with each modality taken from a donor or left out.
 
 Without a precision there is one round: every judged example as it is and with every draw. With one, the first rounds
-have one draw of a growing share of the examples, because a further example teaches more than a further draw of the
-same one (Var = (V_examples + V_draws / m) / n for m draws); when all are asked, the draws double. A later round only
+have one draw of a growing share of the examples, because another example is more informative than another draw of the
+same one (Var = (V_examples + V_draws / m) / n for m draws); once all are asked, the draws double. A later round only
 adds to earlier ones: the examples of a share are chosen by a hash of their ids.
 """
 
@@ -27,7 +27,7 @@ FIRST = 300  # examples, about, in the first of several rounds
 
 
 class Stage(NamedTuple):
-    """How far a round goes: the share of the examples and the draws of each."""
+    """The extent of a round: the share of the examples and the draws of each."""
 
     share: float
     draws: int
@@ -35,7 +35,7 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True)
 class Rounds:
-    """The judged examples, the rounds there can be, and the seed that chooses a share."""
+    """The judged examples, the possible rounds, and the seed that chooses a share."""
 
     rows: pl.DataFrame
     stages: tuple[Stage, ...]
@@ -47,7 +47,7 @@ class Rounds:
         return cls(study.rows, _stages(settings, study.rows.height), settings.seed)
 
     def asked(self, turn: int, removal: Removal | None, k: int) -> pl.Series:
-        """List the examples that are asked with draw k by the end of a round; no removal means as they are."""
+        """List the examples asked with draw k by the end of a round; without a removal, as they are."""
         stage, rows = self.stages[turn], self.rows
         if removal is not None:
             if k >= removal.draws(stage.draws):
@@ -113,7 +113,7 @@ def _stages(settings: PerceptionSettings, examples: int) -> tuple[Stage, ...]:
 
 
 def _removable(removal: Removal, columns: list[str]) -> pl.Expr:
-    """Select the examples that have the modalities, and donors where these are needed."""
+    """Select the examples that have the modalities, and donors if needed."""
     known = [pl.col(donor_column(name)) for name in removal.modalities if donor_column(name) in columns]
     enough = [each > 0 if removal.kind == PERMUTE else each.is_not_null() for each in known]
     return pl.all_horizontal(pl.lit(value=True), *(each.fill_null(value=False) for each in enough))

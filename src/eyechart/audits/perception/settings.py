@@ -21,11 +21,11 @@ OPTIONS = "choices"
 class PerceptionSettings:
     """The fields of the audit.
 
-    `modalities` are names or sets such as `image+question`; none means all of the data's. `removal` says how, the first
-    way deciding the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
+    `modalities` are names or sets such as `image+question`; none means all of the data's. `removal` says how; its first
+    kind decides the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
     often all of that is done (5 and 5 are the paper's). With `precision` (points) the audit starts with few examples
-    and asks on, at most `max_rounds` rounds, until every interval is at most this wide. `majority` is the scope of the
-    most frequent answer, `form` that of Z. A modality whose score is shown to lie within `margin` of 0 is ignored.
+    and asks more, in at most `max_rounds` rounds, until every interval is at most this wide. `majority` is the scope of
+    the most frequent answer, `form` that of Z. A modality whose score is shown to be within `margin` of 0 is ignored.
     `interactions` removes pairs, `emap` is the number of examples for the additive projection, `text_only` names the
     column with a text-only model's answers, `sentiment` one of text.
     """
@@ -61,22 +61,23 @@ class PerceptionSettings:
             if getattr(self, name) < 1:
                 raise SettingError(f"{name} of at least 1", str(getattr(self, name)), "take 1 or more")
         if self.precision is not None and self.precision <= 0:
-            raise SettingError("a precision above 0 points", str(self.precision), "2 is a point to either side")
+            raise SettingError("a precision above 0 points", str(self.precision), "2 means 1 point to either side")
         if self.margin <= 0 or self.emap < 0:
-            raise SettingError("a margin above 0 and emap of at least 0", f"{self.margin}, {self.emap}", "see the docs")
+            found = f"{self.margin}, {self.emap}"
+            raise SettingError("a margin above 0 and emap of at least 0", found, "write emap=0 for no projection")
         if self.emap and self.precision is not None:
             advice = "leave one of them out"
-            raise SettingError("emap or a precision", "both, but EMAP wants every pair in the first round", advice)
+            raise SettingError("emap or a precision", "both, but EMAP needs every pair in the first round", advice)
 
 
 def removals_of(settings: PerceptionSettings, data: Dataset) -> tuple[Removal, ...]:
-    """List what the settings remove from these data: where none is named, every modality that any example has."""
+    """List what the settings remove from these data; if no modality is named, every one that any example has."""
     present = [name for name in data.modalities if data.examples[name].is_not_null().any()]
-    named = [_parse(data, name) for name in settings.modalities or present]
-    single = [each for each in named if len(each) == 1]
+    sets = [_parse(data, name) for name in settings.modalities or present]
+    single = [each for each in sets if len(each) == 1]
     if settings.interactions:
-        named += [(*one, *other) for one, other in combinations(single, 2) if (*one, *other) not in named]
-    return tuple(Removal(each, kind) for kind in settings.removal for each in named if _fits(each, kind, named))
+        sets += [(*one, *other) for one, other in combinations(single, 2) if (*one, *other) not in sets]
+    return tuple(Removal(each, kind) for kind in settings.removal for each in sets if _fits(each, kind, sets))
 
 
 def _parse(data: Dataset, name: str) -> tuple[str, ...]:
@@ -93,7 +94,7 @@ def _parse(data: Dataset, name: str) -> tuple[str, ...]:
 
 
 def _fits(modalities: tuple[str, ...], kind: str, named: Sequence[tuple[str, ...]]) -> bool:
-    """Leave text out of blind prompts and of painting, unless nothing else was asked for."""
+    """Leave text out of blind prompts and of painting, unless nothing else was requested."""
     if kind not in FOR_PICTURES or not set(modalities) & set(TEXTS):
         return True
     if all(set(each) & set(TEXTS) for each in named):

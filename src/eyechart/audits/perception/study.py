@@ -1,4 +1,4 @@
-"""The study of the data alone: what is judged, who can be a donor, and what the most frequent answers score."""
+"""The study of the data alone: the judged examples, their donors, and the score of the most frequent answers."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -79,7 +79,7 @@ def judged_part(data: Dataset, study: Result) -> Dataset:
 
 
 def learned_part(data: Dataset, study: Result) -> Dataset:
-    """Return the examples that a study learned from; one of an older eyechart has named their split."""
+    """Return the examples that a study learned from; studies of older versions name their split."""
     split = study.settings.get("majority_split")
     if split is None:
         return data.divided(learns=False).learn
@@ -87,7 +87,7 @@ def learned_part(data: Dataset, study: Result) -> Dataset:
 
 
 def make_pools(settings: PerceptionSettings, judged: Dataset, removals: tuple[Removal, ...]) -> dict[str, DonorPool]:
-    """Make the pool of every modality that is removed; reject a permuted modality without donors."""
+    """Build the donor pool of every modality that is removed; reject a permuted modality without donors."""
     named = dict.fromkeys(name for each in removals for name in each.modalities)
     pools = {name: make_pool(judged, name, settings.donors) for name in named}
     for name in {name for each in removals if each.kind == PERMUTE for name in each.modalities}:
@@ -96,14 +96,14 @@ def make_pools(settings: PerceptionSettings, judged: Dataset, removals: tuple[Re
 
 
 def donor_column(modality: str) -> str:
-    """Name the column of the study's rows with the number of donors of each example; null: it lacks the modality."""
+    """Name the column with the number of donors of each example, null where it lacks the modality."""
     return f"{modality} donors"
 
 
 def _check_donors(pool: DonorPool) -> None:
     if not (pool.choices > 0).any():
-        alike = ", which all have the same" if pool.twins.size.max(initial=0) == len(pool.ids) else ""
-        found = f"none among {len(pool.ids)} examples{alike}" if len(pool.ids) else "no example that has one"
+        alike = ", which all have the same value" if pool.twins.size.max(initial=0) == len(pool.ids) else ""
+        found = f"none among {len(pool.ids)} examples{alike}" if len(pool.ids) else "no example with a value"
         advice = f"leave {pool.modality} out of `modalities`, or bring data in which it varies"
         raise DataError(f"donors of {pool.modality!r} by the policy {pool.policy!r}", found, advice)
 
@@ -113,9 +113,11 @@ def _choices(pool: DonorPool) -> pl.DataFrame:
 
 
 def _count_donors(name: str, pool: DonorPool, judged: Dataset) -> pl.DataFrame:
-    lonely = int((pool.choices == 0).sum())
+    without_donor = int((pool.choices == 0).sum())
     lacking = judged.examples.height - len(pool.ids)
-    return _counts([(name, "left out", "no donor", lonely), (name, "left out", f"no {name} of its own", lacking)])
+    return _counts(
+        [(name, "left out", "no donor", without_donor), (name, "left out", f"no {name} of its own", lacking)]
+    )
 
 
 def _counts(rows: list[tuple[str | None, str, str | None, int]]) -> pl.DataFrame:
@@ -134,26 +136,27 @@ def _donors_table(pools: dict[str, DonorPool], judged: Dataset) -> pl.DataFrame:
 def _notes(settings: PerceptionSettings, judged: Dataset, base: str) -> Iterator[str]:
     yield base
     yield f"donors by the policy {settings.donors!r} from the {judged.examples.height:,} judged examples"
-    yield "the donor pool is held fixed: intervals say nothing of other pools"
+    yield "the donor pool is held fixed: intervals do not cover other pools"
 
 
 def _measure_majority(rows: pl.DataFrame, how: str, note: str) -> Iterator[Measure]:
-    known = rows.drop_nulls("majority")
-    if known.height:
-        whole = make_measure(
+    present = rows.drop_nulls("majority")
+    if present.height:
+        measure = make_measure(
             "majority",
-            mean(known["majority"], known["cluster"]),
+            mean(present["majority"], present["cluster"]),
             of="majority",
             condition=PLAIN_CONDITION,
             score=how,
             better="neither",
         )
-        yield replace(whole, note=f"{whole.note}; {note}")
+        yield replace(measure, note=f"{measure.note}; {note}")
 
 
 def _sentence(floor: list[Measure], pools: dict[str, DonorPool], judged: Dataset) -> str:
     majority = (
         f"The most frequent answer scores {speak(asdict(floor[0]))} points" if floor else "There is no majority score"
     )
-    donors = ", ".join(f"{name} from {judged.examples[name].n_unique():,} contents" for name in pools)
-    return f"{majority}; {judged.examples.height:,} examples can be asked{' with ' + donors if donors else ''}."
+    contents = ", ".join(f"{name} {judged.examples[name].n_unique():,}" for name in pools)
+    distinct = f", with these numbers of distinct contents: {contents}" if contents else ""
+    return f"{majority}; {judged.examples.height:,} examples can be asked{distinct}."

@@ -32,7 +32,7 @@ def _by(column: str, removed: str) -> View:
 
 
 STUDY = (
-    View("table", "donors", "Donor pools", "Fewest is the smallest number of donors that any example has."),
+    View("table", "donors", "Donor pools", "Fewest is the smallest number of donors of any example."),
     View(
         "bars",
         "sentiment",
@@ -57,7 +57,7 @@ JUDGED = (
         "histogram",
         "samples",
         "Sample perceptual scores",
-        "Examples at 0 are answered the same with and without; those below 0 are better without.",
+        "Examples at 0 score the same with and without the modality; those below 0 score better without it.",
         {"x": "from", "to": "to", "n": "n", "color": "removed"},
         units={"from": "points", "to": "points"},
     ),
@@ -65,14 +65,14 @@ JUDGED = (
         "table",
         "errors",
         "Where the error comes from",
-        "Standard errors of examples and of draws; the pool is fixed.",
+        "Standard errors due to examples and to draws; the donor pool is held fixed.",
         units={"examples_se": "points", "draws_se": "points", "se": "points"},
     ),
     View(
         "table",
         "ignored",
         "Is it ignored?",
-        "Ignored: shown to lie within the margin of 0 at 5 %.",
+        "Ignored means shown to be within the margin of 0, at the 5 % level.",
         {"y": "removed", "x": "perception", **dict(zip(BESIDE, BESIDE, strict=True))},
         units={**PERCEIVED, "margin": "points"},
     ),
@@ -80,20 +80,20 @@ JUDGED = (
         "gallery",
         "seen",
         "The least perceived examples, side by side",
-        "What was shown and what was said under each condition: an answer that stays was not looked up.",
+        "What was shown and answered under each condition: an answer that never changes was not looked up.",
         {"group": "named", "title": "condition", "image": "image", "question": "question", "answer": "said"},
     ),
     View(
         "table",
         "least",
         "The least perceived examples",
-        "What the model says as it is, and with the modality removed.",
+        "The model's answers to the example as it is, and with the modality removed.",
         units={"accuracy": "points", "perception": "points"},
     ),
     View(
         "table",
         "proportions",
-        "Answers of the first words that are perceived least",
+        "Answers by first word of the question, the least perceived first",
         "Shares among predictions, judged references and train references: a model that repeats train stands out.",
         units={
             f"{name}{end}": "points"

@@ -13,8 +13,8 @@ Deliberate differences from the paper and its code:
 - vocabularies are sorted, ties are settled and confidences are compared as whole numbers: the same rules everywhere;
 - repeated words and objects count once (`compat="release"` restores the authors' count);
 - every rule is tested on held-out images: `confirm`;
-- the empty antecedent is listed as kind `prior` and takes no part;
-- the drop on counterexamples is read beside a matched control (`judge`), and agreement with a rule beside the model's
+- the empty antecedent is listed as kind `prior` but is otherwise ignored;
+- the drop on counterexamples is compared with a matched control (`judge`), and agreement with a rule with the model's
   rate of that answer where the rule does not apply (`exploited`).
 """
 

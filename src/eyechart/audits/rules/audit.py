@@ -1,4 +1,4 @@
-"""The audit itself: what it needs, brings along, asks and measures."""
+"""The audit itself: what it needs, offers, asks and measures."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ FURNITURE = Furniture(
 
 @dataclass(frozen=True)
 class RulesAudit(RulesSettings):
-    """Mine rules, set the counterexamples to them apart, and ask whether a model follows the rules there.
+    """Mine rules, find the counterexamples to them, and ask whether a model follows the rules there.
 
     `min_support` is a count, or below 1 a share of the mined examples. `answers` is the size of the answer vocabulary.
     `correct` says how a rule's answer is compared with the human ones. `from_ids` is a published list of
@@ -45,7 +45,7 @@ class RulesAudit(RulesSettings):
 
     needs: ClassVar[tuple[str, ...]] = ("question", "answer")
     learns: ClassVar[bool] = True
-    gone: ClassVar[Mapping[str, str]] = {"seed": "divide data without splits by the seed of the run, with --seed"}
+    gone: ClassVar[Mapping[str, str]] = {"seed": "choose the seed that divides data without splits with --seed"}
     furniture: ClassVar[Furniture] = FURNITURE
 
     def study(self, data: Dataset, engine: Engine) -> Result:

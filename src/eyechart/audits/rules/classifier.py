@@ -1,13 +1,13 @@
-"""The shortcut classifier: what somebody scores who knows nothing but the rules.
+"""The shortcut classifier: the score of a model that knows nothing but the rules.
 
-Kept are the rules that are, for some train example, the first in order among those that give its answer. An example is
+A rule is kept if, for some train example, it is the first in order among those that give its answer. An example is
 answered by the confidence-weighted vote of the kept rules it meets (the paper), or by the first of them (the authors'
 code); one that meets none gets the most frequent train answer ("yes" in VQA v2).
 
-With `select`, support and confidence are chosen as the paper does: by the accuracy of this classifier on held-out
-examples. Raising a threshold takes rules away and brings none back, for what drops a rule has at least its joint count
-and its confidence; so one mining at the lowest thresholds serves all. Only under `superset="paper"`, where a longer and
-rarer rule may drop a shorter one, is every support mined anew.
+With `select`, support and confidence are chosen as in the paper: by the accuracy of this classifier on held-out
+examples. Raising a threshold removes rules and brings none back, since a rule that makes another redundant has at least
+its joint count and its confidence; so one mining at the lowest thresholds serves all. Only under `superset="paper"`,
+where a longer and rarer rule may drop a shorter one, is every support mined separately.
 """
 
 from dataclasses import replace
@@ -45,12 +45,12 @@ _SURFACE: dict[str, pl.DataType] = {
 
 
 def kept_rules(learned: Matches) -> Ints:
-    """Choose the rules that are the best correct one of a train example, in their order."""
+    """Choose the rules that are the best correct one for some train example, in order."""
     return np.unique(learned.best_correct[learned.best_correct >= 0]).astype(np.int64)
 
 
 def take(rules: Rules, numbers: Ints) -> Rules:
-    """Take rules by their numbers."""
+    """Select rules by their numbers."""
     return Rules(
         rules.items[numbers],
         rules.lengths[numbers],
@@ -66,7 +66,7 @@ def classify(rules: Rules, kept: Ints, index: Index) -> dict[str, Int32s]:
     vote, best = np.zeros(n, np.int32), np.zeros(n, np.int32)
     chosen = take(rules, kept)
     pairs = list_pairs(queries_of(chosen), index)
-    examples, first = np.unique(pairs.examples, return_index=True)  # pairs lie by rule, so the first is the best
+    examples, first = np.unique(pairs.examples, return_index=True)  # pairs are sorted by rule, so the first is the best
     best[examples] = chosen.answers[pairs.queries[first]]
     winners = _winners(pairs, chosen)
     vote[winners["example"].to_numpy()] = winners["answer"].to_numpy()
@@ -74,12 +74,12 @@ def classify(rules: Rules, kept: Ints, index: Index) -> dict[str, Int32s]:
 
 
 def _winners(pairs: QueryMatches, rules: Rules) -> pl.DataFrame:
-    """Find the answer with the largest sum of confidences for each example, of equal ones that of the better rule."""
+    """Find the answer with the largest sum of confidences for each example; ties go to the better rule."""
     width = int(rules.answers.max(initial=0)) + 1
     keys, first, inverse = np.unique(
         pairs.examples.astype(np.int64) * width + rules.answers[pairs.queries], return_index=True, return_inverse=True
     )
-    # Summed in the order of the rules, so that equal votes are equal to the last bit.
+    # Summed in the order of the rules, so that equal votes are exactly equal.
     weights = np.bincount(inverse, weights=rules.confidences[pairs.queries], minlength=len(keys))
     votes = pl.DataFrame({"example": keys // width, "answer": keys % width, "weight": weights, "first": first})
     ranked = votes.sort("example", "weight", "first", descending=[False, True, False])
@@ -103,16 +103,16 @@ def sweep(judged: Dataset, encoded: EncodedParts, settings: RulesSettings, how: 
         if settings.superset == "paper":
             mined = mine_rules(encoded.learn, replace(settings, min_support=support), engine)
         for confidence in (each for each in confidences if each <= 1):
-            inside = (mined.joints >= support) & (mined.confidences >= confidence)
-            rules = take(mined, np.flatnonzero(inside))
+            frequent = (mined.joints >= support) & (mined.confidences >= confidence)
+            rules = take(mined, np.flatnonzero(frequent))
             kept = kept_rules(encoded.match_learned(rules, settings.threads, engine))
-            found = _measure(rules, kept, judged, encoded, how)
-            lines.append((support, confidence, rules.n, len(kept), *found))
+            estimates = _measure(rules, kept, judged, encoded, how)
+            lines.append((support, confidence, rules.n, len(kept), *estimates))
     return pl.DataFrame(lines, schema=_SURFACE, orient="row").fill_nan(None)
 
 
 def best_thresholds(settings: RulesSettings, surface: pl.DataFrame) -> RulesSettings:
-    """Take the thresholds of the highest vote, of equals the lowest ones."""
+    """Choose the thresholds of the highest vote; ties go to the lowest."""
     order = surface.sort("vote", "min_support", "min_confidence", descending=[True, False, False], nulls_last=True)
     best = order.row(0, named=True)
     return replace(settings, min_support=best["min_support"], min_confidence=best["min_confidence"])
@@ -124,6 +124,12 @@ def _measure(
     """Estimate the accuracy of the vote with its interval, that of the best rule, and the number of examples."""
     answers = classify(rules, kept, encoded.index_judged(rules.items[kept]))
     vote, best = (score_answers(judged, encoded.vocabulary, each, how) for each in answers.values())
-    known = vote.is_not_null()
-    found = mean(vote.filter(known), judged.examples["cluster"].filter(known))
-    return found.value, found.low, found.high, mean(best.drop_nulls()).value, found.n  # NaN where nothing is scored
+    scored = vote.is_not_null()
+    estimate = mean(vote.filter(scored), judged.examples["cluster"].filter(scored))
+    return (
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        mean(best.drop_nulls()).value,
+        estimate.n,
+    )  # NaN where nothing is scored

@@ -7,8 +7,8 @@ On the held-out images of a rule X -> a (n of them, k with the answer), two one-
              lack the one left out; of a single item that is all examples without it
 
 p is the largest of them, so that a rule must beat all; q is Benjamini-Hochberg over all mined rules. A rule is
-confirmed where q is at most the level; else it is refuted, unless it was untestable: with so few matches a rule as
-confident as on train would have passed the first test at the level less than half of the time.
+confirmed if q is at most the level; otherwise it is refuted, unless it was untestable: with so few matches, a rule as
+confident as on train would pass the first test at the level less than half of the time.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ SMALL = 1e-12  # a term that no longer moves its sum
 def confirm(
     queries: Queries, confidences: Floats, index: Index, threads: int = 1, engine: Engine | None = None
 ) -> pl.DataFrame:
-    """Test rules on the examples of an index; one row for each, in their order."""
+    """Test rules on the examples of an index, and return one row for each rule, in order."""
     count = make_counter(index, threads, engine)
     counts = count(queries)
     base = base_rates(queries.answers, index)
@@ -42,8 +42,8 @@ def confirm(
 
 def base_rates(answers: Int32s, index: Index) -> Floats:
     """Look up how frequent each answer is among the held-out examples."""
-    known = index.answers[index.answers >= 0]
-    shares = np.bincount(known, minlength=int(answers.max(initial=-1)) + 1) / max(len(index.answers), 1)
+    numbered = index.answers[index.answers >= 0]
+    shares = np.bincount(numbered, minlength=int(answers.max(initial=-1)) + 1) / max(len(index.answers), 1)
     return np.asarray(shares[answers], dtype=np.float64)
 
 
@@ -74,16 +74,16 @@ def worst_part(queries: Queries, chosen: Ints, counts: Counts, count: Counter) -
     """Compare rules with each of their parts and return the largest p; a rule that has failed is not tested further."""
     worst = np.zeros(len(chosen))
     for column in range(queries.items.shape[1]):
-        open_ = np.flatnonzero((worst <= LEVEL) & (queries.items[chosen, column] >= 0))
-        rules = chosen[open_]
+        passing = np.flatnonzero((worst <= LEVEL) & (queries.items[chosen, column] >= 0))
+        rules = chosen[passing]
         rest = count(without(queries, rules, column))
-        found = fisher_tail(Counts(counts.images[rules], counts.hits[rules]), rest)
-        worst[open_] = np.maximum(worst[open_], found)
+        p = fisher_tail(Counts(counts.images[rules], counts.hits[rules]), rest)
+        worst[passing] = np.maximum(worst[passing], p)
     return worst
 
 
 def without(queries: Queries, rules: Ints, column: int) -> Queries:
-    """Leave out one item of some rules, and query the examples that lack it."""
+    """Build queries for the examples that have all items of a rule except one."""
     items = queries.items[rules]
     lacking = items[:, column].copy()
     items[:, column] = NONE
@@ -120,7 +120,7 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
 
 
 def tested_table(counts: Counts, p: Floats, powers: Floats) -> pl.DataFrame:
-    """Write the held-out figures of rules, in their order, as a table."""
+    """Build the table of the rules' held-out figures, in their order."""
     images, hits = counts
     q = adjust(p)
     low, high = wilson(hits, images)
@@ -141,6 +141,6 @@ def tested_table(counts: Counts, p: Floats, powers: Floats) -> pl.DataFrame:
 
 
 def states(q: Floats, powers: Floats) -> pl.Series:
-    """Name what became of each rule."""
+    """Name the state of each rule."""
     confirmed: Bools = q <= LEVEL
     return pl.Series(STATES).gather(np.select([confirmed, powers < POWER], [0, 1], 2))

@@ -1,4 +1,4 @@
-"""What rules look like: some with their examples and counterexamples, and an example with all its rules (Fig. 4)."""
+"""What rules look like: some rules with examples and counterexamples, and an example with all its rules (Fig. 4)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def gallery_table(judged: Dataset, table: pl.DataFrame, rules: Rules, transactio
 
 
 def _surest(table: pl.DataFrame) -> pl.DataFrame:
-    """Take the confirmed rules of each kind that are the most confident on held-out images, at the least."""
+    """Take the confirmed rules of each kind with the highest lower bounds of confidence on held-out images."""
     sure = table.filter(pl.col("state") == "confirmed").sort("low", "rule", descending=[True, False])
     # Many rules differ in a word and meet the same examples: one for each answer shows more.
     different = sure.unique(["kind", "answer"], keep="first", maintain_order=True)
@@ -51,33 +51,35 @@ def _matching(
         items = [item for item in rules.items[rule["rule"]] if item >= 0]
         met = [np.unique(owner[transactions.items == item]) for item in items]
         numbers = met[0]
-        for other in met[1:]:
-            numbers = np.intersect1d(numbers, other, assume_unique=True)
+        for matching in met[1:]:
+            numbers = np.intersect1d(numbers, matching, assume_unique=True)
         yield rule, numbers
 
 
 def _rule_examples(rule: Mapping[str, Any], met: pl.DataFrame, judged: Dataset) -> pl.DataFrame:
     right = pl.col("people").list.contains(pl.lit(rule["answer"]))
-    few = met.with_columns(right.alias("right")).sort("right", "id", descending=[True, False])
-    few = few.group_by("right", maintain_order=True).head(EXAMPLES)
-    return few.select(
+    examples = met.with_columns(right.alias("right")).sort("right", "id", descending=[True, False])
+    examples = examples.group_by("right", maintain_order=True).head(EXAMPLES)
+    return examples.select(
         pl.lit(_in_words(rule)).alias("rule"),
         "image",
         "question",
         pl.col("answer").alias("reference"),
         pl.when("right").then(pl.lit("holds")).otherwise(pl.lit("counterexample")).alias("here"),
-        _boxes(few, rule, judged).alias("boxes"),
+        _boxes(examples, rule, judged).alias("boxes"),
     )
 
 
-def _boxes(few: pl.DataFrame, rule: Mapping[str, Any], judged: Dataset) -> pl.Series:
+def _boxes(examples: pl.DataFrame, rule: Mapping[str, Any], judged: Dataset) -> pl.Series:
     """Find the objects of the rule in each picture."""
     images = judged.images.table
     if "objects" not in images.columns:
-        return pl.Series([None] * few.height, dtype=pl.Null)
-    objects = few.select("image").join(images.select("image", "objects"), on="image", how="left", maintain_order="left")
-    named = pl.element().filter(pl.element().struct.field("label").is_in(rule["objects"]))
-    return objects.select(pl.col("objects").list.eval(named)).to_series()
+        return pl.Series([None] * examples.height, dtype=pl.Null)
+    objects = examples.select("image").join(
+        images.select("image", "objects"), on="image", how="left", maintain_order="left"
+    )
+    in_rule = pl.element().filter(pl.element().struct.field("label").is_in(rule["objects"]))
+    return objects.select(pl.col("objects").list.eval(in_rule)).to_series()
 
 
 def _in_words(rule: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ expected gap  the same for a model that is equally right on both within every st
               frequency (powers of two of the train count): sum_s A_s (share of s among easy - among
               counterexamples), with A_s this model's accuracy in stratum s
 matched gap   gap - expected gap = mean of (x_i - A_s(i)) on easy - the same on counterexamples
-exploitation  on counterexamples: mean of [the model says what a confirmed rule says] - sum over the answers of those
+exploitation  on counterexamples: mean of [the model gives a confirmed rule's answer] - sum over the answers of those
               rules of the model's rate of the answer on the examples of the same question type that do not meet the
               rule (the best one of that answer) and do not accept the answer. The rates are taken as known: their own
               error is not in the interval.
@@ -72,7 +72,7 @@ def judge_model(
 
 
 def match_answers(data: Dataset, study: Result, answered: AnsweredExamples) -> RuleMatches:
-    """Match the judged examples with the confirmed rules, beside the first usable answer to each."""
+    """Match the judged examples with the confirmed rules, and add the first usable answer to each."""
     judged = data.take(pl.col("id").is_in(study.rows["id"].implode()))
     answers = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first())
     with announced(log_once):
@@ -84,19 +84,19 @@ def measure_kinds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
     for kind in (None, *EXAMPLE_KINDS):
         part = of_kind(rows, kind)
         if part.height or kind is None:
-            found = mean(part["accuracy"], part["cluster"])
-            whole = make_measure(
-                "accuracy", found, of="accuracy", condition=PLAIN_CONDITION, score=how, better="higher"
+            estimate = mean(part["accuracy"], part["cluster"])
+            measure = make_measure(
+                "accuracy", estimate, of="accuracy", condition=PLAIN_CONDITION, score=how, better="higher"
             )
-            yield in_kind(whole, kind)
+            yield in_kind(measure, kind)
 
 
 def with_strata(rows: pl.DataFrame, data: Dataset, study: Result) -> pl.DataFrame:
     """Add the model's accuracy in its stratum to each easy example and counterexample."""
-    known = data.examples.select("id", "answer", _answer_type(data)).join(
+    answers = data.examples.select("id", "answer", _answer_type(data)).join(
         _train_counts(data, study), on="answer", how="left", validate="m:1"
     )
-    strata = known.with_columns((pl.col("n").fill_null(0) + 1).log(2).floor().alias("frequency"))
+    strata = answers.with_columns((pl.col("n").fill_null(0) + 1).log(2).floor().alias("frequency"))
     both = rows.filter(pl.col("kind").is_in([EASY, COUNTEREXAMPLE])).join(strata, on="id", how="left", validate="1:1")
     # Summed in the order of the ids, so that it does not depend on threads.
     means = both.sort("id").group_by(STRATUM, maintain_order=True).agg(pl.col("accuracy").mean().alias("expected"))
@@ -109,21 +109,23 @@ def _answer_type(data: Dataset) -> pl.Expr:
 
 
 def _train_counts(data: Dataset, study: Result) -> pl.DataFrame:
-    """Count answers in what was not judged."""
+    """Count the answers of the examples that are not judged."""
     train = data.examples.join(study.rows, on="id", how="anti")
     return train["answer"].drop_nulls().value_counts(name="n")
 
 
 def measure_gap(both: pl.DataFrame, how: str) -> Iterator[Measure]:
-    """Measure the gap, and what is left of it within strata."""
+    """Measure the gap, and how much of it remains within strata."""
     easy, counter = (both.filter(pl.col("kind") == kind) for kind in (EASY, COUNTEREXAMPLE))
     if not easy.height or not counter.height:
         return
     gap = difference(easy["accuracy"], counter["accuracy"], easy["cluster"], counter["cluster"])
     yield make_measure("gap", gap, of=None, condition=PLAIN_CONDITION, score=how, better="lower")
     expected = mean(expected_contributions(both), both["cluster"], kind="differences")
-    found = make_measure("expected gap", expected, of=None, condition=PLAIN_CONDITION, score=how, better="neither")
-    yield replace(found, note=f"{found.note}; {NOTE}")
+    expected_measure = make_measure(
+        "expected gap", expected, of=None, condition=PLAIN_CONDITION, score=how, better="neither"
+    )
+    yield replace(expected_measure, note=f"{expected_measure.note}; {NOTE}")
     easy_rest, counter_rest = (part["accuracy"] - part["expected"] for part in (easy, counter))
     matched = difference(easy_rest, counter_rest, easy["cluster"], counter["cluster"])
     yield make_measure("matched gap", matched, of=None, condition=PLAIN_CONDITION, score=how, better="lower")
@@ -140,7 +142,7 @@ def expected_contributions(both: pl.DataFrame) -> pl.Series:
 
 
 def followed_rules(met: pl.DataFrame, by_words: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, pl.DataFrame]:
-    """Compare on each counterexample what the model and confirmed rules say: all rules, each kind, objects alone."""
+    """Compare the model's answer to each counterexample with the confirmed rules: all, each kind, objects alone."""
     counterexamples = rows.filter(pl.col("kind") == COUNTEREXAMPLE).select("id")
     parts: dict[str | None, pl.DataFrame] = {None: met, SAME_WORDS: by_words}
     parts |= {kind: met.filter(pl.col("kind") == kind) for kind in RULE_KINDS}
@@ -151,9 +153,9 @@ def followed_rules(met: pl.DataFrame, by_words: pl.DataFrame, rows: pl.DataFrame
 
 
 def _by_example(met: pl.DataFrame) -> pl.DataFrame:
-    """Take the best rule of each answer; a model says one of them at most."""
-    known = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
-    best = known.unique(["id", "answer"], keep="first", maintain_order=True)
+    """Take the best rule of each answer; a model gives at most one of these answers."""
+    testable = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
+    best = testable.unique(["id", "answer"], keep="first", maintain_order=True)
     agrees, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_said") / pl.col("control_n")).sum()
     by_example = best.group_by("id", "cluster", maintain_order=True).agg(
         pl.col("rule").filter("agrees").first().alias("follows"), agrees.alias("agrees"), elsewhere.alias("elsewhere")
@@ -165,23 +167,23 @@ def measure_exploitation(followed: dict[str | None, pl.DataFrame], how: str) -> 
     """Measure how much more often than elsewhere the model gives the rules' answers, overall and by kind of rule."""
     for kind, part in followed.items():
         if part.height:
-            found = beyond_known(part["agrees"], part["elsewhere"], part["cluster"])
-            whole = make_measure(
-                "exploitation", found, of="exploitation", condition=PLAIN_CONDITION, score=how, better="lower"
+            estimate = beyond_known(part["agrees"], part["elsewhere"], part["cluster"])
+            measure = make_measure(
+                "exploitation", estimate, of="exploitation", condition=PLAIN_CONDITION, score=how, better="lower"
             )
-            yield whole if kind is None else replace(whole, of=None, by="rule kind", group=kind)
+            yield measure if kind is None else replace(measure, of=None, by="rule kind", group=kind)
 
 
 def decide(measures: list[Measure], margin: float, *, from_ids: bool) -> Verdict:
     """Conclude from the exploitation; published ids allow no more than the gap."""
     overall = {measure.name: measure for measure in measures if measure.by is None}
     if "exploitation" not in overall:
-        shown = overall.get("gap", overall["accuracy"])
+        fallback = overall.get("gap", overall["accuracy"])
         why = "published ids come without rules" if from_ids else "no counterexample meets a confirmed rule"
-        sentence = f"The {shown.name} is {speak(asdict(shown))} points; {why}."
-        return Verdict("not tested", QUESTION, "no rules to follow", sentence, shown.key)
+        sentence = f"The {fallback.name} is {speak(asdict(fallback))} points; {why}."
+        return Verdict("not tested", QUESTION, "no rules to follow", sentence, fallback.key)
     exploitation = overall["exploitation"]
-    points = f"{speak(asdict(exploitation))} points oftener on counterexamples than where they do not apply"
+    points = f"{speak(asdict(exploitation))} points more often on counterexamples than where the rules do not apply"
     state: State = "cannot tell"
     if exploitation.low > margin:
         state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {points}."

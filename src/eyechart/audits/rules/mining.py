@@ -1,4 +1,4 @@
-"""Mine rules from the examples in numbers, and convert rules between the miner's arrays and tables in words."""
+"""Mine rules from encoded examples, and convert rules between the miner's arrays and tables of text."""
 
 import logging
 import math
@@ -41,12 +41,12 @@ Items = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 @cache
 def log_once(sentence: str) -> None:
-    """Log a sentence once: a warning that kernels are compiled, and as information what a run will need."""
+    """Log a message once: a warning that kernels are being compiled, or information on what a run will need."""
     _log.log(logging.WARNING if sentence == COMPILING else logging.INFO, sentence)
 
 
 class EncodedParts(NamedTuple):
-    """The mined and the judged examples in numbers, and what the numbers stand for."""
+    """The mined and the judged examples as numbers, and the vocabulary of the numbers."""
 
     vocabulary: ItemVocabulary
     learn: Transactions
@@ -64,13 +64,13 @@ class EncodedParts(NamedTuple):
 
 
 def encode_parts(learn: Dataset, judged: Dataset, n_answers: int, *, normalized: bool) -> EncodedParts:
-    """Write both parts in numbers; train examples outside the answer vocabulary are not mined."""
+    """Encode both parts; train examples outside the answer vocabulary are not mined."""
     vocabulary = learn_vocabulary(learn, n_answers)
-    inside = numbered_answers(learn.examples, vocabulary) >= 0
+    in_vocabulary = numbered_answers(learn.examples, vocabulary) >= 0
     transactions = make_transactions(judged, vocabulary)
     return EncodedParts(
         vocabulary,
-        make_transactions(learn.take(pl.lit(inside)), vocabulary),
+        make_transactions(learn.take(pl.lit(in_vocabulary)), vocabulary),
         transactions,
         make_accepted(judged.examples, vocabulary, normalized=normalized),
         number_images(judged),
@@ -112,7 +112,7 @@ def miner_settings(settings: RulesSettings, n: int) -> MiningSettings:
 
 
 def mine_rules(transactions: Transactions, settings: RulesSettings, engine: Engine | None = None) -> Rules:
-    """Mine, or return no rules where no antecedent can reach the support."""
+    """Mine rules, or return none if no antecedent can reach the support."""
     limits = miner_settings(settings, transactions.n)
     if limits.min_support > transactions.n or not len(transactions.items):
         return no_rules(limits.max_items)
@@ -129,7 +129,7 @@ def no_rules(width: int) -> Rules:
 def match_rules(
     rules: Rules, transactions: Transactions, accepted: Accepted, threads: int, engine: Engine | None = None
 ) -> Matches:
-    """Find what each rule and each example meets; nothing where one of the two is missing."""
+    """Match rules with examples; find nothing if either is missing."""
     if rules.n and transactions.n:
         return match(rules, transactions, accepted, threads, announce=log_once, engine=engine)
     zeros, none = np.zeros(rules.n, np.int32), np.full(transactions.n, NONE, np.int32)
@@ -142,7 +142,7 @@ def queries_of(rules: Rules) -> Queries:
 
 
 def decode_rules(rules: Rules, vocabulary: ItemVocabulary) -> pl.DataFrame:
-    """Write rules with words, labels and answers, numbered in their order."""
+    """Convert rules to a table of words, labels and answers, numbered in order."""
     is_word = (rules.items >= 0) & (rules.items < vocabulary.n_words)
     is_object = rules.items >= vocabulary.n_words
     kind = np.select([~is_object.any(axis=1), ~is_word.any(axis=1)], [0, 1], 2)
@@ -161,7 +161,7 @@ def decode_rules(rules: Rules, vocabulary: ItemVocabulary) -> pl.DataFrame:
 
 
 def _texts(items: Items, names: pl.Series, chosen: Bools) -> pl.Series:
-    """Write the chosen items of each rule as a list, block by block: all at once would need far more memory."""
+    """List the chosen items of each rule, block by block: all at once would need far more memory."""
     return pl.concat(_texts_of(items[part], names, chosen[part]) for part in blocks(len(items)))
 
 

@@ -1,8 +1,8 @@
 """The files of the authors of VQA-CE: read published lists of ids instead of mining, and write a study as such lists.
 
 counterexamples.json, easy.json, hard.json   flat lists of ids, numbers where all ids of the study are numbers
-rules.json                                   one object a rule: words, objects, answer, kind and all figures
-prior.json                                   the same of the most frequent answer, which is listed beside the rules
+rules.json                                   one object per rule: words, objects, answer, kind and all figures
+prior.json                                   the same for the most frequent answer, which is listed with the rules
 """
 
 import json
@@ -46,13 +46,13 @@ def read_ids(file: Path) -> pl.Series:
 
 
 def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
-    """Label the judged examples by a list of counterexamples, and by the lists beside it where there are any.
+    """Label the judged examples by a list of counterexamples, and by other lists in its folder if there are any.
 
     An example in none of the lists is easy, as in the authors' release, which lists counterexamples and `hard` ones;
-    where a list of easy ones lies beside, it is uncovered.
+    if the folder also has a list of easy ones, it is uncovered.
     """
-    beside = {kind: file.with_name(FILES[kind]) for kind in (EASY, UNCOVERED)}
-    lists = {kind: path for kind, path in beside.items() if path.is_file() and path != file}
+    optional = {kind: file.with_name(FILES[kind]) for kind in (EASY, UNCOVERED)}
+    lists = {kind: path for kind, path in optional.items() if path.is_file() and path != file}
     listed = {kind: read_ids(path) for kind, path in {**lists, COUNTEREXAMPLE: file}.items()}
     rest = UNCOVERED if EASY in listed else EASY
     label = pl.lit(rest)
@@ -61,12 +61,12 @@ def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
     rows = judged.select("id", "cluster", label.alias("kind"))
     if not (rows["kind"] == COUNTEREXAMPLE).any():
         found = f"none of its {len(listed[COUNTEREXAMPLE])} ids among them"
-        raise DataError(f"counterexamples of {file} among the judged examples", found, "bring the data of that list")
+        raise DataError(f"counterexamples of {file} among the judged examples", found, "use the data of that list")
     return rows
 
 
 def empty_rules() -> pl.DataFrame:
-    """Make a table without rules."""
+    """Build a table without rules."""
     return pl.DataFrame(schema=RULES)
 
 
@@ -80,7 +80,7 @@ def export_rules(store: Store, folder: Path) -> dict[str, int]:
 
 
 def write_rules(study: Result, folder: Path) -> dict[str, int]:
-    """Write the lists of ids and the rules, and count what each file holds."""
+    """Write the lists of ids and the rules, and count the entries of each file."""
     if study.audit != "rules" or "kind" not in study.rows.columns:
         raise DataError("a study of the audit 'rules'", f"one of {study.audit!r}", "export the study of that audit")
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ QUESTION = "Free of the shortcuts that rules describe?"
 EASY, COUNTEREXAMPLE, UNCOVERED = "easy", "counterexample", "uncovered"
 EXAMPLE_KINDS = (EASY, COUNTEREXAMPLE, UNCOVERED)
 RULE_KINDS = ("words", "objects", "mixed")
-PRIOR = "prior"  # the kind of what is listed beside the rules but was not mined: no condition, the most frequent answer
+PRIOR = "prior"  # the kind of the rule that is listed but was not mined: no condition, the most frequent answer
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The study: mine on train, test on held-out images, and label each judged example by what rules do to it."""
+"""The study: mine on train, test on held-out images, and label each judged example by the rules it meets."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,12 +46,12 @@ from eyechart.scoring import chosen_score
 from eyechart.statistics import mean, wilson
 
 NOT_TESTED = {"p": None, "q": None, "power": None, "state": None}
-SCORED = ("answers", "choices", "relevance")  # what a score may need of a judged example, beside its answer
-SHOWN = ("question_type", "answer_type")  # what the tables break down by
+SCORED = ("answers", "choices", "relevance")  # what a score may need of a judged example, in addition to its answer
+SHOWN = ("question_type", "answer_type")  # columns to break tables down by
 
 
 class RuleData(NamedTuple):
-    """The mined and the judged examples, counts of what is left out of either, and notes for the reader."""
+    """The mined and the judged examples, counts of those left out of either, and notes for the reader."""
 
     learn: Dataset
     judged: Dataset
@@ -59,7 +59,7 @@ class RuleData(NamedTuple):
     notes: tuple[str, ...]
 
     def counts(self, mined: int, why_not: str = "answer outside the vocabulary") -> pl.DataFrame:
-        """Count what became of every example, with the reason why some of the learned ones were not mined."""
+        """Count the examples by status, with the reason why some of the learned ones were not mined."""
         rows = [
             (None, "judged", None, self.judged.examples.height),
             (None, "mined", None, mined),
@@ -70,14 +70,14 @@ class RuleData(NamedTuple):
 
 
 def study_data(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
-    """Label the judged examples by published ids where they are given, else by mined rules."""
+    """Label the judged examples by published ids if they are given, else by mined rules."""
     if settings.from_ids:
         return study_by_ids(settings, data, Path(settings.from_ids))
     return study_by_rules(settings, data, engine)
 
 
 def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
-    """Mine on what is learned from and label what is judged."""
+    """Mine the examples learned from, and label the judged ones."""
     parts = take_parts(data)
     judged = parts.judged
     how = chosen_score(settings.score, judged.examples)
@@ -109,7 +109,7 @@ def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Re
 
 
 def study_by_ids(settings: RulesSettings, data: Dataset, file: Path) -> Result:
-    """Label what is judged by published lists."""
+    """Label the judged examples by published lists."""
     parts = take_parts(data)
     rows = label_by_ids(parts.judged.examples, file)
     n = int((rows["kind"] == COUNTEREXAMPLE).sum())
@@ -128,27 +128,27 @@ def study_by_ids(settings: RulesSettings, data: Dataset, file: Path) -> Result:
 
 
 def take_parts(data: Dataset) -> RuleData:
-    """Take what is learned from and what is judged; examples without a reference answer are counted and left out."""
+    """Divide the examples into learned and judged; those without a reference answer are counted and left out."""
     learn, judged = data.only("split", *SCORED, *SHOWN).divided(learns=True)
     answered = pl.col("answer").is_not_null()
-    known, asked = sort_by_image(learn.only().take(answered)), sort_by_image(judged.take(answered))
+    learned, to_judge = sort_by_image(learn.only().take(answered)), sort_by_image(judged.take(answered))
     rows = [
-        (None, "not mined", "no reference answer", learn.height - known.height),
-        (None, "not judged", "no reference answer", judged.height - asked.height),
+        (None, "not mined", "no reference answer", learn.height - learned.height),
+        (None, "not judged", "no reference answer", judged.height - to_judge.height),
         (None, "left out", "in another split", data.height - learn.height - judged.height),
     ]
     left_out = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
-    return RuleData(known, asked, left_out, _note_parts(known, asked))
+    return RuleData(learned, to_judge, left_out, _note_parts(learned, to_judge))
 
 
 def _note_parts(learn: Dataset, judged: Dataset) -> tuple[str, ...]:
     notes = []
     if not _has_objects(learn):
-        notes.append("the images have no objects: all rules are of words only")
+        notes.append("the images have no objects: all rules use words only")
     shared = judged.examples["cluster"].unique().is_in(learn.examples["cluster"].unique().implode()).sum()
     if shared:
-        known = f"{shared} judged {judged.cluster}s are also among those learned from"
-        notes.append(f"{known}: what is confirmed on them is less sure")
+        overlap = f"{shared} judged {judged.cluster}s are also among those learned from"
+        notes.append(f"{overlap}: rules confirmed on them are less certain")
     return tuple(notes)
 
 
@@ -185,7 +185,7 @@ def _kind(met: Matches) -> pl.Series:
 
 
 def _best_rule(met: Matches) -> tuple[pl.Series, pl.Series]:
-    """Return the first rule that each example meets, null where there is none, and how many it meets."""
+    """Return the first rule that each example meets, null if there is none, and the number it meets."""
     best = pl.Series("rule", met.best.astype(np.int64))
     return best.set(best < 0, None), pl.Series("matches", met.counts.astype(np.int64))
 
@@ -218,12 +218,12 @@ def _prior(encoded: EncodedParts, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def why_no_rules(rules: Rules, encoded: EncodedParts, settings: RulesSettings) -> tuple[str, ...]:
-    """Explain, where no rule was mined, which threshold none reached."""
+    """Explain which threshold no rule reached, if none was mined."""
     if rules.n:
         return ()
     least = least_support(settings.min_support, encoded.learn.n)
     if least > encoded.learn.n:
-        return (f"no rules: min_support {least} is more than the {encoded.learn.n} examples that are mined",)
+        return (f"no rules: min_support {least} is more than the {encoded.learn.n} mined examples",)
     return (f"no rules: no antecedent has {least} examples and a confidence of {settings.min_confidence:g}",)
 
 
@@ -239,9 +239,11 @@ def measure_study(rows: pl.DataFrame, rules: pl.DataFrame, how: str) -> Iterator
         for kind in (None, *EXAMPLE_KINDS):
             part = of_kind(rows.drop_nulls(column), kind)
             if part.height:
-                found = mean(part[column], part["cluster"])
-                one = make_measure(name, found, of=column, condition=PLAIN_CONDITION, score=how, better="neither")
-                yield in_kind(one, kind)
+                estimate = mean(part[column], part["cluster"])
+                measure = make_measure(
+                    name, estimate, of=column, condition=PLAIN_CONDITION, score=how, better="neither"
+                )
+                yield in_kind(measure, kind)
 
 
 def of_kind(rows: pl.DataFrame, kind: str | None) -> pl.DataFrame:
@@ -250,26 +252,27 @@ def of_kind(rows: pl.DataFrame, kind: str | None) -> pl.DataFrame:
 
 
 def in_kind(measure: Measure, kind: str | None) -> Measure:
-    """Mark a measure as one of a kind of example."""
+    """Mark a measure as belonging to a kind of example."""
     return measure if kind is None else replace(measure, by="kind", group=kind)
 
 
 def _share(name: str, flags: pl.Series, clusters: pl.Series) -> Measure:
-    found = mean(flags.cast(pl.Float64), clusters)
-    return make_measure(name, found, of=None, condition=PLAIN_CONDITION, score="share", better="neither")
+    estimate = mean(flags.cast(pl.Float64), clusters)
+    return make_measure(name, estimate, of=None, condition=PLAIN_CONDITION, score="share", better="neither")
 
 
 def _not_tested(sentence: str, measures: list[Measure]) -> Verdict:
-    """Write the verdict of a study, with the share of counterexamples as its measure where there is one."""
+    """Write the verdict of a study, with the share of counterexamples as its measure if there is one."""
     keys = {measure.name: measure.key for measure in measures if measure.by is None}
     return Verdict("not tested", QUESTION, "no model yet", sentence, keys.get(f"{COUNTEREXAMPLE} share"))
 
 
 def _describe(mined: int, rules: pl.DataFrame, measures: list[Measure], notes: tuple[str, ...]) -> str:
-    """Write how many rules there are, what kinds of examples, and what a reader should know about the data."""
+    """Describe the number of rules, the kinds of examples, and what a reader should know about the data."""
     shares = {measure.name: f"{measure.value:.1%}" for measure in measures}
     confirmed = int((rules["state"] == "confirmed").sum())
     text = f"{mined:,} rules, {confirmed:,} confirmed on held-out images"
     if shares:
-        text += f"; {shares[f'{EASY} share']} of the examples easy, {shares[f'{COUNTEREXAMPLE} share']} counterexamples"
+        easy, counter = shares[f"{EASY} share"], shares[f"{COUNTEREXAMPLE} share"]
+        text += f"; {easy} of the examples are easy, {counter} are counterexamples"
     return "; ".join([text, *notes]) + "."

@@ -15,9 +15,9 @@ HELD_OUT: dict[str, Unit] = {"confidence": "points", "held_out_confidence": "poi
 
 
 def study_tables(examples: pl.DataFrame, rows: pl.DataFrame, rules: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Make the tables that are drawn; `examples` are the judged ones."""
-    shown = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
-    labelled = shown.join(rows.select("id", "cluster", pl.col("kind").alias("subset")), on="id", validate="1:1")
+    """Build the tables that the views draw; `examples` are the judged ones."""
+    columns = examples.select(name for name in ("id", "answer", *TYPES) if name in examples.columns)
+    labelled = columns.join(rows.select("id", "cluster", pl.col("kind").alias("subset")), on="id", validate="1:1")
     tables = {"kinds": kinds_table(rules), "confidences": confidences_table(rules), "answers": answers_table(labelled)}
     for column in TYPES:
         if column in labelled.columns and labelled[column].is_not_null().any():
@@ -41,14 +41,14 @@ def kinds_table(rules: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_prior(rules: pl.DataFrame) -> pl.DataFrame:
-    """Drop the prior, which is listed beside the rules but was not mined."""
+    """Drop the prior, which is listed with the rules but was not mined."""
     return rules.filter(pl.col("kind") != PRIOR)
 
 
 def confidences_table(rules: pl.DataFrame) -> pl.DataFrame:
     """Count rules by confidence on train and on held-out images (Fig. 5)."""
     mined = without_prior(rules)
-    edges = np.arange(BINS + 1) / BINS  # so that 0.3 is the very number that 3/10 is
+    edges = np.arange(BINS + 1) / BINS  # so that 0.3 equals 3 / 10 exactly
     parts = []
     for part, column in (("train", "confidence"), ("held out", "held_out_confidence")):
         n, _ = np.histogram(mined[column].drop_nulls().to_numpy(), edges)
@@ -73,13 +73,13 @@ def answers_table(labelled: pl.DataFrame) -> pl.DataFrame:
 
 def types_table(labelled: pl.DataFrame, column: str) -> pl.DataFrame:
     """Count the types of questions or answers in each subset (Fig. 7, 8)."""
-    named = labelled.with_columns(pl.col(column).fill_null("(none)"))
+    filled = labelled.with_columns(pl.col(column).fill_null("(none)"))
     total = pl.col("hits").sum().over(column)
-    return shares(named, column, ["subset"]).sort(total, column, "subset", descending=[True, False, False])
+    return shares(filled, column, ["subset"]).sort(total, column, "subset", descending=[True, False, False])
 
 
 def study_views(tables: dict[str, pl.DataFrame]) -> tuple[View, ...]:
-    """Draw the tables that have rows."""
+    """Return the views of the tables that have rows."""
     return tuple(view for view in VIEWS if view.table in tables and tables[view.table].height)
 
 
@@ -92,7 +92,7 @@ VIEWS = (
         "table",
         "kinds",
         "Rules by kind",
-        "Words, objects, or both; kept are those that are the best correct rule of some train example.",
+        "Words, objects, or both; a kept rule is the best correct rule of some train example.",
     ),
     View(
         "histogram",
@@ -106,7 +106,7 @@ VIEWS = (
         "bars",
         "answers",
         "The most frequent answers in each subset",
-        "Answers that are long among the counterexamples are those that rules do not give.",
+        "Answers with long bars among the counterexamples are those that rules do not give.",
         _shares_of("answer"),
         units=SHARE,
     ),
@@ -130,7 +130,7 @@ VIEWS = (
         "gallery",
         "gallery",
         "Confirmed rules, with examples and counterexamples",
-        "The surest rules of each kind; the objects that a rule speaks of are framed.",
+        "The surest rules of each kind; the objects that a rule names are framed.",
         {
             "group": "rule",
             "image": "image",
@@ -144,7 +144,7 @@ VIEWS = (
         "matrix",
         "surface",
         "Accuracy of the shortcut classifier by support and confidence",
-        "The highest is chosen; it was seen on the judged examples, so its height is a little flattered.",
+        "The highest is chosen; it was measured on the judged examples themselves, so it is slightly too high.",
         {"x": "min_confidence", "y": "min_support", "color": "vote", "low": "low", "high": "high", "n": "n"},
         units={"min_confidence": "points", "vote": "points", "low": "points", "high": "points"},
     ),
@@ -159,7 +159,7 @@ VIEWS = (
 
 
 def judge_views(measures: list[Measure], tables: dict[str, pl.DataFrame], by: tuple[str, ...]) -> tuple[View, ...]:
-    """Draw accuracies, what rules are followed, and the table of them, where there are any."""
+    """Return the views of accuracies, of the rules that are followed, and of their table if it has rows."""
     grouped = {measure.by for measure in measures}
     drawn = [view for view in BY_KIND if view.where["by"] in grouped]
     if tables["exploited"].height:
@@ -179,7 +179,7 @@ BY_KIND = (
         "bars",
         "measures",
         "Rules followed where they are wrong, by kind of rule",
-        "How much oftener than elsewhere the model says what the rules say; whiskers are 95 % intervals.",
+        "How much more often than elsewhere the model gives the rules' answers; whiskers are 95 % intervals.",
         BARS,
         {"by": "rule kind"},
     ),
@@ -188,6 +188,6 @@ EXPLOITED = View(
     "table",
     "exploited",
     "The most exploited rules",
-    "Rules the model surely follows where they are wrong come first; control is its rate of that answer elsewhere.",
+    "Rules that the model surely follows where wrong come first; control is its rate of that answer elsewhere.",
     units=HELD_OUT | {"correlation": "points", "agreement": "points", "control": "points"},
 )

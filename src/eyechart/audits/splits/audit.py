@@ -1,4 +1,4 @@
-"""The audit: study, probe and judge under its settings, and what it adds to the command line and the exports."""
+"""The audit: study, probe and judge under its settings, and its command-line option and exports."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ FURNITURE = Furniture(
         Option(
             "--concept",
             "concepts",
-            "What `splits` groups by, as `KO` or `question_type+keyword`; again for more. Default: nine.",
+            "What `splits` groups by, such as `KO` or `question_type+keyword`; repeatable. Default: nine.",
             several=True,
             metavar="CONCEPT",
         ),
@@ -39,19 +39,19 @@ FURNITURE = Furniture(
 
 @dataclass(frozen=True)
 class SplitsAudit(SplitsSettings):
-    """Set the rare answers of each concept apart and ask how much worse a model does on them."""
+    """Separate the rare answers of each concept and measure how much worse a model does on them."""
 
     needs: ClassVar[tuple[str, ...]] = ("question", "answer")
     furniture: ClassVar[Furniture] = FURNITURE
 
     def study(self, data: Dataset, engine: Engine) -> Result:
-        """Find concepts and groups and label the judged examples head or tail; or label them by published sets."""
+        """Find concepts and groups and label the judged examples as head or tail; or label them by published sets."""
         if self.from_folder:
             return study_published(self, data, Path(self.from_folder))
         return study_data(self, data, engine)
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
-        """Return no condition: only the examples as they are are asked."""
+        """Return no condition: only the unchanged examples are asked."""
         return ()
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002

@@ -1,4 +1,4 @@
-"""The concepts of each example (Sec. 3.3): question type, most telling words and objects, and their combinations."""
+"""The concepts of each example (Sec. 3.3): question type, most informative words and objects, and combinations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ A_WORD = r"[\p{L}\p{N}]"  # a token without a letter or digit is a punctuation m
 def label_examples(
     data: Dataset, settings: SplitsSettings, counted: pl.Series, engine: Engine | None = None
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Find the concept of each example by each shortcut, a column each, and notes for the reader.
+    """Find the concept of each example for each shortcut (one column each), and notes for the reader.
 
-    `counted` marks the examples that f of Eq. 6 counts.
+    `counted` marks the examples counted by f of Eq. 6.
     """
     wanted = {concept: parts_of(concept) for concept in settings.concepts}
     needed = {part for parts in wanted.values() for part in parts}
@@ -49,7 +49,7 @@ def label_examples(
 
 
 def question_kinds(examples: pl.DataFrame, how: str) -> pl.Series:
-    """Return the question types that the data have, else the longest prefix of a learned or given list."""
+    """Return the question types of the data, or else the longest prefix from a learned or given list."""
     if how == "auto" and _has_types(examples):
         return examples["question_type"]
     questions = examples["question"]
@@ -77,7 +77,7 @@ def _numbered(examples: pl.DataFrame, kinds: pl.Series, counted: pl.Series) -> p
 
 
 def _counted_columns(settings: SplitsSettings) -> tuple[str, ...]:
-    """Name the columns that candidates need to be counted; there are many candidates, so no more than is needed."""
+    """Name only the columns needed to count candidates, since there are many candidates."""
     return ("answer", "counted") if settings.telling == "own" else ("answer", "counted", "kind")
 
 
@@ -88,7 +88,7 @@ class ListWords:
     settings: SplitsSettings
 
     def __call__(self, questions: pl.DataFrame) -> pl.DataFrame:
-        """List each word of each question once, without the question type, beside what counts it."""
+        """List each word of each question once, without the question type, with the columns that count it."""
         long = pl.concat(
             _words(questions[block], self.settings).with_columns(pl.col("row") + block.start)
             for block in blocks(questions.height)
@@ -103,12 +103,12 @@ def _words(questions: pl.DataFrame, settings: SplitsSettings) -> pl.DataFrame:
     long = pl.select(pl.int_range(len(words), dtype=pl.UInt32).alias("row"), skipped.alias("skip"), words)
     rest = long.select("row", pl.col("text").list.slice(pl.col("skip")))
     flat = rest.explode("text", empty_as_null=False, keep_nulls=False)
-    kept = flat if settings.tokenizer == "basic_english" else flat.filter(pl.col("text").str.contains(A_WORD))
-    return kept.unique()
+    words_only = flat if settings.tokenizer == "basic_english" else flat.filter(pl.col("text").str.contains(A_WORD))
+    return words_only.unique()
 
 
 def _prefix_length(words: pl.Series, kinds: pl.Series) -> pl.Series:
-    """Count the words of the question type where the question begins with it, else 0."""
+    """Count the words of the question type if the question begins with it, else 0."""
     prefix = kinds.to_frame("kind").select(question_words(pl.col("kind"))).to_series()
     joined = pl.DataFrame({"words": words.list.join(" ") + " ", "prefix": prefix.list.join(" ") + " "})
     begins = joined.select(pl.col("words").str.starts_with(pl.col("prefix"))).to_series()
@@ -116,7 +116,7 @@ def _prefix_length(words: pl.Series, kinds: pl.Series) -> pl.Series:
 
 
 def _objects(data: Dataset) -> pl.DataFrame:
-    """List the labels of the objects on the image of each example."""
+    """List the labels of the objects in the image of each example."""
     rows = data.examples.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), "image")
     objects = data.images.scan("objects").join(rows.lazy().select("image"), on="image", how="semi")
     labels = image_labels(objects.collect())
@@ -124,7 +124,7 @@ def _objects(data: Dataset) -> pl.DataFrame:
 
 
 def _pairs(names: tuple[str, str], best: pl.DataFrame, n: int, settings: SplitsSettings) -> dict[str, pl.Series]:
-    """Return the most telling candidate of each of n examples, and the pair of the best two."""
+    """Return the most informative candidate of each of n examples, and the pair of the best two."""
     every = pl.select(pl.int_range(n, dtype=pl.UInt32).alias("row"))
     first, second = (
         every.join(best, on="row", how="left", validate="1:1", maintain_order="left")[name]

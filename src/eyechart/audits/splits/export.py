@@ -1,7 +1,7 @@
-"""Write a study of `splits` as others released theirs.
+"""Write a study of `splits` in the formats of published ones.
 
 splits       the layout of VQA-VS: Training, Val, IID-Test and OOD-Test/<S>, each with -Ques.json and -Ans.json as
-             bare lists aligned by position; beside them flat lists, ids/<S>_head.json and ids/<S>_tail.json
+             bare lists aligned by position; also flat lists, ids/<S>_head.json and ids/<S>_tail.json
 splits-gqa   <S>_head.json and <S>_tail.json with records by id, in the form of GQA
 
 Ids are numbers where all of them are. The confidences of VQA's annotators are not among our data and are left out.
@@ -39,7 +39,7 @@ def export_gqa_ood(store: Store, folder: Path) -> dict[str, int]:
 
 
 def write_splits(data: Dataset, study: Result, folder: Path) -> dict[str, int]:
-    """Write every part and every OOD test set, and count what each file holds."""
+    """Write every part and every OOD test set, and count the entries of each file."""
     written = {}
     for stem, examples in _sets(data, study):
         for ending, table in (("Ques", _questions(examples)), ("Ans", _annotations(examples))):
@@ -89,12 +89,12 @@ def _study(store: Store) -> Result:
 def _sets(data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the path of each set, without its ending, and its examples, sorted by id."""
     SplitsSettings.check_plan(study.settings)
-    known = answered(data)
-    parts = name_parts(known, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
+    examples = answered(data)
+    parts = name_parts(examples, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
     for part, name in FOLDERS.items():
-        yield f"{name}/{name}", known.examples.filter(parts == part)
+        yield f"{name}/{name}", examples.examples.filter(parts == part)
     for concept in concepts_of(study):
-        tail = known.examples.join(_on_side(study, concept, TAIL), on="id", how="semi").sort("id")
+        tail = examples.examples.join(_on_side(study, concept, TAIL), on="id", how="semi").sort("id")
         yield f"{OOD}/{_file(concept)}/{OOD}-{_file(concept)}", tail
 
 
@@ -129,22 +129,22 @@ def _question_id(examples: pl.DataFrame) -> pl.Series:
 
 
 def _numbers(ids: pl.Series) -> pl.Series:
-    """Convert ids to numbers where all of them come back the same."""
+    """Convert ids to numbers if all of them survive the round trip."""
     return ids.cast(pl.Int64) if ids.str.contains(_NUMBER).all() else ids
 
 
 def _records(examples: pl.DataFrame) -> pl.DataFrame:
     """List examples under GQA's names."""
     names = {"question": "question", "answer": "answer", "image": "imageId", "full_answer": "fullAnswer"}
-    plain = [pl.col(ours).alias(theirs) for ours, theirs in names.items() if ours in examples.columns]
+    fields = [pl.col(ours).alias(theirs) for ours, theirs in names.items() if ours in examples.columns]
     nested = {
         "types": {"question_type": "structural", "semantic_type": "semantic", "detailed_type": "detailed"},
         "groups": {"group_local": "local", "group_global": "global"},
     }
     for field, columns in nested.items():
-        known = [pl.col(ours).alias(theirs) for ours, theirs in columns.items() if ours in examples.columns]
-        plain += [pl.struct(known).alias(field)] if known else []
-    return examples.select(plain)
+        present = [pl.col(ours).alias(theirs) for ours, theirs in columns.items() if ours in examples.columns]
+        fields += [pl.struct(present).alias(field)] if present else []
+    return examples.select(fields)
 
 
 def _file(concept: str) -> str:

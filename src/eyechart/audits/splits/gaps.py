@@ -6,13 +6,13 @@ Means over overlapping test sets, and drops
 
         value + n / k sum_c [i in S_c] (x_i - mean_c) / n_c
 
-    whose mean is the value and whose spread, clustered, is that of the value (its influence function; sizes are taken
-    as known). Such a column can be paired between models example by example. A drop is the mean of all less that value,
+    whose mean is the value and whose clustered spread is that of the value (its influence function; sizes are taken as
+    known). Such a column can be paired between models example by example. A drop is the mean of all minus that value,
     to which all examples contribute: there n is their number.
 
 Gaps: head against tail within strata, so that like is compared with like
-    A tail differs from all examples, and from its head, also in what is asked: it may hold fewer yes/no questions,
-    which even a guesser gets right half of the time. So head and tail are compared within strata s; with t_i = 1 in the
+    A tail also differs from all examples, and from its head, in what is asked: it may have fewer yes/no questions,
+    which even guessing gets right half of the time. So head and tail are compared within strata s; with t_i = 1 in the
     tail,
 
         gap = - sum_i (t_i - t_s) x_i / sum_i (t_i - t_s)^2
@@ -21,8 +21,8 @@ Gaps: head against tail within strata, so that like is compared with like
 
     gap, c           strata are the groups of c, by question type: the same concept, a frequent and a rare answer
     matched gap, c   strata are question type and answer (the answer alone for QT): the same answer, frequent under one
-                     concept and rare under another. What a model loses on rare answers as such is not in it.
-    pooled gap       all gaps as one: the examples of all concepts under each other, strata by concept too
+                     concept and rare under another. It excludes what a model loses on rare answers as such.
+    pooled gap       all gaps as one: the examples of all concepts stacked, strata also by concept
 
 Intervals
     The weights of a mean over sets sum to 1, those of a drop or a gap to 0. With s the sum of the weights above 0, a
@@ -30,10 +30,10 @@ Intervals
 
         sum_i w_i x_i = s (mean of the examples with w > 0 - mean of those with w < 0)
 
-    Its interval is that of its contributions, t, where both means would have t intervals too. Where one of them rests
-    on few clusters or few mistakes, contributions spread too little, and know only how many examples there are in all.
-    There the interval is put together from those of the two means (see `unpaired`), and a mean over sets has its own:
-    that of a plain mean (see `intervals`) whose numbers of rows and clusters are multiplied by (sum w)^2 / (n sum w^2)
+    Its interval is the t interval of its contributions if both means would have t intervals too. If one of them rests
+    on few clusters or few mistakes, contributions vary too little and reflect only the total number of examples. Then
+    the interval is combined from those of the two means (see `unpaired`), and a mean over sets has its own: that of a
+    plain mean (see `intervals`) whose numbers of rows and clusters are multiplied by (sum w)^2 / (n sum w^2)
     (Kish 1965).
 """
 
@@ -51,7 +51,7 @@ from eyechart.statistics.rows import Bools, Floats, Ints, arrange
 from eyechart.statistics.unpaired import Contrast, contrast, summarise
 
 LEVEL = 0.95
-NO_WEIGHT = 1e-15  # what rounding leaves where weights cancel
+NO_WEIGHT = 1e-15  # rounding error where weights cancel
 LEAST = 20  # effective examples of a gap
 DIGITS = 12  # to which contributions are rounded, so that equal scores leave exactly nothing
 
@@ -65,12 +65,12 @@ class WeightedSum(NamedTuple):
 
 def set_mean(scores: Floats, sets: Sequence[Bools]) -> Floats:
     """Compute the contribution of each example to the mean over sets, NaN where it is in none; no set may be empty."""
-    inside = np.logical_or.reduce(sets)
-    return np.where(inside, _set_contributions(scores, sets, int(inside.sum())), np.nan)
+    in_any = np.logical_or.reduce(sets)
+    return np.where(in_any, _set_contributions(scores, sets, int(in_any.sum())), np.nan)
 
 
 def drop_from_all(scores: Floats, sets: Sequence[Bools]) -> Floats:
-    """Compute the contribution of each example to the mean of all less the mean over sets."""
+    """Compute the contribution of each example to the mean of all minus the mean over sets."""
     return scores - _set_contributions(scores, sets, len(scores))
 
 
@@ -105,11 +105,11 @@ def gap_contributions(sides: Sides) -> Floats | None:
     if n <= effects or np.sum(off_tail**2) ** 2 < LEAST * np.sum(off_tail**4):
         return None
     # Strata of two or three examples leave small residuals: as many degrees of freedom are lost as effects are fitted.
-    lost = np.sqrt((n - 1) / (n - effects))
-    whole = float(np.sum(off_tail**2))
-    value = float(-np.sum(off_tail * sides.scores) / whole)
+    correction = np.sqrt((n - 1) / (n - effects))
+    total = float(np.sum(off_tail**2))
+    value = float(-np.sum(off_tail * sides.scores) / total)
     residuals = np.round(sides.scores - _stratum_means(sides.scores, sides.strata) + value * off_tail, DIGITS)
-    return np.where(used, np.round(value, DIGITS) - n * lost * off_tail * residuals / whole, np.nan)
+    return np.where(used, np.round(value, DIGITS) - n * correction * off_tail * residuals / total, np.nan)
 
 
 def gap_weights(sides: Sides) -> Floats:
@@ -119,7 +119,7 @@ def gap_weights(sides: Sides) -> Floats:
 
 
 def number_strata(rows: pl.DataFrame, columns: list[str]) -> Ints:
-    """Assign a number to each different combination of columns."""
+    """Assign a number to each distinct combination of columns."""
     return rows.select(pl.struct(columns).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
 
 
@@ -133,7 +133,7 @@ def _stratum_means(values: Floats, strata: Ints) -> Floats:
 
 
 class WeightedScores(NamedTuple):
-    """Examples that a weighted mean rests on: their scores, weights that sum to 1, and clusters."""
+    """The examples behind a weighted mean: their scores, weights that sum to 1, and clusters."""
 
     scores: Floats
     weights: Floats
@@ -142,8 +142,8 @@ class WeightedScores(NamedTuple):
     @classmethod
     def above_zero(cls, weights: Floats, rows: pl.DataFrame) -> Self:
         """Keep the rows whose weight is above 0."""
-        inside = weights > NO_WEIGHT
-        part, own = rows.filter(pl.Series(inside)), weights[inside]
+        positive = weights > NO_WEIGHT
+        part, own = rows.filter(pl.Series(positive)), weights[positive]
         return cls(part["accuracy"].to_numpy(), own / own.sum(), part["cluster"])
 
     def contributions(self) -> Floats:
@@ -156,7 +156,7 @@ class WeightedScores(NamedTuple):
         return self.as_scores(moments(arrange((self.contributions(),), self.clusters), "scores"))
 
     def as_scores(self, of_mean: Moments) -> Moments:
-        """Convert moments of contributions to those of scores, as many as unequal weights leave."""
+        """Convert moments of contributions to those of the effective number of scores under unequal weights."""
         share = float(1 / (self.weights.size * np.sum(self.weights**2)))
         n, clusters = (_effective(number, share) for number in (of_mean.n, of_mean.clusters))
         whole = np.array([np.isin(self.scores, (0.0, 1.0)).all()])
@@ -169,14 +169,14 @@ class WeightedScores(NamedTuple):
 
 
 class ScaledContrast(NamedTuple):
-    """Two weighted means set against each other, and the factor of their difference."""
+    """Two weighted means to compare, and the factor of their difference."""
 
     means: Contrast
     factor: float
 
 
 def mean_of_rows(weights: Floats, rows: pl.DataFrame, spread: Estimate) -> Estimate:
-    """Estimate a weighted mean by its contributions, whose estimate is `spread`, or by the examples it rests on."""
+    """Estimate a weighted mean by its contributions, whose estimate is `spread`, or by its examples."""
     scores = WeightedScores.above_zero(weights, rows)
     if scores.is_trusted():
         return spread
@@ -185,7 +185,7 @@ def mean_of_rows(weights: Floats, rows: pl.DataFrame, spread: Estimate) -> Estim
 
 
 def doubtful_sides(weights: Floats, rows: pl.DataFrame) -> ScaledContrast | None:
-    """Contrast the two sides of a difference where its contributions cannot be trusted, else return None."""
+    """Contrast the two sides of a difference if its contributions cannot be trusted, else return None."""
     above, below = (WeightedScores.above_zero(each, rows) for each in (weights, -weights))
     if not above.scores.size or not below.scores.size or (above.is_trusted() and below.is_trusted()):
         return None
@@ -195,7 +195,7 @@ def doubtful_sides(weights: Floats, rows: pl.DataFrame) -> ScaledContrast | None
 
 
 def difference_of_sides(sides: ScaledContrast | None, spread: Estimate, level: float = LEVEL) -> Difference:
-    """Estimate a difference by its doubtful sides, or where it has none by its contributions: `spread`."""
+    """Estimate a difference by its doubtful sides, or if it has none by its contributions: `spread`."""
     if sides is not None:
         of_means = summarise(sides.means, level)
         if of_means.method != "none":

@@ -17,7 +17,7 @@ EVEN = 1 - 1e-9  # the entropy of equal counts, but for rounding
 
 @dataclass(frozen=True)
 class CountAnswers:
-    """Count the examples of a batch (part, answer, and a column for each concept) by part, group and answer."""
+    """Count the examples of a batch (part, answer, and one column per concept) by part, group and answer."""
 
     concepts: tuple[str, ...]
 
@@ -34,11 +34,11 @@ class CountAnswers:
 
 
 def count_answers(examples: pl.DataFrame, concepts: tuple[str, ...], engine: Engine) -> dict[str, pl.DataFrame]:
-    """Count each answer of each group of every concept, in parts that any engine can count; sorted by key."""
-    whole = isinstance(engine, Local) or not examples.height
-    batches = [examples] if whole else examples.iter_slices(BLOCK)
+    """Count each answer of each group of every concept, in batches that any engine can run, sorted by key."""
+    single = isinstance(engine, Local) or not examples.height
+    batches = [examples] if single else examples.iter_slices(BLOCK)
     counts = pl.concat(engine.map(CountAnswers(concepts), batches))
-    if not whole:
+    if not single:
         counts = counts.group_by("concept", *KEY, "answer").agg(pl.col("n").sum())
     parts = counts.partition_by("concept", as_dict=True, include_key=False)
     return {concept: parts.get((concept,), counts.clear().drop("concept")).sort(*KEY, "answer") for concept in concepts}
@@ -59,7 +59,7 @@ class GroupedAnswers:
     def of(cls, answers: pl.DataFrame, threshold: float | None, alpha: float) -> Self:
         """Group counts of (part, group, answer, n), sorted, and mark imbalanced groups and rare answers.
 
-        No threshold means that of GQA-OOD: the mean less the standard deviation over the groups of a part.
+        Without a threshold, use that of GQA-OOD: the mean minus the standard deviation over the groups of a part.
         """
         starts = np.flatnonzero(begins(answers, *KEY))
         counts = answers["n"].to_numpy().astype(np.float64)
@@ -73,9 +73,9 @@ class GroupedAnswers:
         return cls(groups, answers.with_columns(pl.Series("cut", alpha * n[each] / m[each]), tail))
 
     def sides(self, examples: pl.DataFrame) -> pl.Series:
-        """Mark each example tail (true), head (false), or neither (null); rows without a group are neither."""
-        known = self.answers.select(*KEY, "answer", "tail")
-        joined = examples.join(known, on=[*KEY, "answer"], how="left", validate="m:1", maintain_order="left")
+        """Mark each example as tail (true), head (false) or neither (null); rows without a group are neither."""
+        tails = self.answers.select(*KEY, "answer", "tail")
+        joined = examples.join(tails, on=[*KEY, "answer"], how="left", validate="m:1", maintain_order="left")
         return joined["tail"]
 
     def size(self, part: str, *, tail: bool) -> int:

@@ -72,20 +72,20 @@ def judge_model(
 
 
 def _strata(examples: pl.DataFrame, study: Result) -> pl.DataFrame:
-    """List the type, the answer and the groups of each example, within which head and tail are compared."""
+    """List the type, answer and groups of each example, within which head and tail are compared."""
     typed = "question_type" in examples.columns
     kind = pl.col("question_type").fill_null("") if typed else pl.lit("")
-    known = examples.select("id", kind.alias(TYPE), pl.col("answer").fill_null("").alias(ANSWER))
+    strata = examples.select("id", kind.alias(TYPE), pl.col("answer").fill_null("").alias(ANSWER))
     if "labels" not in study.tables:
-        return known
+        return strata
     labels = study.tables["labels"]
     if not typed and "QT" in labels.columns:
-        known = known.drop(TYPE).join(labels.select(id="example", **{TYPE: "QT"}), on="id", validate="1:1")
-    return known.join(labels.select(pl.col("example").alias("id"), pl.exclude("example").name.prefix(GROUP)), on="id")
+        strata = strata.drop(TYPE).join(labels.select(id="example", **{TYPE: "QT"}), on="id", validate="1:1")
+    return strata.join(labels.select(pl.col("example").alias("id"), pl.exclude("example").name.prefix(GROUP)), on="id")
 
 
 def _measure(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> tuple[Measured, Measured]:
-    """Measure the judged rows, and apart from them those of val where they were asked."""
+    """Measure the judged rows, and separately those of val if they were asked."""
     if "part" not in rows.columns:
         return measure_judged(Scored(rows, concepts, how)), Measured([], rows.clear(), weights_table(rows.clear(), {}))
     names = {VAL + name: name for name in concepts}
@@ -108,17 +108,17 @@ def decide(measures: list[Measure], margin: float) -> Verdict:
     rests_on = largest
     if largest.low > margin:
         state, label = "no", "fails on rare answers"
-        sentence = f"In one group it is worse on rare answers: by {most}, and {whole}."
+        sentence = f"Within the same group it is worse on rare answers: by {most}, and {whole}."
     elif pooled.high < margin:
         state, label, rests_on = "yes", "holds on rare answers", pooled
-        sentence = f"In one group it is no worse on rare answers: by {whole}, at most {most}."
+        sentence = f"Within the same group it is no worse on rare answers: {whole}, at most {most}."
     else:
         label, sentence = "too close to tell", f"Too close to tell: worse on rare answers by {most}, and {whole}."
     return Verdict(state, QUESTION, label, sentence, rests_on.key, margin)
 
 
 def worst_table(rows: pl.DataFrame, labels: pl.DataFrame, concepts: list[str], engine: Engine) -> pl.DataFrame:
-    """List the groups by how far the high end of their tail accuracy lies below the low end of the head's."""
+    """List the groups by how far the high end of their tail accuracy is below the low end of the head's."""
     groups = pl.concat([_compare_sides(rows, labels, concept, engine) for concept in concepts])
     return groups.sort("surely", "concept", "group", descending=[True, False, False]).head(WORST)
 

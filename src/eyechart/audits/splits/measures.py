@@ -1,8 +1,8 @@
-"""The measures of a judgement, each with the per-example column it is the mean of; see `gaps` for the formulas.
+"""The measures of a judgement, each the mean of a per-example column; see `gaps` for the formulas.
 
 drop, c        accuracy on all judged examples - on the tail of c = (1 - n_c / N) (accuracy on the rest - on the tail)
-OOD mean, OOD drop: of all sets, and of the language, visual and multimodal ones
-union drop     the drop on the examples that are in any of the tails
+OOD mean, OOD drop: over all sets, and over the language, visual and multimodal ones
+union drop     the drop on the examples in any of the tails
 gap, c; matched gap, c; pooled gap: head against tail within strata
 largest gap    the largest gap of a concept, with an interval that holds for all of them together (Bonferroni)
 """
@@ -53,9 +53,9 @@ class Scored(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Measures, the rows with the columns they are means of, and the weights of the scores where a measure is a sum.
+    """Measures, the rows with the columns they average, and the weights of the scores if a measure is a weighted sum.
 
-    weights: id, score, and by the names of those columns the weight of each score.
+    weights: id, score, and the weight of each score, named after those columns.
     """
 
     measures: list[Measure]
@@ -76,30 +76,30 @@ def measure_judged(scored: Scored) -> Measured:
     families = _families(tails)
     means = {f"OOD mean{name}": _mean_over(scored, each) for name, each in families.items()}
     contrasts = {f"OOD drop{name}": _drop_over(scored, each) for name, each in families.items()} | _gaps(scored)
-    sums = means | contrasts | {_drop_name(name): _drop_over(scored, [inside]) for name, inside in sets.items()}
-    rows = rows.with_columns(pl.Series(name, one.contributions).fill_nan(None) for name, one in sums.items())
-    pairs = {name: doubtful_sides(one.weights, rows) for name, one in contrasts.items()}
-    estimates = [_mean(rows, name, one.weights, scored.how) for name, one in means.items()]
+    sums = means | contrasts | {_drop_name(name): _drop_over(scored, [members]) for name, members in sets.items()}
+    rows = rows.with_columns(pl.Series(name, weighted.contributions).fill_nan(None) for name, weighted in sums.items())
+    pairs = {name: doubtful_sides(weighted.weights, rows) for name, weighted in contrasts.items()}
+    estimates = [_mean(rows, name, weighted.weights, scored.how) for name, weighted in means.items()]
     estimates += [_contrast(rows, name, pair, scored.how) for name, pair in pairs.items()]
-    drops = [_drop(rows, name, inside, scored.how) for name, inside in sets.items()]
-    more = [*_with_q(estimates), *_with_q(drops), *_pooled(scored), *_largest(rows, scored, pairs)]
-    kept = [*accuracies, *(one for one in more if np.isfinite(one.value))]
-    return Measured(kept, rows, weights_table(scored.rows, sums))
+    drops = [_drop(rows, name, members, scored.how) for name, members in sets.items()]
+    others = [*_with_q(estimates), *_with_q(drops), *_pooled(scored), *_largest(rows, scored, pairs)]
+    measures = [*accuracies, *(weighted for weighted in others if np.isfinite(weighted.value))]
+    return Measured(measures, rows, weights_table(scored.rows, sums))
 
 
 def measure_validation(scored: Scored) -> Measured:
-    """Measure what models are selected by: accuracy on val, and the mean over its OOD sets."""
+    """Measure the criteria of model selection: accuracy on val, and the mean over its OOD sets."""
     tails = tail_sets(scored)
     rows, sums = scored.rows, {}
     measures = list(measure_accuracy(rows, scored.concepts, scored.how))
     if tails:
-        whole = _mean_over(scored, list(tails.values()))
-        rows = rows.with_columns(pl.Series("OOD mean", whole.contributions).fill_nan(None))
-        sums = {f"{VAL}OOD mean": whole}
-        measures.append(_mean(rows, "OOD mean", whole.weights, scored.how))
-    named = {name: VAL + name for name in ("accuracy", "OOD mean", *scored.concepts) if name in rows.columns}
+        weighted = _mean_over(scored, list(tails.values()))
+        rows = rows.with_columns(pl.Series("OOD mean", weighted.contributions).fill_nan(None))
+        sums = {f"{VAL}OOD mean": weighted}
+        measures.append(_mean(rows, "OOD mean", weighted.weights, scored.how))
+    renamed = {name: VAL + name for name in ("accuracy", "OOD mean", *scored.concepts) if name in rows.columns}
     weights = weights_table(rows, sums)
-    return Measured([_of_validation(one) for one in measures], rows.rename(named), weights)
+    return Measured([_of_validation(measure) for measure in measures], rows.rename(renamed), weights)
 
 
 def weights_table(rows: pl.DataFrame, sums: dict[str, WeightedSum]) -> pl.DataFrame:
@@ -113,9 +113,9 @@ def _of_validation(one: Measure) -> Measure:
 
 
 def tail_sets(scored: Scored) -> dict[str, Bools]:
-    """Mark the rows of each OOD test set that has any."""
+    """Mark the rows of each non-empty OOD test set."""
     marked = {name: (scored.rows[name] == TAIL).fill_null(value=False).to_numpy() for name in scored.concepts}
-    return {name: inside for name, inside in marked.items() if inside.any()}
+    return {name: members for name, members in marked.items() if members.any()}
 
 
 def measure_accuracy(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> Iterator[Measure]:
@@ -131,7 +131,7 @@ def measure_accuracy(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) ->
 
 
 def _families(tails: dict[str, Bools]) -> dict[str, list[Bools]]:
-    """Return all sets together, and those of each family that has any."""
+    """Return all sets together, and those of each non-empty family."""
     families = {", " + name: [tails[one] for one in members if one in tails] for name, members in FAMILIES.items()}
     return {name: sets for name, sets in {"": list(tails.values()), **families}.items() if sets}
 
@@ -165,12 +165,12 @@ def _gaps(scored: Scored) -> dict[str, WeightedSum]:
 
 
 def _own_strata(scored: Scored, concept: str) -> list[str]:
-    """Name the columns of the groups of a concept, by question type; published sets come without groups."""
+    """Name the columns of a concept's groups, by question type; published sets have no groups."""
     return [name for name in (GROUP + concept, TYPE) if name in scored.rows.columns]
 
 
 def _sides(rows: pl.DataFrame, concept: str, strata: list[str]) -> tuple[Sides, Ints]:
-    """Return the examples that are on a side of a concept, and the numbers of their rows."""
+    """Return the examples on either side of a concept, and the numbers of their rows."""
     inside = rows[concept].is_not_null()
     part = rows.filter(inside)
     tail = (part[concept] == TAIL).cast(pl.Float64).to_numpy()
@@ -182,22 +182,22 @@ def _pooled(scored: Scored) -> list[Measure]:
     """Measure one gap over the examples of all concepts, stacked."""
     parts, numbers, before = [], [], 0
     for concept in scored.concepts:
-        one, of = _sides(scored.rows, concept, _own_strata(scored, concept))
-        parts.append(one._replace(strata=one.strata + before))
+        concept_sides, of = _sides(scored.rows, concept, _own_strata(scored, concept))
+        parts.append(concept_sides._replace(strata=concept_sides.strata + before))
         numbers.append(of)
-        before += int(one.strata.max(initial=-1)) + 1
+        before += int(concept_sides.strata.max(initial=-1)) + 1
     sides, of = Sides(*(np.concatenate(columns) for columns in zip(*parts, strict=True))), np.concatenate(numbers)
     contributions = gap_contributions(sides)
     if contributions is None:
         return []
     used = ~np.isnan(contributions)
     spread = _clip(mean(contributions[used], scored.rows["cluster"].gather(of[used]), kind="differences"), -1)
-    # An example may be head by one concept and tail by another: what it is on the whole is what counts.
+    # An example may be head of one concept and tail of another: only its total weight counts.
     weights = np.bincount(of, weights=gap_weights(sides), minlength=scored.rows.height).astype(np.float64)
-    whole = difference_of_sides(doubtful_sides(weights, scored.rows), spread)
+    estimate = difference_of_sides(doubtful_sides(weights, scored.rows), spread)
     return [
         replace(
-            make_measure(POOLED, whole, of=None, condition=PLAIN_CONDITION, score=scored.how, better="lower"), p=None
+            make_measure(POOLED, estimate, of=None, condition=PLAIN_CONDITION, score=scored.how, better="lower"), p=None
         )
     ]
 
@@ -210,8 +210,8 @@ def _mean(rows: pl.DataFrame, name: str, weights: Floats, how: str) -> Measure:
 
 def _contrast(rows: pl.DataFrame, name: str, pair: ScaledContrast | None, how: str) -> Measure:
     estimate = _contrast_at(rows, name, pair, LEVEL)
-    one = make_measure(name, estimate, of=name, condition=PLAIN_CONDITION, score=how, better="lower")
-    return replace(one, p=None if np.isnan(estimate.p) else estimate.p)
+    measure = make_measure(name, estimate, of=name, condition=PLAIN_CONDITION, score=how, better="lower")
+    return replace(measure, p=None if np.isnan(estimate.p) else estimate.p)
 
 
 def _contrast_at(rows: pl.DataFrame, name: str, pair: ScaledContrast | None, level: float) -> Difference:
@@ -220,12 +220,12 @@ def _contrast_at(rows: pl.DataFrame, name: str, pair: ScaledContrast | None, lev
     return difference_of_sides(pair, spread, level)
 
 
-def _drop(rows: pl.DataFrame, concept: str, inside: Bools, how: str) -> Measure:
-    """Measure a drop as (1 - n_c / N) (rest - tail), which has an interval also where there are no mistakes."""
-    tail, rest = rows.filter(pl.Series(inside)), rows.filter(pl.Series(~inside))
-    lost = difference(rest["accuracy"], tail["accuracy"], rest["cluster"], tail["cluster"])
+def _drop(rows: pl.DataFrame, concept: str, in_tail: Bools, how: str) -> Measure:
+    """Measure a drop as (1 - n_c / N) (rest - tail), which has an interval even without mistakes."""
+    tail, rest = rows.filter(pl.Series(in_tail)), rows.filter(pl.Series(~in_tail))
+    gap = difference(rest["accuracy"], tail["accuracy"], rest["cluster"], tail["cluster"])
     share = rest.height / rows.height
-    scaled = lost._replace(value=lost.value * share, low=lost.low * share, high=lost.high * share)
+    scaled = gap._replace(value=gap.value * share, low=gap.low * share, high=gap.high * share)
     return make_measure(
         _drop_name(concept), scaled, of=_drop_name(concept), condition=PLAIN_CONDITION, score=how, better="lower"
     )
@@ -234,33 +234,40 @@ def _drop(rows: pl.DataFrame, concept: str, inside: Bools, how: str) -> Measure:
 def _with_q(measures: list[Measure]) -> list[Measure]:
     """Correct the p-values of each kind of measure for their number (Holm)."""
     corrected: list[Measure] = []
-    for kind in dict.fromkeys(one.name.partition(",")[0] for one in measures):
-        same = [one for one in measures if one.name.partition(",")[0] == kind]
-        q = adjust([np.nan if one.p is None else one.p for one in same], "holm")
+    for kind in dict.fromkeys(measure.name.partition(",")[0] for measure in measures):
+        same = [measure for measure in measures if measure.name.partition(",")[0] == kind]
+        q = adjust([np.nan if measure.p is None else measure.p for measure in same], "holm")
         corrected += [
-            replace(one, q=None if np.isnan(each) else float(each)) for one, each in zip(same, q, strict=True)
+            replace(measure, q=None if np.isnan(each) else float(each)) for measure, each in zip(same, q, strict=True)
         ]
     return corrected
 
 
 def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, ScaledContrast | None]) -> list[Measure]:
-    """Bound the largest gap: all intervals hold together with 95 %, so their largest ends bound it."""
+    """Bound the largest gap: all intervals hold together at 95 %, so their largest ends bound it."""
     names = {name: f"gap, {name}" for name in scored.concepts if f"gap, {name}" in pairs}
     level = 1 - (1 - LEVEL) / max(len(names), 1)
     every = {name: _contrast_at(rows, column, pairs[column], level) for name, column in names.items()}
-    known = {name: one for name, one in every.items() if np.isfinite(one.low)}
-    if not known:
+    bounded = {name: largest_gap for name, largest_gap in every.items() if np.isfinite(largest_gap.low)}
+    if not bounded:
         return []
-    surest = max(known, key=lambda name: (known[name].low, name))
-    one = known[surest]
-    high = max(other.high for other in known.values())
-    note = f"{surest}; interval for the largest of {len(known)} gaps, Bonferroni"
+    surest = max(bounded, key=lambda name: (bounded[name].low, name))
+    largest_gap = bounded[surest]
+    high = max(contrast.high for contrast in bounded.values())
+    note = f"{surest}; interval for the largest of {len(bounded)} gaps, Bonferroni"
     largest = Measure(
-        "largest gap", one.value, one.low, high, one.n, one.clusters, condition=PLAIN_CONDITION, note=note
+        "largest gap",
+        largest_gap.value,
+        largest_gap.low,
+        high,
+        largest_gap.n,
+        largest_gap.clusters,
+        condition=PLAIN_CONDITION,
+        note=note,
     )
     return [replace(largest, score=scored.how, better="lower")]
 
 
 def _clip(estimate: Estimate, least: int) -> Estimate:
-    """Clip an interval to what a mean of scores (from 0) or a difference of two (from -1) can be."""
+    """Clip an interval to the range of a mean of scores (from 0) or of a difference of two (from -1)."""
     return estimate._replace(low=float(np.clip(estimate.low, least, 1)), high=float(np.clip(estimate.high, least, 1)))

@@ -1,11 +1,11 @@
 """Several models on the same sets: side by side (Tables 2 and 3 of the paper), and which would be chosen (Table 4).
 
-splits-models      models.json: the accuracies of the models of a run on all sets, a line each
+splits-models      models.json: the accuracies of the models of a run on all sets, one line per model
 splits-selection   selection.json: which checkpoint each strategy would have chosen among the models of a run
-                   Beside both lies a table in points to read, models.md and selection.md.
+                   Each comes with a readable table in points, models.md or selection.md.
 
 Of several checkpoints of a model the best is taken by its mean over the OOD test sets, over the OOD validation sets, or
-by its accuracy on the validation split; only the last is open to somebody who does not know the shift to come. `lost`
+by its accuracy on the validation split; only the last is available to those who do not know the coming shift. `lost`
 is how much lower the OOD mean of the chosen one is than that of the one chosen by the OOD test sets, paired by example.
 """
 
@@ -33,7 +33,7 @@ def export_selection(store: Store, folder: Path) -> dict[str, int]:
 
 
 def export_models(store: Store, folder: Path) -> dict[str, int]:
-    """Write the accuracies of all models of a run on all sets, a line each."""
+    """Write the accuracies of all models of a run on all sets, one line per model."""
     return _write_table(models_table(_judged(store)), folder / "models.json")
 
 
@@ -62,25 +62,25 @@ def _line(result: Result) -> dict[str, float]:
     measures = result.measures.filter(pl.col("condition") == PLAIN_CONDITION)
     tails = measures.filter((pl.col("name") == "accuracy") & (pl.col("group") == TAIL))
     on_tail = dict(tails.select("by", "value").iter_rows())
-    named = dict(measures.filter(pl.col("by").is_null()).select("name", "value").iter_rows())
+    values = dict(measures.filter(pl.col("by").is_null()).select("name", "value").iter_rows())
     concepts = result.tables["sets"]["concept"]
     return (
-        {"IID": named["accuracy"]}
+        {"IID": values["accuracy"]}
         | {concept: on_tail[concept] for concept in concepts if concept in on_tail}
-        | {name: named[name] for name in MEANS if name in named}
+        | {name: values[name] for name in MEANS if name in values}
     )
 
 
 def in_points(table: pl.DataFrame) -> str:
-    """Write a table in Markdown, its shares as points with one decimal, as the paper prints them."""
+    """Write a table in Markdown, with shares as points to one decimal place, as the paper prints them."""
     floats = [name for name in table.columns if table[name].dtype.is_float()]
-    shown = table.with_columns((pl.col(floats) * 100).round(1)).select(pl.all().cast(pl.String).fill_null(""))
-    lines = [table.columns, ["---"] * table.width, *shown.iter_rows()]
+    points = table.with_columns((pl.col(floats) * 100).round(1)).select(pl.all().cast(pl.String).fill_null(""))
+    lines = [table.columns, ["---"] * table.width, *points.iter_rows()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def selection_table(results: Mapping[str, Result]) -> pl.DataFrame:
-    """Choose among checkpoints by each strategy; their judgements must have been asked with `validation`."""
+    """Choose among checkpoints by each strategy; they must have been judged with `validation`."""
     measures = {
         strategy: {name: _measure(result, name, measure) for name, result in results.items()}
         for strategy, measure in BY.items()
@@ -94,13 +94,13 @@ def selection_table(results: Mapping[str, Result]) -> pl.DataFrame:
 
 
 def _best(values: Mapping[str, Measure]) -> str:
-    """Return the checkpoint of the highest value, of equals the first in the alphabet."""
+    """Return the checkpoint of the highest value; ties go to the first in the alphabet."""
     return min(values, key=lambda name: (-values[name].value, name))
 
 
 def _measure(result: Result, name: str, measure: str) -> Measure:
     if not (result.measures["name"] == measure).any():
-        advice = "judge with validation=true on data with a val split beside the judged one"
+        advice = "judge with validation=true on data with a val split in addition to the judged one"
         raise DataError(f"a measure {measure!r} of {name}", "none", advice)
     return result.measure(measure, PLAIN_CONDITION)
 
@@ -111,13 +111,13 @@ def _row(strategy: str, name: str, result: Result, reference: Result) -> tuple[o
 
 
 def _lost(result: Result, reference: Result) -> tuple[float, float, float]:
-    """Estimate the loss with its interval; choosing the same checkpoint is known to lose nothing."""
+    """Estimate the loss with its interval; choosing the same checkpoint loses exactly nothing."""
     if result is reference:
         return 0.0, 0.0, 0.0
     column = "OOD mean"
     both = reference.rows.select("id", "cluster", column).join(
         result.rows.select("id", column), on="id", validate="1:1", suffix=" chosen"
     )
-    known = both.drop_nulls([column, f"{column} chosen"]).sort("id")
-    loss = mean(known[column] - known[f"{column} chosen"], known["cluster"], kind="differences")
+    shared = both.drop_nulls([column, f"{column} chosen"]).sort("id")
+    loss = mean(shared[column] - shared[f"{column} chosen"], shared["cluster"], kind="differences")
     return loss.value, loss.low, loss.high

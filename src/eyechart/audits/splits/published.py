@@ -1,8 +1,8 @@
-"""What others published: their test sets, to judge by instead of making them, and the scores of the authors' scripts.
+"""Published test sets, which replace a study's own, and the scores of the authors' scripts.
 
-Files in a folder or archive are known by their names: `OOD-Test-<S>-Ques.json` or `-Ans.json` (VQA-VS); the lists
+Files in a folder or archive are recognised by their names: `OOD-Test-<S>-Ques.json` or `-Ans.json` (VQA-VS); the lists
 `<S>_qid` of `test_annotations.json` (VQA-VS); `<name>_head.json` and `<name>_tail.json` (GQA-OOD: records by id; or
-lists of ids). Any other JSON list or text file of ids is the tail of a concept with the file's name.
+lists of ids). Any other JSON list or text file of ids is the tail of a concept named after the file.
 
 With `compat="release"` scores are those of the authors' scripts. The vocabulary holds the normalised reference answers
 with at least nine train examples. The score of an answer is min(1, count / 3) over the raw human answers that are in
@@ -79,14 +79,19 @@ def study_published(settings: SplitsSettings, data: Dataset, path: Path) -> Resu
 
 
 def read_sets(path: Path) -> list[PublishedSet]:
-    """Read all the sets in a folder, archive or file; those of one concept and side are united."""
-    lists = [one for source in find_sources(path, {".json", ".txt"}) for one in _read(source)]
+    """Read all sets in a folder, archive or file; those of the same concept and side are merged."""
+    lists = [published for source in find_sources(path, {".json", ".txt"}) for published in _read(source)]
     if not lists:
         advice = "see docs/audits/splits.md for the names of the files"
         raise FileFormatError(f"lists of ids in {path}", "none", advice)
-    keys = list(dict.fromkeys((one.concept, one.side) for one in lists))
+    keys = list(dict.fromkeys((published.concept, published.side) for published in lists))
     return [
-        PublishedSet(*key, pl.concat([one.ids for one in lists if (one.concept, one.side) == key]).unique().sort())
+        PublishedSet(
+            *key,
+            pl.concat([published.ids for published in lists if (published.concept, published.side) == key])
+            .unique()
+            .sort(),
+        )
         for key in keys
     ]
 
@@ -110,9 +115,9 @@ def _read(source: SourceFile) -> Iterator[PublishedSet]:
 
 
 def _ids(content: object, source: SourceFile) -> pl.Series:
-    """Return the ids in a list of them, a list of records, or records by id."""
+    """Return the ids in a list of ids, a list of records, or records by id."""
     entries = list(content) if isinstance(content, dict | list) else [content]
-    ids = [_id(one) for one in entries]
+    ids = [_id(entry) for entry in entries]
     if None in ids:
         advice = "give a list of ids, a list of records with question_id, or records by id"
         raise FileFormatError(f"ids in {source.name}", repr(entries[ids.index(None)])[:80], advice)
@@ -126,25 +131,29 @@ def _id(entry: object) -> str | None:
 
 
 def label_rows(parts: PartedData, lists: list[PublishedSet]) -> pl.DataFrame:
-    """List the side of each judged example by each concept; a set without heads leaves the other examples null."""
-    concepts = list(dict.fromkeys(one.concept for one in lists))
+    """List the side of each judged example for each concept; a set without heads leaves other examples null."""
+    concepts = list(dict.fromkeys(published.concept for published in lists))
     sides = {name: pl.lit(None, pl.String) for name in concepts}
-    for one in sorted(lists, key=lambda each: each.side):  # an id on both lists is tail
-        inside = pl.col("id").is_in(one.ids.implode())
-        sides[one.concept] = pl.when(inside).then(pl.lit(one.side)).otherwise(sides[one.concept])
-    whole = pl.DataFrame([parts.data.examples["id"], parts.cluster.alias("cluster")]).filter(parts.part == JUDGED)
-    rows = whole.with_columns(**sides)
+    for published in sorted(lists, key=lambda each: each.side):  # an id on both lists is tail
+        listed = pl.col("id").is_in(published.ids.implode())
+        sides[published.concept] = pl.when(listed).then(pl.lit(published.side)).otherwise(sides[published.concept])
+    judged = pl.DataFrame([parts.data.examples["id"], parts.cluster.alias("cluster")]).filter(parts.part == JUDGED)
+    rows = judged.with_columns(**sides)
     if not rows.select(pl.any_horizontal(pl.col(concepts).is_not_null().any())).item():
-        ids = sum(len(one.ids) for one in lists)
+        ids = sum(len(published.ids) for published in lists)
         advice = "read the data that the sets were made of"
         raise DataError("published sets of the judged examples", f"none of {ids} ids among them", advice)
     return rows
 
 
 def _notes(rows: pl.DataFrame, lists: list[PublishedSet], parts: PartedData) -> list[str]:
-    known = rows["id"].implode()
-    lost = [(one, int((~one.ids.is_in(known)).sum())) for one in lists]
-    not_judged = [f"{n} of {len(one.ids)} ids of {one.concept} {one.side} are not judged" for one, n in lost if n]
+    judged = rows["id"].implode()
+    not_found = [(published, int((~published.ids.is_in(judged)).sum())) for published in lists]
+    not_judged = [
+        f"{n} of {len(published.ids)} ids of {published.concept} {published.side} are not judged"
+        for published, n in not_found
+        if n
+    ]
     return [*parts.notes(), *not_judged]
 
 
@@ -154,23 +163,23 @@ def _row(rows: pl.DataFrame, concept: str) -> dict[str, object]:
 
 
 def within_vocabulary(examples: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Keep the human answers that are in the vocabulary of train; a score then counts them as they are."""
+    """Keep the human answers in the vocabulary of train; a score then counts them unnormalised."""
     if "answers" not in examples.columns or not train.height:
         found = "no human answers" if "answers" not in examples.columns else "no train split"
         raise DataError("several human answers and a train split for compat='release'", found, "use compat='paper'")
     normal = normalize_answer(clean_answer(pl.col("answer"))).str.replace_all(",", "", literal=True)
     counts = train.select(normal).to_series().value_counts(name="n")
-    known = counts.filter(pl.col("n") >= LEAST)["answer"].to_list()
-    inside = pl.when(pl.element().is_in(known)).then(pl.element()).otherwise(pl.lit(OUTSIDE))
-    return examples.with_columns(pl.col("answers").list.eval(inside))
+    vocabulary = counts.filter(pl.col("n") >= LEAST)["answer"].to_list()
+    kept_or_outside = pl.when(pl.element().is_in(vocabulary)).then(pl.element()).otherwise(pl.lit(OUTSIDE))
+    return examples.with_columns(pl.col("answers").list.eval(kept_or_outside))
 
 
 def release_table(measures: list[Measure]) -> pl.DataFrame:
-    """List the rounded scores as the authors print them: IID, the nine sets, and the means."""
-    accuracies = {(one.by, one.group): one.value for one in measures if one.name == "accuracy"}
+    """List the scores rounded as the authors print them: IID, the nine sets, and the means."""
+    accuracies = {(measure.by, measure.group): measure.value for measure in measures if measure.name == "accuracy"}
     scores = {name: round(100 * accuracies[name, TAIL], 2) for name in NINE if (name, TAIL) in accuracies}
     means = {"mean": tuple(scores), **FAMILIES}
-    of = {name: [scores[one] for one in sets if one in scores] for name, sets in means.items()}
+    of = {name: [scores[measure] for measure in sets if measure in scores] for name, sets in means.items()}
     averaged = {name: round(sum(values) / len(values), 2) for name, values in of.items() if values}
     every = {"IID": round(100 * accuracies[None, None], 2), **scores, **averaged}
     return pl.DataFrame({"set": list(every), "score": list(every.values())})

@@ -1,7 +1,7 @@
 """New splits of a dataset that change what is trained on, each a function of the data, a recipe and a seed.
 
-`eyechart read resplit DATA --set recipe=NAME -o NEW` makes one; the recipe and its settings stand in the new dataset's
-counts, and the old split in its column `split_before`.
+`eyechart read resplit DATA --set recipe=NAME -o NEW` makes one; the new dataset records the recipe and its settings in
+its counts, and the old split in its column `split_before`.
 
 random            70 / 5 / 25 by question or by image, as VQA-VS
 changing-priors   the answers of a question type are divided between train and test, as VQA-CP: one third to test
@@ -10,10 +10,10 @@ first-words       the same for questions that begin with the same three words, a
 head-share        train becomes a fixed number of examples, of which a share is head and the others tail of a concept
                   (Fig. 7 of VQA-VS); the other splits stay
 
-changing-priors and first-words put whole groups of examples out of the training distribution, while train keeps the
-words they are made of. This is the way of VQA-CP (Agrawal et al. 2018), whose code was not released, as VisFIS built
-GQA-101k (Ying et al. 2022): groups in random order go to the OOD side until it has its share; whenever more than 20
-concepts of it are in no train group, train gets the group that has most of them. What is left goes to train.
+changing-priors and first-words move whole groups of examples out of the training distribution, while train keeps the
+words they consist of. This is the method of VQA-CP (Agrawal et al. 2018), whose code was not released, as VisFIS built
+GQA-101k (Ying et al. 2022): groups in random order are given to the OOD side until it has its share; whenever more than
+20 of its concepts are in no train group, train gets the group that has most of them. The remainder is given to train.
 """
 
 from collections.abc import Callable
@@ -42,8 +42,8 @@ BEFORE = "split_before"
 SHARES = (0.7, 0.75)  # up to which train and val reach; the rest is test (VQA-VS, Sec. 3.1)
 FIRST_WORDS = r"^\s*(\S+(?:\s+\S+){0,2})"
 ID_SHARES = (6 / 8.5, 7 / 8.5)  # up to which train and val reach among what is not OOD; the rest is test-id
-UNCOVERED = 20  # concepts of the OOD side that train may lack before it is given a group
-# English words that say nothing of what a question is about; train need not have seen them.
+UNCOVERED = 20  # concepts of the OOD side that train may lack before it gets a group
+# English words that say nothing about the topic of a question; train need not contain them.
 # fmt: off
 STOP_WORDS = (
     "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did",
@@ -92,27 +92,27 @@ def read_resplit(
     """Read a dataset and give its examples a new split; those without a reference answer are left out.
 
     `share` is that of the OOD test split (changing-priors, first-words) or of head examples in train (head-share),
-    `size` the number of train examples of head-share, of `concept`; `unit` is what random divides: question or image.
+    `size` the number of train examples of head-share, by `concept`; `unit` is what random divides: question or image.
     """
     return make_resplit(read(path), recipe, ResplitSettings(seed, unit, share, concept, size))
 
 
 def make_resplit(data: Dataset, recipe: str, settings: ResplitSettings) -> Dataset:
-    """Give the examples of a dataset the split of a recipe, and record recipe, settings and seed in its counts."""
+    """Assign the examples of a dataset to a recipe's splits, and record recipe, settings and seed in its counts."""
     if recipe not in RECIPES:
         raise unknown_name("recipe", recipe, tuple(RECIPES))
     ordered = replace(data, examples=data.examples.sort("id")).take(pl.col("answer").is_not_null())
     new = RECIPES[recipe](ordered, settings)
     old = pl.col("split") if "split" in ordered.examples.columns else pl.lit(None, pl.String)
     examples = ordered.examples.with_columns(old.alias(BEFORE)).with_columns(new.split.alias("split"))
-    kept = examples.filter(pl.col("split").is_not_null())
+    assigned = examples.filter(pl.col("split").is_not_null())
     rows = [
-        (None, "resplit", f"{recipe}, seed {settings.seed}, {new.note}", kept.height),
+        (None, "resplit", f"{recipe}, seed {settings.seed}, {new.note}", assigned.height),
         (None, "dropped by resplit", "no reference answer", data.examples.height - examples.height),
-        (None, "dropped by resplit", "not drawn", examples.height - kept.height),
+        (None, "dropped by resplit", "not drawn", examples.height - assigned.height),
     ]
     counts = pl.DataFrame(rows, schema=data.counts.schema, orient="row").filter(pl.col("n") > 0)
-    return replace(data, name=f"{data.name}, {recipe}", examples=kept, counts=pl.concat([data.counts, counts]))
+    return replace(data, name=f"{data.name}, {recipe}", examples=assigned, counts=pl.concat([data.counts, counts]))
 
 
 def split_randomly(data: Dataset, settings: ResplitSettings) -> NewSplit:
@@ -138,13 +138,13 @@ def split_first_words(data: Dataset, settings: ResplitSettings) -> NewSplit:
 
 
 def share_heads(data: Dataset, settings: ResplitSettings) -> NewSplit:
-    """Draw a train set with this share of head examples; train examples that are neither or not drawn are left out."""
+    """Draw a train set with this share of head examples; other train examples are left out."""
     share = 0.5 if settings.share is None else settings.share
     if not 0 <= share <= 1:
         raise SettingError("share from 0 to 1", str(share), "0.5 is the recipe's own")
     if TRAIN not in data.splits():
         raise DataError("a train split to draw from", f"splits {', '.join(data.splits()) or 'none'}", "name one train")
-    every = Division("division", learn=(TRAIN,), judge=())  # all splits count, and those beside train stay as they are
+    every = Division("division", learn=(TRAIN,), judge=())  # all splits count, and the others stay as they are
     study = find_splits(SplitsSettings(concepts=(settings.concept,)), data.under(every))
     in_train = study.parts.part == TRAIN
     tails, ids = study.tails[settings.concept].filter(in_train), study.parts.data.examples["id"].filter(in_train)
@@ -154,9 +154,9 @@ def share_heads(data: Dataset, settings: ResplitSettings) -> NewSplit:
     wanted = f"{n_heads} heads and {size - n_heads} tails of {settings.concept}"
     if n_heads > len(heads) or size - n_heads > len(rare) or size < 1:
         raise SettingError(wanted, f"{len(heads)} heads and {len(rare)} tails in train", "take a smaller size")
-    kept = pl.concat([_sample(heads, n_heads, settings.seed), _sample(rare, size - n_heads, settings.seed)])
+    drawn = pl.concat([_sample(heads, n_heads, settings.seed), _sample(rare, size - n_heads, settings.seed)])
     outside = pl.when(pl.col("split") != TRAIN).then(pl.col("split"))
-    split = pl.when(pl.col("id").is_in(kept.implode())).then(pl.lit(TRAIN)).otherwise(outside)
+    split = pl.when(pl.col("id").is_in(drawn.implode())).then(pl.lit(TRAIN)).otherwise(outside)
     return NewSplit(data.examples.select(split=split).to_series(), wanted)
 
 
@@ -172,11 +172,11 @@ RECIPES: dict[str, Callable[[Dataset, ResplitSettings], NewSplit]] = {
 }
 
 
-def _split_groups(data: Dataset, first: pl.Series, settings: ResplitSettings, usual: float) -> NewSplit:
+def _split_groups(data: Dataset, first: pl.Series, settings: ResplitSettings, default_share: float) -> NewSplit:
     """Assign the groups of (first, answer) to train or test, in the order of a hash that depends on the seed."""
-    share = usual if settings.share is None else settings.share
+    share = default_share if settings.share is None else settings.share
     if not 0 < share < 1:
-        raise SettingError("share between 0 and 1", str(share), f"{usual:.2f} is the recipe's own")
+        raise SettingError("share between 0 and 1", str(share), f"{default_share:.2f} is the recipe's own")
     rows = data.examples.select(first.alias("first").fill_null(""), "answer", "question")
     keys = rows.select("first", "answer").unique().sort("first", "answer")
     order = combine(hash_text(keys["first"], settings.seed), hash_text(keys["answer"], settings.seed))
@@ -199,7 +199,7 @@ def _group_concepts(rows: pl.DataFrame, group: pl.Series) -> pl.DataFrame:
 
 
 class ConceptGroups(NamedTuple):
-    """Numbered groups in the order in which they are assigned: their sizes, and their numbered concepts, both ways."""
+    """Numbered groups in order of assignment: their sizes, and their numbered concepts, indexed both ways."""
 
     sizes: Ints
     of_group: Ints  # concepts, group after group
@@ -224,18 +224,20 @@ class ConceptGroups(NamedTuple):
         return self.of_group[self.group_starts[group] : self.group_starts[group + 1]]
 
     def covering(self, concepts: Ints, free: Bools) -> int | None:
-        """Find the free group that has most of the concepts, of equals the first; None if no free group has any."""
-        having = np.concatenate([self.of_concept[slice(*self.concept_starts[one : one + 2])] for one in concepts])
+        """Find the free group with most of the concepts, the first among ties; None if no free group has any."""
+        having = np.concatenate(
+            [self.of_concept[slice(*self.concept_starts[concept : concept + 2])] for concept in concepts]
+        )
         having = having[free[having]]
         return int(np.bincount(having).argmax()) if len(having) else None
 
 
 def assign_groups(groups: ConceptGroups, share: float) -> tuple[Bools, int]:
-    """Give the OOD side its share of the examples; return its groups, and how many of their concepts train lacks."""
+    """Give the OOD side its share of the examples; return its groups and how many of their concepts train lacks."""
     wanted = share * groups.sizes.sum()
     n_concepts = len(groups.concept_starts) - 1
     free, ood = np.ones(len(groups.sizes), np.bool_), np.zeros(len(groups.sizes), np.bool_)
-    lacking, known = np.zeros(n_concepts, np.bool_), np.zeros(n_concepts, np.bool_)
+    lacking, covered = np.zeros(n_concepts, np.bool_), np.zeros(n_concepts, np.bool_)
     hopeless = np.zeros(n_concepts, np.bool_)  # in no group that is left
     filled, group = 0, 0
     while filled < wanted and group < len(free):
@@ -246,21 +248,21 @@ def assign_groups(groups: ConceptGroups, share: float) -> tuple[Bools, int]:
                 hopeless[uncovered] = True
                 continue
             free[best] = False
-            known[groups.concepts(best)] = True
-            lacking &= ~known
+            covered[groups.concepts(best)] = True
+            lacking &= ~covered
         elif free[group]:
             free[group], ood[group] = False, True
             filled += int(groups.sizes[group])
             own = groups.concepts(group)
-            lacking[own[~known[own]]] = True
+            lacking[own[~covered[own]]] = True
         else:
             group += 1
     in_train = np.repeat(~ood, np.diff(groups.group_starts))
-    known[groups.of_group[in_train]] = True
-    return ood, int((lacking & ~known).sum())
+    covered[groups.of_group[in_train]] = True
+    return ood, int((lacking & ~covered).sum())
 
 
 def _starts(numbers: pl.Series, n: int) -> Ints:
-    """Return the position at which each number begins in a sorted column; there are n numbers, or as many as occur."""
+    """Return the position at which each number starts in a sorted column of n numbers, or of as many as occur."""
     sizes = np.bincount(numbers.to_numpy(), minlength=n)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])

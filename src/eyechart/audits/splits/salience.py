@@ -1,23 +1,22 @@
-"""The words or objects of an example that tell most about its answer, and the objects that are seen in an image.
+"""The words or objects of an example that are most informative about its answer, and the objects in an image.
 
 About its own answer, by pointwise mutual information (`most_salient`, Eq. 6 and 9):
 
     MI(w, a) = log( f(w, a) K / (f(w) f(a)) )
 
 f counts the examples that have the word, the answer, or both; K counts all. Within one example a and K are the same
-for all candidates, so they are ranked by f(w, a) / f(w), which leaves equal ones exactly equal.
+for all candidates, so they are ranked by f(w, a) / f(w), which keeps ties exact.
 
-About the answers to such questions, whatever its own answer is (`most_informative`). Within one question type, with
-p(a) the share of an answer,
+About the answers to such questions in general, whatever its own answer is (`most_informative`). Within one question
+type, with p(a) the share of an answer,
 
     I(w) = sum_a q(a) log( q(a) / p(a) ),    q(a) = (f(w, a) + s p(a)) / (f(w) + s)
 
-s imagined examples that know nothing keep rare candidates from looking telling. Answers that never go with w
+s pseudo-examples without information keep rare candidates from looking informative. Answers that never occur with w
 have q(a) = s p(a) / (f(w) + s), so that their part of the sum is known without listing them.
 
-Both are found by batches that any engine can run: count everywhere, add up, rank everywhere. Counts of batches are
-whole numbers, so their sums do not depend on the order in which they come, and all quotients are the same to the last
-bit.
+Both are found in batches that any engine can run: count each batch, add up, rank each batch. Counts are whole numbers,
+so their sums do not depend on the order of the batches, and all quotients are exactly the same.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,9 +42,9 @@ TIES: dict[str, tuple[str, bool]] = {"frequent": ("single", True), "rare": ("sin
 def most_salient(candidates: pl.DataFrame, ties: str = "frequent") -> pl.DataFrame:
     """Find the best two candidates of each row that has any: columns row, first, second (null where there is none).
 
-    `candidates` has row, text, answer and counted (whether its example is counted in f), each text of a row once. Of
-    equals the more frequent text wins, or the rarer, and then the first in the alphabet. A text that no counted
-    example has comes last.
+    `candidates` has row, text, answer and counted (whether its example is counted in f), each text of a row once. Ties
+    go to the more frequent text, or to the rarer, and then to the first in the alphabet. A text that no counted example
+    has is ranked last.
     """
     texts = pl.Enum(candidates["text"].unique().sort())
     joint = pl.col("counted").sum().over("text", "answer")
@@ -82,7 +81,7 @@ def rank(scored: pl.DataFrame, ties: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class CandidateCounts:
-    """Count the examples of a batch that have each text with each answer, or each key of more."""
+    """Count the examples of a batch that have each text with each answer, or with each longer key."""
 
     listing: Listing
     key: tuple[str, ...] = KEY
@@ -102,7 +101,7 @@ class SalienceRanking:
     ties: str
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Take the best two; a text that no counted example has counts nothing."""
+        """Take the best two; a text that no counted example has counts as 0."""
         candidates = self.listing(batch)
         counted = candidates.join(self.joints, on=KEY, how="left", validate="m:1").join(
             self.singles, on="text", how="left", validate="m:1"
@@ -111,7 +110,7 @@ class SalienceRanking:
 
 
 def as_listed(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return a table that lists its own candidates."""
+    """Return a table that already lists candidates."""
     return candidates
 
 
@@ -129,7 +128,7 @@ def best_two(table: pl.DataFrame, listing: Listing, ties: str, engine: Engine | 
 
 
 def cut_by_row(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Cut a table that is sorted by row into batches, none of which ends within a row."""
+    """Cut a table sorted by row into batches, never within a row."""
     last = int(table["row"][-1]) if table.height else -1
     edges = np.searchsorted(table["row"].to_numpy(), np.arange(0, last + BLOCK + 1, BLOCK))
     for begin, end in pairwise(edges.tolist()):
@@ -139,14 +138,14 @@ def cut_by_row(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 @dataclass(frozen=True)
 class InformationRanking:
-    """Rank the candidates of each row of a batch by how much they tell in all batches."""
+    """Rank the candidates of each row of a batch by their information over all batches."""
 
     listing: Listing
     known: pl.DataFrame  # kind, text, single, score
     ties: str
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Take the best two; a candidate that no counted example has comes last."""
+        """Take the best two; a candidate that no counted example has is ranked last."""
         scored = self.listing(batch).join(self.known, on=CUE, how="left", validate="m:1")
         return rank(scored.with_columns(pl.col("single").fill_null(0), pl.col("score").fill_null(-1.0)), self.ties)
 
@@ -164,8 +163,8 @@ def most_informative(table: pl.DataFrame, listing: Listing, ties: str, engine: E
 
 def inform(joints: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """Compute I of every candidate of (kind, text, answer, joint), given how often each (kind, answer) occurs."""
-    usual = answers.with_columns((pl.col("n") / pl.col("n").sum().over("kind")).alias("p")).drop("n")
-    counted = joints.join(usual, on=["kind", "answer"], validate="m:1").with_columns(
+    priors = answers.with_columns((pl.col("n") / pl.col("n").sum().over("kind")).alias("p")).drop("n")
+    counted = joints.join(priors, on=["kind", "answer"], validate="m:1").with_columns(
         pl.col("joint").sum().over(CUE).alias("single")
     )
     q = (pl.col("joint") + IMAGINED * pl.col("p")) / (pl.col("single") + IMAGINED)
@@ -184,8 +183,8 @@ def image_labels(images: pl.DataFrame) -> pl.DataFrame:
     """List (image, label), each pair once; a table of images without objects has none."""
     if "objects" not in images.columns:
         return pl.DataFrame(schema={"image": pl.String, "label": pl.String})
-    seen = images.select("image", "objects").explode("objects", empty_as_null=False, keep_nulls=False)
-    flat = seen.select(
+    objects = images.select("image", "objects").explode("objects", empty_as_null=False, keep_nulls=False)
+    flat = objects.select(
         "image",
         pl.col("objects").struct.field("label").alias("label"),
         pl.col("objects").struct.field("score").alias("score"),

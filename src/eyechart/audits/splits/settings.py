@@ -1,4 +1,4 @@
-"""The settings of the audit, and the names of shortcuts, sides and parts that all its files share."""
+"""The settings of the audit, and the names of shortcuts, sides and parts shared by its files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ VAL = "val "  # before the name of a concept or score: the same on the validatio
 MEAN_LESS_SPREAD = "gqa-ood"  # the threshold of GQA-OOD's code
 RESERVED = frozenset({"id", "cluster", "part", "group", "accuracy", "union", "example"})  # columns of the rows
 
-# Settings that are gone, with what to do instead.
+# Settings that were removed, with what to do instead.
 RANDOM = "eyechart read resplit DATA --set recipe=random --set unit={unit} -o NEW"
 GONE = {
-    "judge_split": "name what is judged with --judge",
-    "resplit": f"divide the data by `{RANDOM.format(unit='question')}`, and study NEW",
+    "judge_split": "choose what is judged with --judge",
+    "resplit": f"divide the data with `{RANDOM.format(unit='question')}` and study NEW",
     "seed": "give it to `eyechart read resplit`, which divides the data",
 }
 
@@ -47,12 +47,12 @@ class SplitsSettings:
     """The fields of the audit.
 
     `concepts` are any of the nine, or columns and parts joined by `+`. `threshold` is an entropy, or `gqa-ood`: mean
-    less standard deviation over the groups. `alpha` times the mean count is the cut of the tail. `counted` are the
-    examples of f in Eq. 6; with `telling=all` keywords and key objects tell most about the answers to such questions,
-    whatever the example's own answer is. `types` is `auto` (the data's, else learned), `learned`, or a file with a
-    prefix a line. `group` is a `concept=group` whose answers are listed. `validation` asks for the val split too, so
-    that models can be selected on it. `from_folder` holds somebody's published sets. A model fails on rare answers if
-    it surely loses more than `margin` on any set.
+    minus standard deviation over the groups. `alpha` times the mean count is the cut of the tail. `counted` are the
+    examples of f in Eq. 6; with `telling=all` keywords and key objects are those most informative about the
+    answers to such questions in general. `types` is `auto` (the data's, else learned), `learned`, or a file with one
+    prefix per line. `group` is a `concept=group` whose answers are listed. `validation` asks for the val split too, so
+    that models can be selected on it. `from_folder` holds published sets. A model fails on rare answers if it surely
+    loses more than `margin` on any set.
     """
 
     name: ClassVar[str] = "splits"
@@ -83,22 +83,22 @@ class SplitsSettings:
             raise SettingError("different concepts, at least one", repr(self.concepts), "name each once")
         taken = sorted(RESERVED & set(self.concepts))
         if taken:
-            raise SettingError("concepts of other names than our own columns", ", ".join(taken), "rename the column")
+            raise SettingError("concepts not named like the audit's own columns", ", ".join(taken), "rename the column")
         if self.alpha <= 0:
             raise SettingError("alpha above 0", str(self.alpha), "1.2 is the paper's")
         object.__setattr__(self, "threshold", _threshold(self.threshold))
 
     @classmethod
     def check_plan(cls, settings: Mapping[str, Any]) -> None:
-        """Reject a study of an older eyechart that divided the data anew."""
+        """Reject a study by an older version that divided the data again."""
         unit = settings.get("resplit", "none")
         if unit != "none":
             advice = f"study again: `{RANDOM.format(unit=unit)}`, then `eyechart study NEW -a splits`"
-            raise SettingError("a study by splits of data as they are divided", f"one of resplit={unit!r}", advice)
+            raise SettingError("a study that keeps the data's own splits", f"one of resplit={unit!r}", advice)
 
 
 def parts_of(concept: str) -> tuple[str, ...]:
-    """Name the parts that a concept combines, in their order."""
+    """List the parts that a concept combines, in order."""
     return tuple(ALIASES.get(part, part) for part in concept.split("+"))
 
 

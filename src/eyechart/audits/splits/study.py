@@ -1,7 +1,7 @@
 """The study of the data alone: divide the examples, find concepts and groups, and mark heads and tails.
 
-The examples stand in parts: train is what is learned from, whatever its splits are called; val is the split of that
-name if it is not judged; judged is what models are asked.
+The examples are in parts: train is what is learned from, whatever its splits are called; val is the split of that name
+if it is not judged; judged is what models are asked about.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -47,9 +47,9 @@ class PartedData:
     def of(cls, data: Dataset) -> Self:
         """Put each example into its part."""
         learn, judged = data.divided(learns=False)
-        known = answered(data)
-        part = name_parts(known, learn, judged.examples["id"])
-        return cls(known, part, known.clusters(), data.height - known.height)
+        examples = answered(data)
+        part = name_parts(examples, learn, judged.examples["id"])
+        return cls(examples, part, examples.clusters(), data.height - examples.height)
 
     def counts(self) -> pl.DataFrame:
         """Count the examples of each part and those left out."""
@@ -65,7 +65,7 @@ class PartedData:
         learned = self.cluster.filter(self.part == TRAIN).unique()
         notes = []
         if not len(learned):
-            notes.append("no split to learn from: imbalance and heads are those of the judged examples")
+            notes.append("no split to learn from: imbalance and heads are taken from the judged examples")
         shared = self.cluster.filter(self.part == JUDGED).unique().is_in(learned.implode()).sum()
         if shared:
             notes.append(f"{shared} judged {self.data.cluster}s are also among those learned from")
@@ -74,7 +74,7 @@ class PartedData:
 
 @dataclass(frozen=True)
 class SplitsStudy:
-    """Concepts, their groups, and whether each example is tail (true) or head (false) of each concept."""
+    """Concepts, their groups, and whether each example is in the tail (true) or head (false) of each concept."""
 
     parts: PartedData
     labels: pl.DataFrame  # the concepts, in the order of the examples
@@ -83,24 +83,24 @@ class SplitsStudy:
     tails: pl.DataFrame  # a column for each concept, in the order of the examples
 
     def rows(self, *, validation: bool) -> pl.DataFrame:
-        """List whether each judged example is head or tail of each concept, and the same for val where asked."""
+        """List whether each judged example is in the head or tail of each concept, and the same for val if asked."""
         side = pl.when(pl.all()).then(pl.lit(TAIL)).when(~pl.all()).then(pl.lit(HEAD)).otherwise(None).name.keep()
         ids = pl.DataFrame([self.parts.data.examples["id"], self.parts.cluster.alias("cluster"), self.parts.part])
-        whole = ids.hstack(self.tails.select(side))
-        judged = whole.filter(pl.col("part") == JUDGED)
+        sides = ids.hstack(self.tails.select(side))
+        judged = sides.filter(pl.col("part") == JUDGED)
         if not validation:
             return judged.drop("part")
         names = {name: VAL + name for name in self.tails.columns}
-        return pl.concat([judged, whole.filter(pl.col("part") == VALIDATION).rename(names)], how="diagonal")
+        return pl.concat([judged, sides.filter(pl.col("part") == VALIDATION).rename(names)], how="diagonal")
 
     def asked_labels(self, *, validation: bool) -> pl.DataFrame:
-        """List the concepts of the examples that will be asked, which the paper did not release."""
+        """List the concepts of the examples to be asked, which the paper did not release."""
         parts = [JUDGED, VALIDATION] if validation else [JUDGED]
         ids = self.parts.data.examples.select(pl.col("id").alias("example"))
         return ids.hstack(self.labels).filter(self.parts.part.is_in(parts).fill_null(value=False))
 
     def notes(self) -> list[str]:
-        """Collect what the reader should know about parts, concepts and sets."""
+        """Collect notes for the reader about parts, concepts and sets."""
         judged = self.tails.filter(self.parts.part == JUDGED)
         missing = ", ".join(name for name in judged.columns if not judged[name].any())
         empty_sets = [f"no OOD test set for {missing}: no imbalanced group with a rare answer"] if missing else []
@@ -108,9 +108,9 @@ class SplitsStudy:
 
 
 def study_data(settings: SplitsSettings, data: Dataset, engine: Engine) -> Result:
-    """Study the data and lay the findings out as tables."""
-    named = (part for concept in settings.concepts for part in parts_of(concept))
-    study = find_splits(settings, data.only("split", "question_type", *named), engine)
+    """Study the data and present the findings as tables."""
+    columns = (part for concept in settings.concepts for part in parts_of(concept))
+    study = find_splits(settings, data.only("split", "question_type", *columns), engine)
     parts, examples = study.parts, study.parts.data.examples
     rows = study.rows(validation=settings.validation)
     parted = examples.select(parts.part.alias("part"), parts.cluster.alias("cluster"), "answer")
@@ -160,7 +160,7 @@ def answered(data: Dataset) -> Dataset:
 
 
 def name_parts(data: Dataset, learn: Dataset, judged: pl.Series) -> pl.Series:
-    """Name the part of each example, null where it is in none; judged examples, given by their ids, are in no other."""
+    """Name the part of each example, null if it is in none; judged examples, given by their ids, are in no other."""
     validation = pl.col("split") == VALIDATION if "split" in data.columns else pl.lit(value=False)
     part = (
         pl.when(pl.col("id").is_in(judged.implode()))
@@ -174,20 +174,20 @@ def name_parts(data: Dataset, learn: Dataset, judged: pl.Series) -> pl.Series:
 
 
 def judged_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Drop the rows of val, where these were asked too."""
+    """Drop the rows of val, if these were asked too."""
     return rows.filter(pl.col("part") == JUDGED) if "part" in rows.columns else rows
 
 
 def counted_rows(part: pl.Series, counted: str) -> pl.Series:
-    """Mark the examples that f of Eq. 6 counts."""
-    named = {"train": TRAIN, "judged": JUDGED}
-    if counted in named:
-        return (part == named[counted]).fill_null(value=False)
+    """Mark the examples counted by f of Eq. 6."""
+    parts = {"train": TRAIN, "judged": JUDGED}
+    if counted in parts:
+        return (part == parts[counted]).fill_null(value=False)
     return pl.repeat(value=True, n=len(part), eager=True)
 
 
 def measure_shares(rows: pl.DataFrame, concepts: tuple[str, ...]) -> list[Measure]:
-    """Measure the share of the judged examples that each OOD test set takes."""
+    """Measure the share of the judged examples in each OOD test set."""
     judged = judged_rows(rows)
     if not judged.height:
         return []

@@ -1,6 +1,6 @@
-"""The tables of studies and judgements, as the tables and figures of the paper read.
+"""The tables of studies and judgements, after the tables and figures of the paper.
 
-concepts, groups       Table 1: how many groups each shortcut has, how many are imbalanced, how large head and tail are
+concepts, groups       Table 1: the groups of each shortcut, how many are imbalanced, and the sizes of head and tail
 jaccard, coincidence   Fig. 5: how much the shortcuts have in common
 answers                Fig. 4, 8, 10: the answers of a few groups
 shown                  Fig. 3: examples with their concepts
@@ -92,7 +92,7 @@ def _concepts_row(concept: str, judged_labels: pl.Series, grouped: GroupedAnswer
 
 
 def groups_table(grouped: dict[str, GroupedAnswers]) -> pl.DataFrame:
-    """List the groups of the judged examples, of each concept the largest first."""
+    """List the groups of the judged examples, the largest of each concept first."""
     return pl.concat([_groups(concept, each) for concept, each in grouped.items()])
 
 
@@ -108,10 +108,10 @@ def _groups(concept: str, grouped: GroupedAnswers) -> pl.DataFrame:
 
 
 def overlap_tables(part: pl.Series, tails: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Compare the heads of train (else of the judged examples) and the OOD test sets, each concept with each.
+    """Compare the heads of train (or else of the judged examples) and the OOD test sets for each pair of concepts.
 
-    jaccard: examples in both heads / in either. coincidence: the share of the test set `of` that is in `with` too.
-    Both describe the sets as they are: n of `among` examples, nothing is estimated.
+    jaccard: examples in both heads / in either. coincidence: the share of the test set `of` that is also in `with`.
+    Both describe the sets themselves: n of `among` examples, nothing is estimated.
     """
     where = part == (TRAIN if (part == TRAIN).any() else JUDGED)
     heads = tails.filter(where).select((~pl.all()).fill_null(value=False))
@@ -126,22 +126,22 @@ def overlap_tables(part: pl.Series, tails: pl.DataFrame) -> dict[str, pl.DataFra
 
 
 def _common(flags: pl.DataFrame) -> Floats:
-    """Count the rows in which each two columns hold."""
+    """Count the rows in which both columns of each pair are true."""
     table = flags.to_numpy().astype(np.float32)  # whole numbers up to 2^24 are exact
     blocks = [table[start : start + 1_000_000] for start in range(0, len(table), 1_000_000)]
     none = np.zeros((flags.width, flags.width))
     return np.asarray(np.sum([none, *((block.T @ block).astype(np.float64) for block in blocks)], axis=0))
 
 
-def _long(names: list[str], common: Floats, whole: Floats) -> pl.DataFrame:
+def _long(names: list[str], common: Floats, sizes: Floats) -> pl.DataFrame:
     n = len(names)
-    share = np.divide(common, whole, out=np.full((n, n), np.nan), where=whole > 0)
+    share = np.divide(common, sizes, out=np.full((n, n), np.nan), where=sizes > 0)
     return pl.DataFrame(
         {
             "of": [name for name in names for _ in names],
             "with": names * n,
             "n": common.ravel().astype(np.int64),
-            "among": whole.ravel().astype(np.int64),
+            "among": sizes.ravel().astype(np.int64),
             "share": pl.Series(share.ravel()).fill_nan(None),
         }
     )
@@ -152,8 +152,8 @@ def answers_table(
 ) -> pl.DataFrame:
     """Count the answers of a few groups in train, val, the judged examples, and their OOD part.
 
-    `examples` are part, cluster and answer. Of each concept the imbalanced groups with the largest tails are listed,
-    and before them the `chosen` one (concept=group). Answers are in the order of their train counts, as in the paper.
+    `examples` are part, cluster and answer. For each concept the imbalanced groups with the largest tails are listed,
+    after the `chosen` one (concept=group). Answers are in the order of their train counts, as in the paper.
     """
     concept, _, group = chosen.partition("=")
     if chosen and (concept not in grouped or not _has(grouped[concept], group)):
@@ -162,9 +162,9 @@ def answers_table(
     names = [concept, *grouped] if chosen else list(grouped)
     wanted = [[group] if chosen and index == 0 else _largest(grouped[name]) for index, name in enumerate(names)]
     tables = [
-        _answers(name, grouped[name], one, examples.filter(labels[name] == one))
-        for name, some in zip(names, wanted, strict=True)
-        for one in some
+        _answers(name, grouped[name], value, examples.filter(labels[name] == value))
+        for name, values in zip(names, wanted, strict=True)
+        for value in values
     ]
     return pl.concat(tables).unique(maintain_order=True) if tables else pl.DataFrame(schema=ANSWERS_SCHEMA)
 
@@ -185,8 +185,8 @@ def _answers(concept: str, grouped: GroupedAnswers, group: str, examples: pl.Dat
     side = pl.when("tail").then(pl.lit(TAIL)).when(~pl.col("tail")).then(pl.lit(HEAD)).alias("side")
     rare = examples.filter(pl.col("part") == JUDGED).join(judged.filter("tail"), on="answer", how="semi")
     every = pl.concat([examples, rare.with_columns(pl.lit(OOD).alias("part"))]).drop_nulls("part")
-    known = own.filter(pl.col("part") == TRAIN)
-    order = (known if known.height else judged).select("answer", pl.col("n").alias("rank"))
+    learned = own.filter(pl.col("part") == TRAIN)
+    order = (learned if learned.height else judged).select("answer", pl.col("n").alias("rank"))
     return (
         shares(every, "answer", ["part"])
         .join(judged.select("answer", side, pl.col("cut").alias("judged_cut")), on="answer", how="left", validate="m:1")
@@ -199,43 +199,48 @@ def _answers(concept: str, grouped: GroupedAnswers, group: str, examples: pl.Dat
 
 def examples_table(examples: pl.DataFrame, part: pl.Series, labels: pl.DataFrame) -> pl.DataFrame:
     """List a few judged examples, drawn by a hash of their ids, with all their concepts."""
-    whole = examples.select("id", "question", "answer").hstack(
+    table = examples.select("id", "question", "answer").hstack(
         labels.rename({name: f"{name} " for name in labels.columns if name in ("id", "question", "answer")})
     )
-    judged = whole.filter(part == JUDGED)
+    judged = table.filter(part == JUDGED)
     order = pl.Series("order", hash_text(judged["id"]))
     return judged.with_columns(order).sort("order", "id").head(EXAMPLES).drop("order")
 
 
 def sets_table(measures: list[Measure], concepts: pl.DataFrame) -> pl.DataFrame:
-    """List for each concept its accuracies, its drop and its gaps, beside the imbalance of the data."""
+    """List for each concept its accuracies, its drop and its gaps, and the imbalance of the data."""
     rows = [_sets_row(measures, concept) for concept in concepts["concept"]]
     schema = {"concept": pl.String} | {name: pl.Int64 if name.startswith("n_") else pl.Float64 for name in FIELDS}
     table = pl.DataFrame(rows, schema=schema)
     family = pl.col("concept").replace_strict(FAMILY, default="own", return_dtype=pl.String).alias("family")
-    beside = concepts.select("concept", "imbalance")
-    return table.join(beside, on="concept", validate="1:1", maintain_order="left").select(
+    imbalance = concepts.select("concept", "imbalance")
+    return table.join(imbalance, on="concept", validate="1:1", maintain_order="left").select(
         "concept", family, "imbalance", *FIELDS
     )
 
 
 def _sets_row(measures: list[Measure], concept: str) -> dict[str, object]:
-    sides = {one.group: one for one in measures if one.by == concept}
-    named = {one.name: one for one in measures if one.by is None}
+    sides = {compared.group: compared for compared in measures if compared.by == concept}
+    by_name = {compared.name: compared for compared in measures if compared.by is None}
     row: dict[str, object] = {"concept": concept}
     for side in (HEAD, TAIL):
         if side in sides:
             own = sides[side]
             row |= {f"n_{side}": own.n, side: own.value, f"{side}_low": own.low, f"{side}_high": own.high}
     for column, measure in COMPARED.items():
-        one = named.get(f"{measure}, {concept}")
-        if one is not None:
-            row |= {column: one.value, f"{column}_low": one.low, f"{column}_high": one.high, f"{column}_q": one.q}
+        compared = by_name.get(f"{measure}, {concept}")
+        if compared is not None:
+            row |= {
+                column: compared.value,
+                f"{column}_low": compared.low,
+                f"{column}_high": compared.high,
+                f"{column}_q": compared.q,
+            }
     return row
 
 
 def sides_table(measures: list[Measure], concepts: tuple[str, ...]) -> pl.DataFrame:
-    """List accuracy on head and tail of each concept under each other."""
+    """List accuracy on the head and tail of each concept in successive rows."""
     rows = [(one.by, one.group, one.value, one.low, one.high, one.n) for one in measures if one.by in concepts]
     schema = {"concept": pl.String, "side": pl.String, "accuracy": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     return pl.DataFrame(rows, schema=schema | {"n": pl.Int64}, orient="row")

@@ -65,7 +65,7 @@ def test_decoys_and_counts_do_not_depend_on_blocks(drawing: str, compat: str, wo
     assert len(watched.batches["CandidateSearch"]) == (7 if drawing == "neutral" else 6)
 
 
-def test_nobody_to_draw_for_is_no_batch(world: Dataset) -> None:
+def test_no_examples_to_draw_for_make_no_batch(world: Dataset) -> None:
     nobody = pl.DataFrame({"id": ["not there"], "part": ["judged"]})
 
     drawn = draw_decoys(world, nobody, DecoysSettings(), Backwards())

@@ -103,7 +103,7 @@ def test_the_network_of_equation_1_finds_what_there_is(seen: str, least: float, 
     assert least <= pick(asked, pl.Series(scores))["score"].mean() <= most  # type: ignore[operator]
 
 
-def test_features_are_the_same_whatever_stands_before_them() -> None:
+def test_features_are_the_same_whatever_precedes_them() -> None:
     """Hashes depend on texts, not on the order in which options are met."""
     offers, data = quiz(30)
     one = describe(offers.filter(pl.col("id") == "00007"), data)

@@ -58,7 +58,7 @@ def test_the_prior_of_the_papers_example_ranks_the_train_first() -> None:
 
 @settings(deadline=None)
 @given(ITEMS, st.data())
-def test_picking_shares_between_equals(items: list[list[str]], data: st.DataObject) -> None:
+def test_picks_are_shared_between_ties(items: list[list[str]], data: st.DataObject) -> None:
     offers = offers_of(items)
     values = data.draw(st.lists(st.integers(0, 2), min_size=offers.height, max_size=offers.height))
     left = iter(values)
@@ -74,7 +74,7 @@ def test_picking_shares_between_equals(items: list[list[str]], data: st.DataObje
 
 @settings(deadline=None, max_examples=30)
 @given(ITEMS)
-def test_imbalance_is_half_the_distance_of_targets_from_what_offers_let_expect(items: list[list[str]]) -> None:
+def test_imbalance_is_half_the_distance_of_targets_from_their_expected_number(items: list[list[str]]) -> None:
     expected: Counter[str] = Counter()
     for item in items:
         expected.update(dict.fromkeys(item, 1 / len(item)))
@@ -160,7 +160,7 @@ def test_kinds_of_text() -> None:
     assert found == ["yes/no", "yes/no", "number", "number", "number", "one word", "more", "one word", "one word"]
 
 
-def test_kinds_of_decoys_are_told_apart_and_equals_count_half() -> None:
+def test_kinds_of_decoys_are_distinguished_and_ties_count_half() -> None:
     offers = offers_of([["t", "easy", "hard"]] * 4).with_columns(made=pl.lit(["corr", "easy", "hard"]))
     scores = pl.DataFrame({name: np.tile([1.0, 0.0, 1.0], 4) for name in ("A", "Q+A", "I+A", "I+Q+A")})
 

@@ -75,7 +75,7 @@ PARTS = st.sampled_from([(None,), (LEARNED, JUDGED), (JUDGED, None, LEARNED)])
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(ROW, min_size=1, max_size=25), RECIPES, PARTS)
-def test_no_decoy_is_an_accepted_answer_or_stands_twice(
+def test_no_decoy_is_an_accepted_answer_or_occurs_twice(
     rows: list[tuple[str | None, str | None, str | None, list[str]]],
     recipe: DecoysSettings,
     parts: tuple[str | None, ...],
@@ -233,7 +233,7 @@ def test_neutral_decoys_are_used_as_often_as_they_are_targets() -> None:
 YES_OR_NO = [(str(at), f"is it {at % 9}?", "no" if at % 3 == 0 else "yes", []) for at in range(600)]
 
 
-def test_neutral_drawing_keeps_every_example_unless_told() -> None:
+def test_neutral_drawing_keeps_every_example_unless_told_otherwise() -> None:
     drawn = draw_divided(make(YES_OR_NO), DecoysSettings(drawing="neutral"))
 
     assert drawn.decoys.filter(source="qou")["id"].n_unique() == 600

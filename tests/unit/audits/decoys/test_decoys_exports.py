@@ -54,7 +54,7 @@ def assert_same(back: Dataset, repaired: Repaired, *columns: str, in_order: bool
 ALWAYS = ("question", "answer", "choices")
 
 
-def test_qavg_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
+def test_qavg_survives_the_round_trip(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     """The reader orders options itself, so they are compared as sets; each list alone is there too."""
     folder = export(run, "decoys-qavg", tmp_path / "qavg")
 
@@ -65,19 +65,19 @@ def test_qavg_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None
         assert set(row["choices"]) == {row["answer"], *row["iou"]}
 
 
-def test_vqa_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
+def test_vqa_survives_the_round_trip(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     back = read("vqa2", export(run, "decoys-vqa", tmp_path / "vqa"))
 
     assert_same(back, repaired, "image", "split", "answers", "question_type", "answer_type", *ALWAYS)
 
 
-def test_vlmeval_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
+def test_vlmeval_survives_the_round_trip(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     folder = export(run, "decoys-vlmeval", tmp_path / "vlmeval")
 
     assert_same(read("vlmeval", folder / f"{repaired.file_stem}.tsv"), repaired, "split", *ALWAYS)
 
 
-def test_lmms_eval_comes_back_and_its_task_names_what_is_there(run: Store, repaired: Repaired, tmp_path: Path) -> None:
+def test_lmms_eval_survives_the_round_trip_and_its_task_fits(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     folder = export(run, "decoys-lmms-eval", tmp_path / "lmms")
     stem = repaired.file_stem
 
@@ -102,14 +102,14 @@ def test_lmms_eval_comes_back_and_its_task_names_what_is_there(run: Store, repai
         assert scored == {"accuracy": {"question_id": "007", "score": score}}
 
 
-def test_inspect_comes_back(run: Store, repaired: Repaired, tmp_path: Path) -> None:
+def test_inspect_survives_the_round_trip(run: Store, repaired: Repaired, tmp_path: Path) -> None:
     folder = export(run, "decoys-inspect", tmp_path / "inspect")
     back = read("table", folder / f"{repaired.file_stem}.jsonl", map={"answer": "target"}, answer_is="letter")
 
     assert_same(back, repaired, "image", *ALWAYS)
 
 
-def test_inspect_shows_the_picture_where_its_file_is_known(repaired: Repaired, tmp_path: Path) -> None:
+def test_inspect_shows_the_picture_if_its_file_is_known(repaired: Repaired, tmp_path: Path) -> None:
     located = repaired._replace(examples=repaired.examples.head(1).with_columns(path=pl.lit("a.png")))
 
     name, _ = write_inspect(located, tmp_path)
@@ -142,7 +142,7 @@ def test_the_card_has_seed_recipe_and_both_sides_of_the_repair(form: str, run: S
     assert all(f"\n| {solver} | " in card for solver in ("prior rule", "A", "Q+A", "I+A", "I+Q+A", "control"))
 
 
-def test_a_run_without_the_study_or_without_decoys_is_told_so(tiny: Dataset, tmp_path: Path) -> None:
+def test_a_run_without_the_study_or_without_decoys_is_an_error(tiny: Dataset, tmp_path: Path) -> None:
     bare = Run(Store(tmp_path / "bare")).start(tiny)
     asked = Run(Store(tmp_path / "asked")).start(read("world", seed=3, images=10))
     asked.study([DecoysAudit(sets=("orig",), folds=2)])

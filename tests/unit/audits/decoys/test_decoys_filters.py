@@ -116,7 +116,7 @@ def test_answers_that_people_give_to_the_same_question_are_alike() -> None:
     assert judge("lady", "blue", DecoysSettings(), HUMANS) == FINE
 
 
-def test_where_questions_have_one_answer_vectors_from_elsewhere_tell_what_is_alike(tmp_path: Path) -> None:
+def test_where_questions_have_one_answer_vectors_from_elsewhere_say_what_is_alike(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("lady 1 0.1\nwoman 1 0\nblue 0 1\n", encoding="utf-8")
 
@@ -125,7 +125,7 @@ def test_where_questions_have_one_answer_vectors_from_elsewhere_tell_what_is_ali
     assert judge("lady", "blue", DecoysSettings(similarity=str(path))) == FINE
 
 
-def test_who_uses_the_released_filters_on_answers_without_full_stops_is_told() -> None:
+def test_the_released_filters_warn_of_answers_without_full_stops() -> None:
     examples = table(["red.", "blue", "green"])
 
     _, notes = make_lexicon(NumberedAnswers.of(examples), examples, RELEASE)

@@ -113,7 +113,7 @@ class Steady:
         return probes.select("id", answer=pl.col("choices").list.sort().list.first())
 
 
-def test_one_who_always_says_a_is_never_consistent(
+def test_a_model_that_always_answers_a_is_never_consistent(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
     result = judged(world, study, probes, Lettered())
@@ -124,7 +124,7 @@ def test_one_who_always_says_a_is_never_consistent(
     assert result.measure("accuracy", "orig").value == pytest.approx(right)
 
 
-def test_one_who_picks_by_text_is_always_consistent(
+def test_a_model_that_picks_by_text_is_always_consistent(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
     result = judged(world, study, probes, Steady())
@@ -155,7 +155,7 @@ class Open:
         return probes.select("id", answer=pl.when(chosen).then(pl.col("choices").list.first()).otherwise(pl.lit("hm")))
 
 
-def test_one_who_never_chooses_among_the_options_is_not_cleared(
+def test_a_model_that_never_chooses_among_the_options_is_not_cleared(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
     result = judged(world, study, probes, Open(0.4))
@@ -166,7 +166,7 @@ def test_one_who_never_chooses_among_the_options_is_not_cleared(
     assert f"{n} of its {n} answers to the options alone name none of them" in result.verdict.sentence
 
 
-def test_one_who_chooses_where_it_sees_and_abstains_where_it_does_not_is_cleared(
+def test_a_model_that_chooses_where_it_sees_and_abstains_where_it_does_not_is_cleared(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
     assert judged(world, study, probes, Open(0.6)).verdict.state == "yes"
@@ -190,7 +190,7 @@ def test_the_cheater_is_caught_on_the_options_of_the_data_and_lost_on_the_repair
 ) -> None:
     result = judged(world, study, probes, load_answerer("cheater:decoy"))
 
-    assert (result.verdict.state, result.verdict.label) == ("no", "lives on the options")
+    assert (result.verdict.state, result.verdict.label) == ("no", "relies on the options")
     assert result.verdict.measure == Key("over chance", "orig-image-question")
     assert result.verdict.margin == AUDIT.margin
     before, after = (result.measure("over chance", f"{name}-image-question") for name in ("orig", "iou+qou"))
@@ -251,7 +251,7 @@ def test_conditions_have_one_grammar() -> None:
         {"folds": 1},
     ],
 )
-def test_settings_that_mean_nothing_are_refused(settings: dict) -> None:
+def test_meaningless_settings_are_rejected(settings: dict) -> None:
     with pytest.raises(SettingError):
         DecoysAudit(**settings)
 
@@ -283,7 +283,7 @@ def test_a_model_that_was_not_asked_with_the_options_alone_is_not_tested(world: 
     assert result.verdict.measure == Key("accuracy", "orig")
 
 
-def test_only_what_says_good_or_bad_of_a_model_has_a_better_way(
+def test_only_measures_that_judge_a_model_have_a_better_direction(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
     """With parts hidden accuracy describes a model; a way around by the options alone is worse the further it leads."""
@@ -310,7 +310,7 @@ def test_a_study_of_another_division_is_asked_and_judged_as_it_was_made(world: D
     assert result.measure("accuracy", "orig").n == asked["orig"].height
 
 
-def test_every_condition_is_called_by_a_name_of_its_own(world: Dataset, study: Result) -> None:
+def test_every_condition_has_its_own_name(world: Dataset, study: Result) -> None:
     looks = DecoysAudit.furniture.looks
 
     found = {
@@ -354,7 +354,7 @@ def test_a_model_that_was_asked_nothing_is_not_judged(world: Dataset, study: Res
     assert result.rows.is_empty()
 
 
-def test_one_answer_for_all_and_no_options_cannot_be_helped(tiny: Dataset) -> None:
+def test_one_answer_for_all_and_no_options_is_an_error(tiny: Dataset) -> None:
     same = Dataset("same", tiny.examples.with_columns(answer=pl.lit("red")), tiny.images)
 
     with pytest.raises(DataError, match="decoy that could be drawn"):

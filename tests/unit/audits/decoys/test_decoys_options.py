@@ -40,7 +40,7 @@ def official(text: str) -> str:
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(ITEM, min_size=1, max_size=4), st.integers(0, 3))
-def test_no_made_set_has_an_accepted_answer_or_an_option_twice(items: list, seed: int) -> None:
+def test_no_built_set_has_an_accepted_answer_or_an_option_twice(items: list, seed: int) -> None:
     examples = pl.DataFrame(
         {
             "id": [f"q{n}" for n in range(len(items))],
@@ -74,7 +74,7 @@ def test_options_do_not_depend_on_the_order_of_rows() -> None:
     assert not straight.equals(offer(examples, decoys, "qou", 1))
 
 
-def test_the_order_of_made_options_tells_nothing_about_the_target() -> None:
+def test_the_order_of_options_reveals_nothing_about_the_target() -> None:
     ids = [f"q{n}" for n in range(2000)]
     examples = pl.DataFrame({"id": ids, "answer": ["red"] * 2000})
     decoys = drawn([(id_, "qou", text) for id_ in ids for text in ("green", "pink", "white")])

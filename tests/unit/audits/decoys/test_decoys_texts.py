@@ -172,7 +172,7 @@ def test_cues_score_as_their_best_rule_does_by_brute_force(
         assert picked["score"].to_list() in [[float(score) for score in each] for each in best]
 
 
-def test_what_is_not_a_number_is_picked_only_where_nothing_else_is_offered() -> None:
+def test_nan_is_picked_only_where_nothing_else_is_offered() -> None:
     offers = offers_of([["a", "b", "c"], ["a", "b"]], [None, None], [0, 1])
     values = pl.Series([float("nan"), -1.0, -2.0, float("nan"), float("nan")])
 

@@ -59,7 +59,7 @@ def test_random_targets_teach_nothing(study: Result, options: str) -> None:
     assert abs(over_chance(study, CONTROL, options)) < 0.02
 
 
-def test_the_fewer_solve_the_options_the_better_but_for_who_sees_all_and_for_the_control(study: Result) -> None:
+def test_lower_is_better_except_for_the_solver_that_sees_all_and_the_control(study: Result) -> None:
     better = dict(study.measures.select("name", "better").unique().iter_rows())
 
     neither = {name for name, way in better.items() if way == "neither"}

@@ -159,7 +159,7 @@ def test_evidence_that_names_nothing_in_the_scene_is_noted(make_data: Make) -> N
     strange = Dataset(data.name, data.examples.with_columns(renamed), data.images)
     study = GroundingAudit().study(strange, Local())
 
-    assert "1 parts of the evidence name what no object of their image is called" in study.verdict.sentence
+    assert "1 parts of the evidence have a label that no object of their image has" in study.verdict.sentence
 
 
 def test_boxes_beyond_the_picture_are_noted_and_hidden_up_to_its_edge(make_data: Make) -> None:
@@ -177,7 +177,7 @@ def test_data_without_boxed_objects_can_be_asked_by_pixels_alone(make_data: Make
     reasons = study.tables["counts"]["reason"].to_list()
 
     assert study.rows["id"].to_list() == ["q0"]
-    assert {"the evidence fills the picture", "the evidence lies outside of the picture"} <= set(reasons)
+    assert {"the evidence fills the picture", "the evidence is outside the picture"} <= set(reasons)
     assert all("visible" not in probes.columns for _, probes in GroundingAudit().probe(data, study))
     with pytest.raises(DataError, match="objects with boxes"):
         GroundingAudit(sees="objects").study(data, Local())
@@ -185,7 +185,7 @@ def test_data_without_boxed_objects_can_be_asked_by_pixels_alone(make_data: Make
         GroundingAudit(extra=("without",)).study(data, Local())
 
 
-def test_pictures_that_are_not_on_disk_are_said(make_data: Make, tmp_path) -> None:  # noqa: ANN001
+def test_pictures_that_are_not_on_disk_are_noted(make_data: Make, tmp_path) -> None:  # noqa: ANN001
     data = make_data([[THING], [THING]], [[THING, AWAY]] * 2)
     (tmp_path / "i0.png").write_bytes(b"there")
     table = data.images.table.with_columns(path=pl.col("image") + ".png")
@@ -200,7 +200,7 @@ def test_pictures_that_are_not_on_disk_are_said(make_data: Make, tmp_path) -> No
     assert "the picture is not on disk" in by_pixels.tables["counts"]["reason"].to_list()
 
 
-def test_nothing_to_judge_is_one_line(make_data: Make) -> None:
+def test_nothing_to_judge_is_a_one_line_error(make_data: Make) -> None:
     with pytest.raises(DataError, match="no evidence is given: 2") as caught:
         GroundingAudit().study(make_data([None, None], [[THING]] * 2), Local())
     assert "\n" not in str(caught.value)
@@ -219,6 +219,6 @@ def test_nothing_to_judge_is_one_line(make_data: Make) -> None:
         ({"extra": ("evidence",)}, "keep@25"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings_: dict, said: str) -> None:
+def test_meaningless_settings_are_rejected(settings_: dict, said: str) -> None:
     with pytest.raises(SettingError, match=said):
         GroundingAudit(**settings_)

@@ -79,7 +79,7 @@ def test_mixtures_come_in_the_order_of_their_shares(world: Dataset) -> None:
 @pytest.mark.parametrize(
     "settings", [{"hide": "mask"}, {"hide": "blur"}, {"hide": "noise"}, {"hide": "crop"}, {"feather": 4}]
 )
-def test_who_reads_pixels_gets_the_verdict_of_who_sees_objects(drawn: Dataset, settings: dict) -> None:
+def test_reading_pixels_gives_the_verdict_of_seeing_objects(drawn: Dataset, settings: dict) -> None:
     """The edits do to the rendered picture what the lists of objects say, so that both are grounded."""
     audit = GroundingAudit(**settings)
     seer, reader = (by_name(audit, drawn, name) for name in ("seer", "reader"))
@@ -235,7 +235,7 @@ def test_graded_deletion_keeps_or_loses_the_evidence(scored: Result) -> None:
     assert scored.tables["graded"]["percent"].unique().sort().to_list() == [10, 50]
 
 
-def test_id_and_ood_are_told_apart_by_a_column(world: Dataset) -> None:
+def test_a_column_distinguishes_id_from_ood(world: Dataset) -> None:
     """On the rows where its rules mislead the cheater's half is always wrong, so all its right-to-wrong is lost."""
     audit = GroundingAudit(ood="conflict", ood_value="true")
     rows = by_name(audit, world, "mix:seer=0.5,cheater=0.5").rows
@@ -246,7 +246,7 @@ def test_id_and_ood_are_told_apart_by_a_column(world: Dataset) -> None:
     assert 0.3 < places["not grounded, id"] < 1
 
 
-def test_words_of_other_audits_tell_ood_too(world: Dataset) -> None:
+def test_labels_of_other_audits_mark_ood_too(world: Dataset) -> None:
     words = pl.when("conflict").then(pl.lit("tail")).when(pl.col("planted").is_not_null()).then(pl.lit("head"))
     data = replace(world, examples=world.examples.with_columns(words.alias("place told")))
     found = by_name(GroundingAudit(ood="place told"), data, "mix:seer=0.6,guesser=0.4")
@@ -301,7 +301,7 @@ def test_lost_answers_are_counted_and_their_worst_case_is_shown(world: Dataset) 
     assert found.verdict.state == "yes"
 
 
-def test_who_lost_most_answers_is_not_cleared(world: Dataset) -> None:
+def test_a_model_that_lost_most_answers_is_not_cleared(world: Dataset) -> None:
     study = GroundingAudit().study(world, Local())
     found = judge_with_losses(world, study, study.rows.height * 7 // 10)
 
@@ -324,7 +324,7 @@ def test_without_one_condition_the_sentence_says_which(world: Dataset) -> None:
 
 
 @pytest.mark.parametrize("promise", [order_does_not_matter, every_example_is_accounted_for])
-def test_promises_hold_with_all_that_can_be_asked(promise: Callable[[Case, Path], None], tmp_path: Path) -> None:
+def test_the_contract_holds_with_every_condition(promise: Callable[[Case, Path], None], tmp_path: Path) -> None:
     extra = ("without", "keep@25", "drop@25")
     audit = GroundingAudit(by=("question_type",), extra=extra, ood="conflict", ood_value="true")
 

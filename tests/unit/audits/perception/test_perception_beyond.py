@@ -55,7 +55,7 @@ def test_the_error_of_the_draws_is_that_of_the_coin() -> None:
     assert result.measure("perception", "image").value == pytest.approx(0.5, abs=4 * errors["se"])
 
 
-def test_one_draw_cannot_tell_the_errors_apart() -> None:
+def test_one_draw_cannot_separate_the_errors() -> None:
     result = audit(make_data(), Coin(), [PerceptionAudit(modalities=("image",), draws=1)])["perception"]
     errors = result.tables["errors"].row(0, named=True)
 
@@ -215,7 +215,7 @@ def test_groups_have_the_scores_of_their_examples_and_come_worst_first() -> None
     assert table.filter(pl.col("group") == "what")["P image"].item() == pytest.approx(100 * one.value)
 
 
-def test_proportions_set_predictions_beside_judged_and_train_answers() -> None:
+def test_proportions_compare_predictions_with_judged_and_train_answers() -> None:
     """In train "can" is answered yes alone; the model says what it was taught."""
     answer = pl.when(pl.col("question").str.starts_with("can")).then(
         pl.when(pl.col("split") == "train").then(pl.lit("yes")).otherwise(pl.lit("no"))
@@ -229,7 +229,7 @@ def test_proportions_set_predictions_beside_judged_and_train_answers() -> None:
     assert can["predicted low"][0] == 0 < can["predicted high"][0] < 0.1, "never said, yet with an interval"
 
 
-def test_sentiment_is_set_against_the_label() -> None:
+def test_sentiment_is_compared_with_the_label() -> None:
     words = ["I love this wonderful day", "I hate this awful day", "the table has legs"]
     text = pl.Series([words[at % 3] for at in range(300)])
     label = pl.Series([("true", "false", "true")[at % 3] for at in range(300)])

@@ -76,7 +76,7 @@ def test_all_admitted_donors_are_drawn_equally_often(policy: str) -> None:
         assert np.abs(mine["len"].to_numpy() - expected).max() < 4.5 * np.sqrt(expected)
 
 
-def test_donors_of_those_that_are_unlucky_too_often_are_listed() -> None:
+def test_donors_are_listed_for_examples_that_fail_too_often() -> None:
     """One in a thousand has another answer: most of its partners are never met by chance, yet all get it."""
     rows = [(f"i{at}", "yes", "x", "r") for at in range(1500)] + [("z", "no", "x", "r")]
     drawn = draw(make_pool(dataset(rows), "image", "other-answer"), 0, 0)
@@ -112,7 +112,7 @@ def test_lists_of_features_are_contents_too() -> None:
     assert make_pool(data, "video", "other").choices.tolist() == [1, 1, 2]
 
 
-def test_unknown_policies_and_missing_types_are_said() -> None:
+def test_unknown_policies_and_missing_types_are_errors() -> None:
     data = dataset([("a", "yes", "x", "r")])
     with pytest.raises(SettingError, match="same:COLUMN"):
         make_pool(data, "image", "any")

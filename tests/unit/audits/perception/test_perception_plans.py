@@ -71,7 +71,7 @@ def test_blind_prompts_are_for_pictures_only(world: Dataset) -> None:
 def test_a_model_that_overlooks_a_removal_is_pointed_out(world: Dataset) -> None:
     result = audit(world, "world:blind", [PerceptionAudit(removal=("none",), modalities=("image",))])["perception"]
 
-    assert any("does not heed the column `removal`" in note for note in result.tables["notes"]["note"])
+    assert any("does not read the column `removal`" in note for note in result.tables["notes"]["note"])
 
 
 def test_rounds_add_to_each_other_and_stop(world: Dataset, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_rounds_add_to_each_other_and_stop(world: Dataset, tmp_path: Path) -> No
     assert first.height == rounds[0]["image#0"].height
 
 
-def test_a_precision_out_of_reach_is_said_and_drawing_stops(world: Dataset) -> None:
+def test_a_precision_out_of_reach_is_noted_and_drawing_stops(world: Dataset) -> None:
     chosen = PerceptionAudit(precision=2.0)
     result = audit(world, "world:mix:seer=0.5,blind=0.5", [chosen])["perception"]
 
@@ -103,7 +103,7 @@ def test_a_precision_out_of_reach_is_said_and_drawing_stops(world: Dataset) -> N
     assert result.tables["errors"]["draws"].max() <= 4
 
 
-def test_too_few_rounds_are_said(world: Dataset) -> None:
+def test_too_few_rounds_are_noted(world: Dataset) -> None:
     chosen = PerceptionAudit(precision=2.0, max_rounds=1)
     result = audit(world, "world:mix:seer=0.5,blind=0.5", [chosen])["perception"]
 
@@ -130,7 +130,7 @@ def examples(n: int, **columns: object) -> Dataset:
     return Dataset("few", table, Images.named(table["image"]))
 
 
-def test_one_example_has_nobody_to_borrow_from() -> None:
+def test_one_example_has_no_donor() -> None:
     with pytest.raises(DataError, match="at least two judged examples"):
         audit(examples(1), "world:guesser", ["perception"])
 
@@ -160,7 +160,7 @@ def test_examples_without_the_modality_or_a_donor_are_counted() -> None:
     assert dict(chosen.probe(data, study))["image#0"].height == 5
 
 
-def test_choices_are_the_business_of_another_audit(world: Dataset) -> None:
+def test_choices_belong_to_another_audit(world: Dataset) -> None:
     with pytest.raises(SettingError, match="decoys"):
         audit(world, "world:seer", [PerceptionAudit(modalities=("choices",))])
     with pytest.raises(DataError, match="'sound' where world-4 has image, question"):
@@ -175,7 +175,7 @@ def test_without_examples_to_learn_from_the_normalisation_is_left_out(world: Dat
 
 
 @pytest.mark.parametrize(("setting", "instead"), [("split", "--judge"), ("majority_split", "--learn")])
-def test_splits_are_no_settings_any_more_and_one_line_says_what_to_do(setting: str, instead: str) -> None:
+def test_splits_are_no_longer_settings_and_one_line_says_what_to_do(setting: str, instead: str) -> None:
     with pytest.raises(SettingError, match=instead) as caught:
         make_audit("perception", {setting: "val"})
     assert "\n" not in str(caught.value)
@@ -197,7 +197,7 @@ def test_the_majority_and_the_shares_of_train_are_learned_where_the_run_says(wor
         assert n == (asked == token).sum()
 
 
-def test_a_study_of_an_older_eyechart_is_probed_and_judged_by_its_rows(world: Dataset) -> None:
+def test_a_study_of_an_older_version_is_probed_and_judged_by_its_rows(world: Dataset) -> None:
     """It judged train, of whatever the run would judge now; its donors and what it learned from are its own."""
     chosen = PerceptionAudit(draws=1)
     other = world.decide(learn=["test"], judge=["train"])
@@ -251,7 +251,7 @@ def test_failures_are_counted_and_bounded(world: Dataset) -> None:
 BOUNDS = ("perception, lost as wrong", "perception, lost as right")
 
 
-def test_who_lost_most_answers_is_not_cleared(world: Dataset, tmp_path: Path) -> None:
+def test_a_model_that_lost_most_answers_is_not_cleared(world: Dataset, tmp_path: Path) -> None:
     chosen = PerceptionAudit(draws=1)
     audit(world, "world:seer", [chosen], to=tmp_path / "run")
     answers = Store(tmp_path / "run").answers("seer").answers
@@ -282,12 +282,12 @@ def test_who_lost_most_answers_is_not_cleared(world: Dataset, tmp_path: Path) ->
         {"emap": 5, "precision": 2},
     ],
 )
-def test_settings_that_mean_nothing_are_refused(settings: dict[str, object]) -> None:
+def test_meaningless_settings_are_rejected(settings: dict[str, object]) -> None:
     with pytest.raises(EyechartError):
         make_audit("perception", settings)
 
 
-def test_answers_that_come_back_in_files_are_judged_the_same(world: Dataset, tmp_path: Path) -> None:
+def test_answers_returned_in_files_are_judged_the_same(world: Dataset, tmp_path: Path) -> None:
     """One file for each condition, or one file with a column that names it."""
     chosen = PerceptionAudit(draws=2, removal=("permute", "none"))
     straight = audit(world, "world:mix:seer=0.5,blind=0.5", [chosen], to=tmp_path / "run")["perception"]

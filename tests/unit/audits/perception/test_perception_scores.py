@@ -52,7 +52,7 @@ def points(measurer: Measurer, rows: pl.DataFrame) -> dict[tuple[str, str | None
 
 
 @pytest.mark.parametrize("line", TABLE_1.strip().splitlines())
-def test_the_arithmetic_of_table_1_comes_back(line: str) -> None:
+def test_the_arithmetic_of_table_1_is_reproduced(line: str) -> None:
     """One printed cell contradicts its row (LXMERT, Num, question over model: 49.00); 75.27 is what the row gives."""
     accuracy, no_image, *image, no_question, q1, q2, q3, majority = map(float, line.split()[2:])
     shares = {"accuracy": accuracy, without("image"): no_image, without("question"): no_question, "majority": majority}
@@ -109,7 +109,7 @@ def world() -> Dataset:
 
 
 @pytest.mark.parametrize(("model", "modality"), [("blind", "image"), ("cheater:word", "image"), ("deaf", "question")])
-def test_who_does_not_look_has_exactly_0(world: Dataset, model: str, modality: str) -> None:
+def test_a_model_that_does_not_look_scores_exactly_0(world: Dataset, model: str, modality: str) -> None:
     result = audit(world, f"world:{model}", ["perception"])["perception"]
 
     assert result.measure("perception", modality).value == 0

@@ -156,7 +156,7 @@ def test_refusals_follow_no_rule(world: Dataset, study: Result) -> None:
     assert result.tables["exploited"]["followed"].sum() == 0
 
 
-def test_every_share_that_a_view_shows_is_told_as_one(world: Dataset) -> None:
+def test_every_share_that_a_view_shows_is_marked_as_one(world: Dataset) -> None:
     """All numbers with a fraction are shares, but for p and q."""
     audit = replace(AUDIT, select=True, max_items=2)
     found = audit.study(world, Local())
@@ -215,7 +215,7 @@ def judged_by(data: Dataset, said: pl.Expr, status: pl.Expr) -> Result:
     return RulesAudit().judge(data, study, Predictions("m", tidy(answers, probes, "m")), Local())
 
 
-def test_who_is_always_right_follows_no_rule_however_the_references_are_spelt() -> None:
+def test_a_model_that_is_always_right_follows_no_rule_however_references_are_spelt() -> None:
     result = judged_by(bananas(["Yellow", "yellow"], "green"), pl.col("answer"), pl.lit("ok"))
 
     assert result.measure("accuracy", "plain").value == 1

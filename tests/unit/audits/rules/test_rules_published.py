@@ -100,7 +100,7 @@ def test_a_file_that_is_no_list_of_ids_is_refused(world: Dataset, tmp_path: Path
         study_data(world, [RulesAudit(from_ids=str(tmp_path / "ids.json"))])
 
 
-def test_a_list_that_is_not_there_is_one_clear_line(world: Dataset, tmp_path: Path) -> None:
+def test_a_missing_list_is_a_one_line_error(world: Dataset, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="a JSON list of ids"):
         RulesAudit(from_ids=str(tmp_path / "none.json")).study(world, Local())
 

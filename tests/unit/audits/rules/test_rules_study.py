@@ -129,7 +129,7 @@ def test_the_prior_is_listed_last_and_not_tested(small: Dataset, found: Result) 
     assert prior["confidence"] == (train == prior["answer"]).mean()
 
 
-def test_rules_of_words_of_objects_and_of_both_are_told_apart(found: Result) -> None:
+def test_rules_of_words_of_objects_and_of_both_are_distinguished(found: Result) -> None:
     table = found.tables["rules"].filter(pl.col("kind") != "prior")
     words, objects = table["words"].list.len() > 0, table["objects"].list.len() > 0
 
@@ -168,18 +168,18 @@ def test_data_without_splits_are_divided_by_image(small: Dataset) -> None:
     assert not set(judged["image"]) & set(data.examples.join(judged, on="id", how="anti")["image"])
 
 
-def test_data_without_objects_give_rules_of_words_and_that_is_said(small: Dataset) -> None:
+def test_data_without_objects_give_rules_of_words_and_a_note(small: Dataset) -> None:
     data = replace(small, images=Images.named(small.examples["image"]))
     result = AUDIT.study(data, Local())
 
-    assert "rules are of words only" in say(result)
+    assert "rules use words only" in say(result)
     assert set(result.tables["rules"]["kind"]) == {"words", "prior"}
 
 
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"min_support": 5000}, "min_support 5000 is more than the 180 examples that are mined"),
+        ({"min_support": 5000}, "min_support 5000 is more than the 180 mined examples"),
         ({"min_support": 180}, "no antecedent has 180 examples and a confidence of 0.3"),
     ],
 )
@@ -275,7 +275,7 @@ def test_settings_that_do_not_fit_are_one_clear_error(small: Dataset, settings: 
 
 
 @pytest.mark.parametrize("settings", [{"correct": "any"}, {"superset": "any"}, {"compat": "any"}, {"answers": 0}])
-def test_settings_of_no_meaning_are_refused_at_once(settings: dict[str, object]) -> None:
+def test_meaningless_settings_are_rejected_at_once(settings: dict[str, object]) -> None:
     with pytest.raises(SettingError):
         RulesAudit(**settings)  # type: ignore[arg-type]
 
@@ -314,7 +314,7 @@ def test_data_that_leave_nothing_to_mine_or_judge_are_one_clear_error(small: Dat
         AUDIT.study(replace(small, examples=small.examples.head(n)), Local())
 
 
-def test_answers_dealt_out_by_lot_confirm_nothing(small: Dataset) -> None:
+def test_randomly_assigned_answers_confirm_nothing(small: Dataset) -> None:
     """With no association in the data every confirmed rule would be a false one."""
     for seed in range(3):
         dealt = small.examples["answer"].sample(fraction=1, shuffle=True, seed=seed)

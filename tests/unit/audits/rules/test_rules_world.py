@@ -99,7 +99,7 @@ def test_the_planted_rule_is_the_most_exploited_one(judged: dict[str, Result]) -
     assert best["agreement"] == 1
 
 
-def test_the_audit_keeps_every_promise() -> None:
+def test_the_audit_keeps_the_contract() -> None:
     data = read("world", seed=11, images=60)
 
     check_audit(RulesAudit(by=("question_type",), min_support=4), data, load_answerer("mix:seer=0.6,guesser=0.4"))

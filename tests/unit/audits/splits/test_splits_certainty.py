@@ -86,7 +86,7 @@ def test_with_many_mistakes_on_both_sides_the_interval_is_that_of_the_contributi
         assert ends(found[name]) == pytest.approx((by_hand.low, by_hand.high))
 
 
-def test_a_gap_is_the_weighted_head_less_the_weighted_tail() -> None:
+def test_a_gap_is_the_weighted_head_minus_the_weighted_tail() -> None:
     rng = np.random.default_rng(4)
     sides = Sides(rng.random(300), (rng.random(300) < 0.3).astype(float), rng.integers(0, 7, 300))
 
@@ -108,7 +108,7 @@ def test_unequal_weights_count_for_fewer_examples() -> None:
     assert one.low == pytest.approx(mean(np.ones(int(1 / np.sum(weights**2)))).low)
 
 
-def test_an_example_that_is_head_and_tail_alike_does_not_bear_the_pooled_gap() -> None:
+def test_an_example_that_is_both_head_and_tail_does_not_affect_the_pooled_gap() -> None:
     """Two concepts whose heads are each other's tails leave no gap, whatever the scores are."""
     one = ["head"] * 100 + ["tail"] * 100
     scores = np.repeat([1.0, 0.0], 100)
@@ -128,7 +128,7 @@ def test_a_tail_that_is_everything_has_a_mean_and_no_drop() -> None:
     assert found["OOD drop"].value == 0
 
 
-def test_a_mean_that_hangs_on_one_example_is_hardly_known_but_has_an_interval() -> None:
+def test_a_mean_that_depends_on_one_example_is_hardly_known_but_has_an_interval() -> None:
     """One set of a single mistake beside one of 200 without any, all in a few images."""
     sides = {"QT": ["tail"] + ["head"] * 399, "KW": ["head"] * 200 + ["tail"] * 200}
     scores = np.ones(400)

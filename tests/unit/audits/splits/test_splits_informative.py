@@ -71,7 +71,7 @@ def test_the_own_answer_does_not_matter() -> None:
     assert (found["first"][:500] == "umbrella").all()
 
 
-def test_a_rare_word_does_not_look_telling() -> None:
+def test_a_rare_word_does_not_look_informative() -> None:
     rows = [({"often"}, "yes" if at % 5 else "no", "is", True) for at in range(1000)]
     rows += [({"usual"}, "no" if at % 5 else "yes", "is", True) for at in range(1000)]
     rows += [({"often", "once"}, "no", "is", True)]

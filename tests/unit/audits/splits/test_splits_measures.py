@@ -53,7 +53,7 @@ def test_every_measure_says_which_way_is_better(world: Dataset, judged: Result) 
     assert set(SplitsAudit().study(world, Local()).measures["better"]) == {"neither"}
 
 
-def test_every_share_that_a_view_shows_is_told_as_one(world: Dataset, judged: Result) -> None:
+def test_every_share_that_a_view_shows_is_marked_as_one(world: Dataset, judged: Result) -> None:
     """Entropies, q-values and the cut of a tail are plain numbers; any other with a fraction is a share."""
     plain = {"imbalance", "judged_imbalance", "threshold", "judged_cut"}
     checked = 0
@@ -88,7 +88,7 @@ def test_means_and_drops_are_those_of_the_sets(judged: Result) -> None:
     assert judged.measure("accuracy", "plain", "union", "tail").value == pytest.approx(union)
 
 
-def test_no_interval_reaches_beyond_what_can_be(world: Dataset) -> None:
+def test_no_interval_exceeds_the_possible_range(world: Dataset) -> None:
     """Who is nearly always right has means near 1, whose contributions spread beyond it."""
     found = audit(world, "world:mix:seer=0.97,guesser=0.03", ["splits"])["splits"].measures
     means = found.filter(pl.col("name").str.starts_with("OOD mean"))
@@ -144,13 +144,13 @@ def test_the_gap_is_the_coefficient_of_a_regression_with_strata(seed: int, strat
     assert estimate.se == pytest.approx(fitted.bse[0], rel=1e-6)
 
 
-def test_strata_of_one_side_say_nothing() -> None:
+def test_one_sided_strata_contribute_nothing() -> None:
     found = gap_contributions(Sides(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0, 1])))
 
     assert found is None
 
 
-def test_a_guesser_whose_chances_hang_on_the_type_has_a_drop_but_no_gap() -> None:
+def test_a_guesser_whose_chances_depend_on_the_type_has_a_drop_but_no_gap() -> None:
     """Yes/no questions are easier by chance; where tails have fewer of them, the drop is mechanical."""
     rng = np.random.default_rng(1)
     n = 20_000
@@ -165,7 +165,7 @@ def test_a_guesser_whose_chances_hang_on_the_type_has_a_drop_but_no_gap() -> Non
     assert gap.low < 0 < gap.high
 
 
-def test_worst_groups_have_the_accuracies_they_are_said_to_have(world: Dataset, judged: Result) -> None:
+def test_worst_groups_have_the_listed_accuracies(world: Dataset, judged: Result) -> None:
     labels = make_labels(world)
     for one in judged.tables["worst"].head(20).iter_rows(named=True):
         members = judged.rows.join(labels.filter(pl.col(one["concept"]) == one["group"]), on="id", how="semi")

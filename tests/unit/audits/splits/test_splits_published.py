@@ -44,7 +44,7 @@ def published(world: Dataset, folder: Path) -> Result:
     return SplitsAudit(from_folder=str(folder)).study(world, Local())
 
 
-def test_what_goes_out_comes_back(world: Dataset, study: Result, tmp_path: Path) -> None:
+def test_exported_sets_survive_the_round_trip(world: Dataset, study: Result, tmp_path: Path) -> None:
     write_splits(world, study, tmp_path)
 
     back = published(world, tmp_path)
@@ -88,9 +88,7 @@ def test_ids_that_are_numbers_are_written_as_numbers(tiny: Dataset, tmp_path: Pa
     assert [one["question_id"] for one in load(tmp_path / "IID-Test" / "IID-Test-Ques.json")] == [104, 105, 106, 107]
 
 
-def test_what_goes_out_and_is_read_again_is_judged_on_the_same_examples(
-    world: Dataset, study: Result, tmp_path: Path
-) -> None:
+def test_exported_sets_are_judged_on_the_same_examples(world: Dataset, study: Result, tmp_path: Path) -> None:
     """IID-Test is the test split, whose examples the OOD test sets hold once more."""
     write_splits(world, study, tmp_path)
 
@@ -117,7 +115,9 @@ def test_a_study_that_divided_the_data_itself_is_not_exported(world: Dataset, st
         write_splits(world, old, tmp_path)
 
 
-def test_heads_and_tails_in_the_form_of_gqa_come_back(world: Dataset, study: Result, tmp_path: Path) -> None:
+def test_heads_and_tails_in_the_form_of_gqa_survive_the_round_trip(
+    world: Dataset, study: Result, tmp_path: Path
+) -> None:
     write_gqa_ood(world, study, tmp_path)
 
     back = published(world, tmp_path)
@@ -139,7 +139,7 @@ def test_the_authors_list_of_lists_is_read(world: Dataset, study: Result, tmp_pa
     assert "QT+KW+KO" in rows.columns
 
 
-def test_plain_lists_are_tails_of_the_files_name(world: Dataset, study: Result, tmp_path: Path) -> None:
+def test_plain_lists_are_tails_named_after_their_file(world: Dataset, study: Result, tmp_path: Path) -> None:
     ids = study.rows["id"].to_list()
     (tmp_path / "hard.txt").write_text("\n".join(ids[:4]))
     with gzip.open(tmp_path / "odd.json.gz", "wt") as file:

@@ -82,7 +82,7 @@ def test_a_run_of_checkpoints_exports_its_selection(folder: Path, results: dict[
     assert [one["chosen"] for one in written] == [CHECKPOINTS[name] for name in selection_table(results)["chosen"]]
 
 
-def test_models_stand_side_by_side(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
+def test_models_are_listed_side_by_side(folder: Path, results: dict[str, Result], tmp_path: Path) -> None:
     find_exporter("splits-models")(Store(folder), tmp_path)
 
     written = {one["model"]: one for one in json.loads((tmp_path / "models.json").read_text())}

@@ -78,7 +78,7 @@ def test_question_types_can_be_given(world: Dataset, tmp_path) -> None:  # noqa:
         study(world, types=str(tmp_path / "nothing.txt"))
 
 
-def test_without_objects_the_sets_of_objects_are_empty_and_it_is_said(world: Dataset) -> None:
+def test_without_objects_the_sets_of_objects_are_empty_and_noted(world: Dataset) -> None:
     blind = replace(world, images=Images(world.images.table.drop("objects")))
 
     found = study(blind)
@@ -108,7 +108,7 @@ def test_one_example_is_a_balanced_group() -> None:
 
 
 @pytest.mark.parametrize("threshold", ["0.9", "gqa-ood"])
-def test_where_every_group_is_balanced_the_empty_sets_are_said(threshold: str) -> None:
+def test_where_every_group_is_balanced_the_empty_sets_are_noted(threshold: str) -> None:
     data = questions(*[("is it red?", "yes"), ("is it red?", "no")] * 4)
 
     found = study(data, threshold=threshold)
@@ -174,7 +174,7 @@ def test_pairs_in_the_order_of_the_text_are_unordered(world: Dataset) -> None:
 
 
 @pytest.mark.parametrize("unit", ["question", "image"])
-def test_data_that_are_divided_anew_have_the_papers_shares(unit: str, tmp_path: Path) -> None:
+def test_resplit_data_have_the_papers_shares(unit: str, tmp_path: Path) -> None:
     read("world", seed=4, images=800).save(tmp_path / "data")
     divided = read("resplit", tmp_path / "data", recipe="random", unit=unit, seed="5")
 
@@ -210,12 +210,12 @@ def test_examples_of_no_part_are_counted(world: Dataset) -> None:
 
 
 @pytest.mark.parametrize("setting", ["judge_split", "resplit", "seed"])
-def test_settings_that_are_gone_say_what_to_do_instead(setting: str) -> None:
-    with pytest.raises(SettingError, match=f"'{setting}', which is gone; .*(--judge|read resplit)"):
+def test_removed_settings_say_what_to_do_instead(setting: str) -> None:
+    with pytest.raises(SettingError, match=f"'{setting}', which was removed; .*(--judge|read resplit)"):
         make_audit("splits", {setting: "1"})
 
 
-def test_a_plan_of_an_older_eyechart_is_translated_unless_it_divided_the_data() -> None:
+def test_a_plan_of_an_older_version_is_translated_unless_it_divided_the_data() -> None:
     old = {"judge_split": "val", "resplit": "none", "seed": 4, "margin": 0.1}
 
     assert remake_audit("eyechart.audits.splits.audit:SplitsAudit", old) == SplitsAudit(margin=0.1)
@@ -271,7 +271,7 @@ def test_a_concept_that_no_column_has_is_refused(world: Dataset) -> None:
         study(world, concepts="answers")
 
 
-def test_other_settings_keep_every_promise_too() -> None:
+def test_other_settings_keep_the_contract_too() -> None:
     settings = {"validation": True, "missing": "group", "threshold": "gqa-ood", "types": "learned"}
 
     check_audit(make_audit("splits", settings), read("world", seed=11, images=60), load("world:guesser"))

@@ -90,7 +90,7 @@ def test_cheaters_are_caught_and_those_without_shortcuts_are_not(seed: int) -> N
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whoever_follows_crossed_pairs_is_caught_and_whoever_does_not_is_not(seed: int) -> None:
+def test_a_follower_of_crossed_pairs_is_caught_and_others_are_not(seed: int) -> None:
     states = {name: result.verdict.state for name, result in crossed(seed).items()}
 
     assert states == {"seer": "yes", "guesser": "yes", "cheater:prior": "no", "cheater:crossed": "no"}
@@ -104,7 +104,7 @@ def test_the_seer_drops_nowhere(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whoever_answers_by_type_drops_most_on_question_types_and_nowhere_beyond_them(seed: int) -> None:
+def test_answering_by_type_drops_most_on_question_types_and_nowhere_beyond_them(seed: int) -> None:
     sets = apart(seed)["cheater:prior"].tables["sets"]
 
     for column in ("gap", "drop"):
@@ -115,7 +115,7 @@ def test_whoever_answers_by_type_drops_most_on_question_types_and_nowhere_beyond
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whoever_follows_words_loses_most_by_words(seed: int) -> None:
+def test_a_follower_of_words_loses_most_by_words(seed: int) -> None:
     for name in ("cheater:word", "blind"):
         found = matched(apart(seed)[name])
         assert largest(found) == "QT+KW"
@@ -125,7 +125,7 @@ def test_whoever_follows_words_loses_most_by_words(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whoever_follows_objects_loses_most_by_objects(seed: int) -> None:
+def test_a_follower_of_objects_loses_most_by_objects(seed: int) -> None:
     found = matched(apart(seed)["cheater:object"])
 
     assert largest(found) in OWN["cheater:object"]
@@ -135,7 +135,7 @@ def test_whoever_follows_objects_loses_most_by_objects(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whoever_follows_crossed_pairs_loses_most_by_words_and_objects_together(seed: int) -> None:
+def test_a_follower_of_crossed_pairs_loses_most_by_words_and_objects_together(seed: int) -> None:
     """Half a pair tells nothing, so that no other split comes near; KOP has the things that a word names."""
     found = matched(crossed(seed)["cheater:crossed"])
     own = [found[concept] for concept in OWN["cheater:crossed"]]
@@ -148,7 +148,7 @@ def test_whoever_follows_crossed_pairs_loses_most_by_words_and_objects_together(
 
 @pytest.mark.parametrize("name", HELD)
 @pytest.mark.parametrize("seed", SEEDS[:2])
-def test_whoever_leans_drops_most_where_the_cue_is_held(seed: int, name: str) -> None:
+def test_a_leaning_model_drops_most_where_the_cue_is_held(seed: int, name: str) -> None:
     """The plain drop of the paper, and its interval above every set without the cue; the seer drops nowhere."""
     results = leaning(seed)
     drops = {row["concept"]: row for row in results[name].tables["sets"].iter_rows(named=True)}
@@ -161,7 +161,7 @@ def test_whoever_leans_drops_most_where_the_cue_is_held(seed: int, name: str) ->
     assert (results["seer"].tables["sets"]["drop"] == 0).all()
 
 
-def test_only_whoever_follows_pairs_loses_on_type_and_object_together() -> None:
+def test_only_a_follower_of_pairs_loses_on_type_and_object_together() -> None:
     """The word of a pair that is not crossed tells much by itself: the loss shows there too; in QT+KO it is alone."""
     seed = SEEDS[0]
     others = [matched(apart(seed)[name])["QT+KO"].value for name in ("cheater:prior", "cheater:word", "cheater:object")]

@@ -35,8 +35,8 @@ from eyechart.data.stored import TableFile
 from eyechart.language.answers import human_answers
 from eyechart.language.questions import question_words
 
-MOST_RULES = 12  # beside an example
-MOST_EXAMPLES = 24  # of either sort on a page
+MOST_RULES = 12  # next to an example
+MOST_EXAMPLES = 24  # of each sort on a page
 _HERE = __name__
 
 
@@ -53,7 +53,7 @@ def rules_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
 
 
 def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
-    """Show a rule with its examples and counterexamples."""
+    """Build the page of a rule with its examples and counterexamples."""
     rule = _find_rule(store, asked.get("rule"))
     if rule is None:
         return None
@@ -73,14 +73,14 @@ def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
 
 
 def rules_beside(store: Store, example: str) -> Sheet | None:
-    """List the confirmed rules that an example meets, the surest first."""
+    """List the confirmed rules that an example meets, the most certain first."""
     file, items = mined_rules(store), items_of(store, example)
     if file is None or items is None:
         return None
     order = find_rules(file, RuleSearch(state="confirmed", within=items))
-    few = take_rules(file, order[:MOST_RULES]).to_dicts()
-    content = {"few": few, "n": len(order), "example": example, "right": _right_answers(store, example)}
-    return Sheet("Confirmed rules it meets", template=f"{_HERE}:beside.html", content=content)
+    first = take_rules(file, order[:MOST_RULES]).to_dicts()
+    content = {"few": first, "n": len(order), "example": example, "right": _right_answers(store, example)}
+    return Sheet("Confirmed rules that apply", template=f"{_HERE}:beside.html", content=content)
 
 
 def count_all(store: Store) -> dict[str, int]:
@@ -98,14 +98,14 @@ def preload_rules(store: Store) -> None:
 
 @lru_cache(maxsize=4)
 def _counts(file: TableFile) -> Mapping[str, int]:
-    """Count the rules without the most frequent answer, which is listed among them but was not mined."""
+    """Count the rules except the prior, which is listed among them but was not mined."""
     mined, confirmed = (pl.col("kind") != PRIOR).sum(), (pl.col("state") == "confirmed").sum()
     counts = file.scan().select(mined.alias("rules"), confirmed.alias("rules confirmed")).collect()
     return counts.row(0, named=True)
 
 
 def _examples_as_csv(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> Iterator[str]:
-    """Write all examples of a rule once they are requested."""
+    """Write all examples of a rule as CSV, but only when requested."""
     yield examples_of(store, rule, everywhere=everywhere).write_csv()
 
 
@@ -125,8 +125,8 @@ def _right_answers(store: Store, example: str) -> list[str]:
 
 
 def examples_of(store: Store, rule: Mapping[str, Any], *, everywhere: bool) -> pl.DataFrame:
-    """List the examples that meet a rule with whether it holds there; of the judged ones, or of all."""
-    # A cheap filter first: splitting every question into words takes long where there are many.
+    """List the examples, judged or all, that meet a rule, and whether it holds there."""
+    # A cheap filter first: splitting every question into words is slow.
     scan = store.examples.scan().filter(_may_have(rule["words"]))
     judged = store.rows(AUDIT)
     if not everywhere and judged is not None:
@@ -159,12 +159,12 @@ def _with_objects(store: Store, objects: list[str]) -> pl.LazyFrame:
 
 def _shown(store: Store, examples: pl.DataFrame, objects: list[str]) -> list[dict[str, Any]]:
     """Take the first examples, with the size of each picture and the boxes of the objects that a rule names."""
-    few = examples.head(MOST_EXAMPLES)
+    first = examples.head(MOST_EXAMPLES)
     scan = store.images.scan()
-    known = scan.collect_schema().names()
-    named = pl.element().filter(pl.element().struct.field("label").is_in(objects))
-    boxes = pl.col("objects").list.eval(named) if "objects" in known else pl.lit(None)
-    sizes = [pl.col(name) if name in known else pl.lit(None).alias(name) for name in ("width", "height")]
-    pictures = scan.filter(pl.col("image").is_in(few["image"].drop_nulls().unique().implode()))
-    shown = pictures.select("image", *sizes, boxes.alias("boxes")).collect()
-    return few.join(shown, on="image", how="left", validate="m:1", maintain_order="left").to_dicts()
+    columns = scan.collect_schema().names()
+    in_rule = pl.element().filter(pl.element().struct.field("label").is_in(objects))
+    boxes = pl.col("objects").list.eval(in_rule) if "objects" in columns else pl.lit(None)
+    sizes = [pl.col(name) if name in columns else pl.lit(None).alias(name) for name in ("width", "height")]
+    pictures = scan.filter(pl.col("image").is_in(first["image"].drop_nulls().unique().implode()))
+    details = pictures.select("image", *sizes, boxes.alias("boxes")).collect()
+    return first.join(details, on="image", how="left", validate="m:1", maintain_order="left").to_dicts()

@@ -1,7 +1,7 @@
-"""Search rules by their words, objects and answer, in any order; the order is cached, so that paging only slices it.
+"""Search rules by words, objects and answer, in any order; the order is cached, so that paging only slices it.
 
 Millions of rules are searched in memory, where a text is a number; the file is read once, part by part. Until that is
-done, pages that need no words or objects come straight from the file, of which few columns are read.
+done, pages that need no words or objects are read directly from a few columns of the file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ TESTED = ("held_out_joint", "held_out_confidence", "low", "high", "p", "q", "sta
 
 @dataclass(frozen=True)
 class RuleSearch:
-    """What a search asks for: which rules, in which order."""
+    """The filters and the order of a search."""
 
     words: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class RuleSearch:
 
 
 def read_search(asked: ExplorerQuery, store: Store) -> RuleSearch:
-    """Read a search from an address."""
+    """Read a search from a URL."""
     sort = asked.one_of("sort", tuple(SORTS), "low")
     return RuleSearch(
         words=tuple(asked.get("word").lower().split()),
@@ -74,7 +74,7 @@ def read_search(asked: ExplorerQuery, store: Store) -> RuleSearch:
 
 
 def mined_rules(store: Store) -> TableFile | None:
-    """Return the table of rules of a run; None where none were mined."""
+    """Return the table of rules of a run, None if none were mined."""
     return store.table_of("rules", AUDIT)
 
 
@@ -87,8 +87,10 @@ def items_of(store: Store, example: str) -> tuple[tuple[str, ...], tuple[str, ..
     scan = store.images.scan()
     if "objects" not in scan.collect_schema():
         return tuple(sorted(set(words[0]))), ()
-    seen = scan.filter(pl.col("image") == images[0]).select(labels().alias("labels")).collect()["labels"]
-    return tuple(sorted(set(words[0]))), tuple(sorted(set(seen[0]))) if len(seen) and seen[0] is not None else ()
+    in_image = scan.filter(pl.col("image") == images[0]).select(labels().alias("labels")).collect()["labels"]
+    return tuple(sorted(set(words[0]))), tuple(sorted(set(in_image[0]))) if len(in_image) and in_image[
+        0
+    ] is not None else ()
 
 
 def labels() -> pl.Expr:
@@ -99,7 +101,7 @@ def labels() -> pl.Expr:
 
 
 def load_rules(file: TableFile) -> pl.DataFrame:
-    """Load the rules into memory, each text as a number: a fifth of what the texts take, and quicker to search."""
+    """Load the rules into memory, each text as a number: a fifth of the size, and faster to search."""
     with _loading:  # other requests wait instead of loading them again
         if file not in _loaded:
             _loaded.clear()
@@ -122,7 +124,7 @@ def _load(file: TableFile) -> pl.DataFrame:
 
 @lru_cache(maxsize=KEPT)
 def find_rules(file: TableFile, search: RuleSearch) -> Rows:
-    """List the rows of the rules that fit, in order."""
+    """List the rows of the matching rules, in order."""
     table = load_rules(file).lazy().with_row_index("row").filter(*_conditions(search)).select("row", search.sort)
     ordered = table.sort(search.sort, descending=search.down, nulls_last=True, maintain_order=True)
     return ordered.collect()["row"].to_numpy()
@@ -142,8 +144,8 @@ def _conditions(search: RuleSearch) -> Iterator[pl.Expr]:
         yield _only("objects", search.within[1])
 
 
-def _only(column: str, known: Sequence[str]) -> pl.Expr:
-    allowed = pl.Series(list(known), dtype=TEXT).implode()
+def _only(column: str, items: Sequence[str]) -> pl.Expr:
+    allowed = pl.Series(list(items), dtype=TEXT).implode()
     return pl.col(column).list.eval(pl.element().is_in(allowed)).list.all()
 
 
@@ -157,7 +159,7 @@ def _in_texts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_rules(file: TableFile, search: RuleSearch) -> int:
-    """Count the rules that fit."""
+    """Count the matching rules."""
     if _from_file(file, search):
         return _count_in_file(file, search)
     return len(find_rules(file, search))
@@ -171,7 +173,7 @@ def page_of_rules(file: TableFile, search: RuleSearch, start: int) -> list[dict[
 
 
 def _from_file(file: TableFile, search: RuleSearch) -> bool:
-    """Check whether the file is quicker: nothing is in memory yet, and no list of words or objects must be read."""
+    """Check whether the file is faster: nothing is in memory yet, and no list of words or objects must be read."""
     return not are_loaded(file) and not (search.words or search.objects or search.within is not None)
 
 
@@ -201,7 +203,7 @@ def rule_at(file: TableFile, number: int) -> Mapping[str, Any] | None:
 
 
 def rules_as_csv(file: TableFile, search: RuleSearch) -> Iterator[str]:
-    """Write all rules that fit as CSV, part by part, so that few are in memory."""
+    """Write all matching rules as CSV, part by part, to keep few in memory."""
     order = find_rules(file, search)
     joined = pl.col(LISTS).list.join(" + ")
     yield take_rules(file, order[:0]).with_columns(joined).write_csv()
