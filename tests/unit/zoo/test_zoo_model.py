@@ -21,9 +21,9 @@ from eyechart.data.store import Store
 from eyechart.models import load
 from eyechart.runs.run import Run
 from eyechart.world import WorldSettings, make_world
-from eyechart.zoo.train import open_zoo
 from eyechart.zoo.converters import convert
 from eyechart.zoo.features import with_features, write_features
+from eyechart.zoo.train import open_zoo
 from eyechart.zoo.train.folder import TrainingFolder
 from eyechart.zoo.train.model import ZooModel
 from eyechart.zoo.train.trainer import TrainingRequest, train_into
