@@ -130,7 +130,7 @@ def test_the_released_filters_warn_of_answers_without_full_stops() -> None:
 
     _, notes = make_lexicon(NumberedAnswers.of(examples), examples, RELEASE)
 
-    assert any("2 answers have no full stop" in note for note in notes)
+    assert any("2 answers do not end in a full stop" in note for note in notes)
 
 
 def literal_similarity(first: list[str], second: list[str]) -> float:

@@ -195,7 +195,7 @@ def test_what_is_judged_and_learned_from_is_that_of_the_division(world: Dataset)
     assert named.tables["concepts"]["train_n"].to_list() == [360]
     assert whole.rows.height == 600
     assert whole.tables["concepts"]["train_n"].to_list() == [0]
-    assert "no split to learn from: imbalance and heads are those of the judged examples" in notes(whole)
+    assert "no split to learn from: imbalance and heads are taken from the judged examples" in notes(whole)
 
 
 def test_examples_of_no_part_are_counted(world: Dataset) -> None:
