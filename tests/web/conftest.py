@@ -106,6 +106,7 @@ def browser() -> Iterator["Browser"]:
     if chromium is None:
         pytest.skip("there is no chromium; install it, or say where it is in CHROMIUM")
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
     with sync.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=chromium, args=flags)
         yield opened

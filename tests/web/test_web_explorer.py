@@ -122,7 +122,7 @@ def test_a_rule_opens_with_its_examples_and_boxes_on_them(explore: Explore) -> N
 def test_lists_are_paged_with_the_mouse_with_keys_and_back(explore: Explore) -> None:
     page = explore("/examples")
     first = page.locator("td.question small").first.inner_text()
-    page.get_by_role("link", name="After").first.click()
+    page.get_by_role("link", name="Next").first.click()
     page.wait_for_url("**/examples?page=2")
     second = page.locator("td.question small").first.inner_text()
     page.keyboard.press("n")

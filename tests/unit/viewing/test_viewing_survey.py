@@ -227,7 +227,7 @@ def test_answers_of_another_human_are_not_overwritten(fresh: Store, guard: Guard
     fresh.answer_folder(HUMAN).mkdir(parents=True)
     fresh.answer_file(HUMAN, "plain").write_bytes(b"somebody's")
 
-    with pytest.raises(FileFormatError, match="from elsewhere"):
+    with pytest.raises(FileFormatError, match="from another source"):
         build_survey(fresh, guard, 3)
 
 

@@ -129,7 +129,7 @@ def test_answers_in_another_order_are_another_vocabulary(folder: TrainingFolder,
 
 
 def test_two_do_not_write_into_one_folder(folder: TrainingFolder, world: Dataset) -> None:
-    with lock_folder(folder.path), pytest.raises(SettingError, match="nobody else"):
+    with lock_folder(folder.path), pytest.raises(SettingError, match="no other process"):
         go_on(folder, world)
     go_on(folder, world)
 
@@ -165,7 +165,7 @@ def test_answers_that_a_trained_model_does_not_know_are_told_of(
 
 
 def test_answers_of_some_epochs_alone_are_not_kept(folder: TrainingFolder, world: Dataset) -> None:
-    with pytest.raises(SettingError, match="answers of every epoch"):
+    with pytest.raises(SettingError, match="answers of every earlier epoch"):
         go_on(folder, world, keep_predictions=True)
 
 

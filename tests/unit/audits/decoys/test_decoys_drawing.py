@@ -250,7 +250,7 @@ def test_neutral_drawing_leaves_out_what_cannot_be_balanced_and_counts_it() -> N
     assert (
         drawn.counts.filter(source="qou", filter="left out for balance")["n"].item() == 600 - uses["yes"] - uses["no"]
     )
-    assert "have no decoys" in drawn.notes[-1]
+    assert "get no decoys" in drawn.notes[-1]
 
 
 UNCOMPILED = """
