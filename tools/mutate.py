@@ -2,6 +2,7 @@
 
     python tools/mutate.py statistics rules        thirty mutants of each room (all rooms, where none are named)
     python tools/mutate.py rules --show            list the survivors of earlier runs
+    python tools/mutate.py rules --survivors       try them again, after tests were added
 
 A mutant replaces an operator, reverses a comparison or changes a constant. The seed decides which ones are tried, so
 everybody tries the same. Each is written into a copy of the source tree, and the room's tests run on it until the
@@ -44,6 +45,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("src/eyechart/runs/run.py", "src/eyechart/runs/interview.py"),
         ("tests/unit/data/test_store.py", "tests/unit/runs"),
     ),
+}
+
+# Survivors that change nothing a user could see, each with the reason; at most three in a room.
+EQUIVALENT = {
+    "src/eyechart/scoring/options.py: 26 -> 27 in 14:60": "adds '[', which no letter's pattern lets in",
 }
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -191,11 +197,13 @@ def save_results(rows: list[dict[str, Any]], seed: int) -> None:
     RESULTS.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def try_room(room: str, n: int, seed: int, workers: int) -> None:
+def try_room(room: str, n: int, seed: int, workers: int, *, survivors: bool = False) -> None:
     """Try a room's mutants that were not tried before, and print how many its tests notice."""
     wanted = draw(room, n, seed)
     keys = {mutant.key for mutant in wanted}
     kept = [row for row in load_results()["rows"] if row["room"] != room or row["mutant"] in keys]
+    if survivors:
+        kept = [row for row in kept if row["room"] != room or not row["survived"] or row["mutant"] in EQUIVALENT]
     known = {row["mutant"] for row in kept if row["room"] == room}
     copies: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(workers) as pool:
@@ -213,8 +221,9 @@ def try_room(room: str, n: int, seed: int, workers: int) -> None:
 
         list(pool.map(attempt, [mutant for mutant in wanted if mutant.key not in known]))
     save_results(kept, seed)
-    rows = [row for row in kept if row["room"] == room]
-    print(f"{room}: {sum(not row['survived'] for row in rows)} of {len(rows)} killed", flush=True)
+    counted = [row for row in kept if row["room"] == room and row["mutant"] not in EQUIVALENT]
+    killed = sum(not row["survived"] for row in counted)
+    print(f"{room}: {killed} of {len(counted)} killed, beside {len(wanted) - len(counted)} equivalent", flush=True)
 
 
 def main() -> None:
@@ -225,15 +234,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2026, help="what draws them [default: 2026]")
     parser.add_argument("--workers", type=int, default=2, help="test runs side by side [default: 2]")
     parser.add_argument("--show", action="store_true", help="list survivors, try nothing")
+    parser.add_argument("--survivors", action="store_true", help="try survivors again")
     given = parser.parse_args()
     if unknown := set(given.rooms) - set(ROOMS):
         parser.error(f"no such room: {', '.join(sorted(unknown))}; choose among {', '.join(ROOMS)}")
     for room in given.rooms or ROOMS:
         if given.show:
-            rows = [row["mutant"] for row in load_results()["rows"] if row["room"] == room and row["survived"]]
+            survived = [row["mutant"] for row in load_results()["rows"] if row["room"] == room and row["survived"]]
+            rows = [mutant for mutant in survived if mutant not in EQUIVALENT]
             print(f"{room}: {len(rows)} survivors", *rows, sep="\n  ")
         else:
-            try_room(room, given.mutants, given.seed, given.workers)
+            try_room(room, given.mutants, given.seed, given.workers, survivors=given.survivors)
 
 
 if __name__ == "__main__":

@@ -193,6 +193,27 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path) -> None:
         AnswerCache(tmp_path / "it.sqlite").get(["a"])
 
 
+def test_answers_paid_for_long_ago_are_found(tmp_path: Path) -> None:
+    """A file of version 1, written by hand: whatever the code becomes, it must still be read."""
+    with sqlite3.connect(tmp_path / "old.sqlite") as database:
+        database.executescript(
+            "CREATE TABLE askers (asker INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);"
+            "CREATE TABLE answers (key TEXT PRIMARY KEY, asker INTEGER NOT NULL REFERENCES askers,"
+            " said TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;"
+            "INSERT INTO askers VALUES (1, 'somebody');"
+            """INSERT INTO answers VALUES ('k', 1, '["red", [["red", -0.5]], null, false]', 1700000000.0);"""
+            "PRAGMA user_version=1;"
+        )
+    database.close()
+    cache = AnswerCache(tmp_path / "old.sqlite")
+    put(cache, "somebody", {"new": Response("blue")})
+
+    assert cache.get(["k", "new"]) == {"k": Response("red", [("red", -0.5)]), "new": Response("blue")}
+    with sqlite3.connect(tmp_path / "old.sqlite") as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (1,)
+    database.close()
+
+
 def test_a_cache_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "it.sqlite") as database:
         database.execute("PRAGMA user_version=99")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.base.errors import DataError, UnknownNameError
-from eyechart.scoring import SCORES, auto_score, chosen_score, score
+from eyechart.scoring import OPTION_SCORES, SCORES, auto_score, chosen_score, score
 
 SCHEMA = {
     "answer": pl.String,
@@ -353,3 +353,21 @@ def test_auto_score_wants_options_for_half_of_the_references(having: int, how: s
     choices = [["a", "b"]] * having + [None] * (10 - having) + [["a", "b"]] * 10
 
     assert auto_score(table(answer=["a"] * 10 + [None] * 10, choices=choices)) == how
+
+
+# Cases that small changes of the code would get wrong
+
+
+@pytest.mark.parametrize(("given", "expected"), [("red", 1.0), ("The red.", 1.0), ("blue", 0.0)])
+def test_a_single_human_answer_is_enough_for_any(given: str, expected: float) -> None:
+    assert score_one("any", answers=["red"], given=given) == expected
+
+
+def test_a_single_human_who_writes_it_otherwise_brings_in_the_normal_forms() -> None:
+    """Nine say "the dog" and one "dog": the forms differ, so that all ten agree with "dog"."""
+    assert score_one("vqa", answers=["the dog"] * 9 + ["dog"], given="dog") == 1.0
+    assert score_one("vqa", answers=["the dog"] * 10, given="dog") == 0.0
+
+
+def test_scores_of_options_are_those_that_compare_a_choice() -> None:
+    assert OPTION_SCORES == ("choice", "choice-text", "choice-letter", "choice-index")
