@@ -152,7 +152,9 @@ def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict
     alone = [one for one in solvers if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
     worst = max(alone, key=lambda one: one.over.low)
     name, over = worst.solver.name, worst.over
-    distance = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance on {options!r}"
+    # The prior rule is scored on the judged examples, a learned scorer on all of them, each with its image held out.
+    points = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance"
+    distance = f"{points} on {options!r}, over {over.n:,} examples"
     state: State = "cannot tell"
     if over.low > margin:
         state, label, sentence = (
