@@ -1,4 +1,7 @@
-"""Start three Ray nodes, kill one half-way through a prediction and one half-way through mining, and compare.
+"""Start three Ray nodes, kill one in the middle of a prediction and one in the middle of mining, and compare.
+
+A node that is to die stays at a batch, says so in a file, and is killed then: it surely dies at work, however fast or
+slow the machine is.
 
 Writes one JSON object to found.json in the given folder, since Ray prints warnings of its own where a node is lost. A
 process of its own, since one process can be connected to one cluster only.
@@ -8,9 +11,11 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -31,16 +36,96 @@ PATIENCE_S = 240  # for processes to start everywhere, and for the loss of a nod
 SMALL = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 
 
-class Slow:
-    """Take a while for each batch, so that a node can die meanwhile, and say where it was answered."""
+@dataclass
+class Doom:
+    """A node that is to die while it works, and the file in which it says that it does."""
 
-    name = "slow"
+    node: str
+    file: Path
+
+    def here(self) -> bool:
+        """Return whether this process is on the node."""
+        return str(ray.get_runtime_context().get_node_id()) == self.node
+
+    def meet(self) -> None:
+        """Say that the node is at work, and wait for its end."""
+        self.file.touch()
+        time.sleep(PATIENCE_S)
+
+    def wait(self) -> None:
+        """Wait until the node is at work."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+@contextmanager
+def losing(cluster: Cluster, node: Any, file: Path) -> Iterator[Doom]:  # noqa: ANN401 - Ray's
+    """Kill the node as soon as it says that it is at work."""
+    doom = Doom(node.node_id, file)
+
+    def kill() -> None:
+        doom.wait()
+        cluster.remove_node(node, allow_graceful=False)
+
+    killer = Thread(target=kill)
+    killer.start()
+    yield doom
+    killer.join()
+
+
+class Lengths:
+    """Answer with the length of the question."""
+
+    name = "lengths"
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        time.sleep(0.3)
-        node = ray.get_runtime_context().get_node_id()
         letters = pl.col("question").str.len_chars().cast(pl.String)
-        return probes.select("id", letters.alias("answer"), pl.lit(node).alias("raw"))
+        return probes.select("id", letters.alias("answer"))
+
+
+class DoomedLengths(Lengths):
+    """Answer the same on every node, and say on which; one of them dies at its second batch."""
+
+    def __init__(self, doom: Doom) -> None:
+        self.doom = doom
+        self.batches = 0  # in this process
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        self.batches += 1
+        if self.batches > 1:  # by now every node has answered one
+            if self.doom.here():
+                self.doom.meet()
+            self.doom.wait()
+        return super().answer(probes, images).with_columns(raw=pl.lit(ray.get_runtime_context().get_node_id()))
+
+
+@dataclass
+class DoomedStep:
+    """A step that does not survive its first batch on one of the nodes."""
+
+    step: Callable[[pl.DataFrame], pl.DataFrame]
+    doom: Doom
+
+    def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
+        if self.doom.here():
+            self.doom.meet()
+        return self.step(batch)
+
+
+@dataclass
+class DoomedEngine:
+    """An engine whose steps lose a node."""
+
+    engine: Ray
+    doom: Doom
+
+    def map(self, step: Callable[[pl.DataFrame], pl.DataFrame], batches: Iterable[pl.DataFrame]) -> Any:  # noqa: ANN401
+        """Run the batches."""
+        return self.engine.map(DoomedStep(step, self.doom), batches)
+
+    def close(self) -> None:
+        """Leave the engine open."""
 
 
 class Deaths(logging.Handler):
@@ -68,62 +153,33 @@ def wait_for_all(engine: Ray) -> int:
     return n
 
 
-def once_at(share: float, act: Callable[[], None]) -> Callable[[float], None]:
-    """Act when this share is reached, once."""
-    acted = False
-
-    def reach(now: float) -> None:
-        nonlocal acted
-        if now >= share and not acted:
-            acted = True
-            act()
-
-    return reach
-
-
 def predict(folder: Path, cluster: Cluster, node: Any, engine: Ray) -> dict[str, object]:  # noqa: ANN401 - Ray's
     """Ask with and without the loss of a node."""
-    reach = once_at(1, lambda: cluster.remove_node(node, allow_graceful=False))
-
-    @contextmanager
-    def losing(_: str, __: int) -> Iterator[Callable[[int], None]]:
-        def advance(_: int) -> None:
-            logs = [log.read_text(encoding="utf-8") for log in folder.rglob("*.jsonl")]
-            reach(float(any(node.node_id in log for log in logs)))  # it has answered something
-
-        yield advance
-
     data = read("world", seed=3, images=60)
-    answers = {}
-    for name, run in {
-        "here": Run(Store(folder / "here"), asking=Asking(batch=6)),
-        "lost": Run(Store(folder / "lost"), engine, losing, Asking(batch=6)),
-    }.items():
-        run.start(data).study([make_audit("accuracy")])
-        run.probe()
-        run.predict(Slow() if name == "lost" else Quick())
-        answers[name] = run.store.answers("slow").answers
+    with losing(cluster, node, folder / "asking") as doom:
+        answers = {}
+        for name, run, model in (
+            ("here", Run(Store(folder / "here"), asking=Asking(batch=6)), Lengths()),
+            ("lost", Run(Store(folder / "lost"), engine, asking=Asking(batch=6)), DoomedLengths(doom)),
+        ):
+            run.start(data).study([make_audit("accuracy")])
+            run.probe()
+            run.predict(model)
+            answers[name] = run.store.answers("lengths").answers
     nodes = answers["lost"]["raw"].n_unique()
     same = answers["lost"].drop("raw").equals(answers["here"].drop("raw"))
     return {"probes": answers["lost"].height, "nodes": nodes, "same answers": same}
 
 
-class Quick(Slow):
-    """Answer the same at once, in this process."""
-
-    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        letters = pl.col("question").str.len_chars().cast(pl.String)
-        return probes.select("id", letters.alias("answer"))
-
-
-def mine_rules(cluster: Cluster, node: Any, engine: Ray) -> dict[str, object]:  # noqa: ANN401 - Ray's
+def mine_rules(folder: Path, cluster: Cluster, node: Any, engine: Ray) -> dict[str, object]:  # noqa: ANN401 - Ray's
     """Mine with and without the loss of a node."""
     draw = np.random.default_rng(1)
     rows = [np.unique(draw.geometric(0.02, 12) % 300).tolist() for _ in range(6000)]
     data = Transactions.from_rows(rows, [row[0] % 7 for row in rows], 300, 7)
     settings = MiningSettings(min_support=4)
-    reach = once_at(0.2, lambda: cluster.remove_node(node, allow_graceful=False))
-    there, here = mine(data, settings, progress=reach, engine=engine), mine(data, settings)
+    with losing(cluster, node, folder / "mining") as doom:
+        there = mine(data, settings, engine=DoomedEngine(engine, doom))
+    here = mine(data, settings)
     same = all(np.array_equal(ours, theirs) for ours, theirs in zip(there, here, strict=True))
     return {"rules": there.n, "same rules": same}
 
@@ -141,7 +197,7 @@ def main(folder: Path) -> None:
     wait_for_all(engine)
     found = predict(folder, cluster, nodes[0], engine)
     found["deaths while asking"], deaths.n = deaths.n, 0
-    found |= mine_rules(cluster, nodes[1], engine)
+    found |= mine_rules(folder, cluster, nodes[1], engine)
     found["deaths while mining"] = deaths.n
     deadline = time.monotonic() + PATIENCE_S
     while (left := len([node for node in ray.nodes() if node["Alive"]])) > 1 and time.monotonic() < deadline:
