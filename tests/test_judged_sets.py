@@ -63,10 +63,13 @@ def test_each_audit_judges_the_stored_set_of_its_kind(world: Dataset, tmp_path: 
     assert stored.divided is not None
     for audit in audits:
         wanted = stored.data.divided(learns=learns(audit)).judge.examples.drop_nulls("answer")
-        judged = stored.results()["guesser"][audit.name].rows
-        assert set(judged["id"]) <= set(wanted["id"]), audit.name
+        study, result = stored.studies()[audit.name], stored.results()["guesser"][audit.name]
+        judged = result.rows
+        for one in (study, result):
+            assert set(one.rows["id"]) <= set(wanted["id"]), audit.name
+            assert one.measures.filter(pl.col("unit") == "points").filter(pl.col("n") > wanted.height).is_empty()
         # Of what may be judged an audit leaves out only what lacks something it needs, and counts it.
-        left_out = stored.studies()[audit.name].tables["counts"].filter(pl.col("status") == "left out")["n"].sum()
+        left_out = study.tables["counts"].filter(pl.col("status") == "left out")["n"].sum()
         assert judged.height + left_out >= wanted.height, audit.name
         if "split" in data.columns:
             assert "train" not in set(data.examples.join(judged, on="id", how="semi")["split"]), audit.name

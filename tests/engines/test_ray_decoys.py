@@ -60,7 +60,7 @@ def test_lessons_with_more_features_than_one_thread_adds_up(engine: Ray) -> None
     n = 3_000
     features = {"text": HashedFeatures(np.repeat(np.arange(n), 12), draw.integers(0, 2**63, 12 * n).astype(np.uint64))}
     courses = {name: BlindTask(("text",), draw.random(n) < 0.3) for name in ("A", "B")}
-    lessons = CrossValidation(logistic, features, courses, draw.integers(0, 3, n))
+    lessons = CrossValidation(logistic, features, courses, draw.integers(0, 3, n), draw.random(n) < 0.5)
 
     there, here = (lessons.run(where) for where in (engine, Local()))
 

@@ -9,8 +9,9 @@ the scorer `mlp`, for those who have torch, is the paper's network with one hidd
 where g are the same sparse features and the hidden layer is small; in the paper g are means of word vectors and ResNet
 features, and the layer has 8,192 units.
 
-Examples are scored by a scorer that has seen no example of their image. A control, which must find nothing, learns from
-targets drawn at random among the options.
+Judged examples are scored by a scorer that has seen no example of their image. It learns from the learned part and from
+the judged examples of other images. A control, which must find nothing, learns from targets drawn at random among the
+options.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,14 +50,14 @@ RATE = 3e-3
 
 
 def score_blindly(
-    offers: pl.DataFrame, data: Dataset, settings: DecoysSettings, engine: Engine | None = None
+    offers: pl.DataFrame, judged: Flags, data: Dataset, settings: DecoysSettings, engine: Engine | None = None
 ) -> pl.DataFrame:
-    """Score every option from each kind of information (a column each), cross-validated by `cluster`."""
+    """Score the judged options from each kind of information (a column each), cross-validated by `cluster`."""
     fold = (uniform(hash_text(offers["cluster"], settings.seed)) * settings.folds).astype(np.int64)
     target = offers["target"].to_numpy()
     tasks = {name: BlindTask(kinds, target) for name, kinds in SEEN.items()}
     tasks[CONTROL] = BlindTask(SEEN[CONTROLLED], drawn_targets(offers, settings.seed))
-    validation = CrossValidation(SCORERS.get(settings.scorer), describe(offers, data), tasks, fold)
+    validation = CrossValidation(SCORERS.get(settings.scorer), describe(offers, data), tasks, fold, judged)
     return validation.run(engine or Local())
 
 
@@ -86,7 +87,9 @@ class BlindTask(NamedTuple):
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Score the options of one fold with a scorer that learned from the others; a row names the task and the fold.
+    """Score the judged options of one fold with a scorer that learned from the others.
+
+    A row names the task and the fold.
 
     Each fit is a separate batch, so that any engine can run them.
     """
@@ -95,30 +98,32 @@ class CrossValidation:
     features: dict[str, HashedFeatures]
     tasks: dict[str, BlindTask]
     fold: NDArray[np.int64]
+    judged: Flags
 
     def run(self, engine: Engine) -> pl.DataFrame:
-        """Run all fits, and return a column of scores for each task."""
+        """Run all fits, and return a column of scores for each task, a row for each judged option."""
         scores = {name: np.zeros(len(self.fold)) for name in self.tasks}
         for part in engine.map(self, self._plan()):
             scores[part["task"][0]][part["row"].to_numpy()] = part["score"].to_numpy()
-        return pl.DataFrame(scores)
+        return pl.DataFrame(scores).filter(self.judged)
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Fit and score (task, row, score); with nothing to learn from, all options score the same."""
         name, fold = batch.row(0)
         kinds, target = self.tasks[name]
-        held_out = self.fold == fold
-        scores = np.zeros(int(held_out.sum()))
-        if target[~held_out].any():
+        others = self.fold != fold
+        scored = ~others & self.judged
+        scores = np.zeros(int(scored.sum()))
+        if target[others].any():
             features = self._matrix(kinds)
             # The last bit of sums over many features depends on the number of threads, and one thread is fastest here.
             with threadpool_limits(1, "blas"):
-                scores = self.learner(features[~held_out], target[~held_out], features[held_out])
-        return pl.DataFrame({"row": np.flatnonzero(held_out), "score": scores}).with_columns(task=pl.lit(name))
+                scores = self.learner(features[others], target[others], features[scored])
+        return pl.DataFrame({"row": np.flatnonzero(scored), "score": scores}).with_columns(task=pl.lit(name))
 
     def _plan(self) -> Iterator[pl.DataFrame]:
         for name in self.tasks:
-            for fold in np.unique(self.fold).tolist():
+            for fold in np.unique(self.fold[self.judged]).tolist():
                 yield pl.DataFrame({"task": [name], "fold": [fold]})
 
     def _matrix(self, kinds: tuple[str, ...]) -> Matrix:

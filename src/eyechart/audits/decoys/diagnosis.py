@@ -105,7 +105,7 @@ class Diagnosis(NamedTuple):
 
     options: str
     sizes: Int64s  # options of each example
-    guess: pl.DataFrame  # id, cluster, part, chance
+    guess: pl.DataFrame  # of the judged examples: id, cluster, chance
     solvers: list[Solver]
     neutrality: dict[str, float | int]
     usage: pl.DataFrame
@@ -130,15 +130,16 @@ def diagnose(
     """
     sizes = np.diff(where_examples_start(offers))
     examples = _join_about(chance(offers), about)
-    guess = examples.select("id", "cluster", "part", CHANCE)
-    sampled = _join_about(offers.filter(np.repeat(_sample(guess["id"], settings), sizes)), about)
-    scores = score_blindly(sampled, data, settings, engine)
+    guess = examples.filter(pl.col("part") == JUDGED).select("id", "cluster", CHANCE)
+    sampled = _join_about(offers.filter(np.repeat(_sample(examples, settings), sizes)), about)
+    judged = (sampled["part"] == JUDGED).to_numpy()
+    scored, scores = sampled.filter(judged), score_blindly(sampled, judged, data, settings, engine)
     full = offers.with_columns(examples["question"].gather(np.repeat(np.arange(len(sizes)), sizes)))
     solvers = [
-        *_by_cues(name, full, guess),
-        *_by_scorers(name, solved(sampled, scores, settings.seed), guess),
+        *_by_cues(name, full, examples),
+        *_by_scorers(name, solved(scored, scores, settings.seed), guess),
     ]
-    kinds = kinds_table(sampled, scores, settings.kinds if name == ORIG else "")
+    kinds = kinds_table(scored, scores, settings.kinds if name == ORIG else "")
     neutrality = measure_neutrality(offers, settings.seed)
     return Diagnosis(name, sizes, guess, solvers, neutrality, usage_table(offers), kinds)
 
@@ -168,26 +169,29 @@ def _join_about(rows: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
     return rows.join(about, on="id", how="left", validate="m:1", maintain_order="left")
 
 
-def _sample(ids: pl.Series, settings: DecoysSettings) -> Flags:
-    """Choose `most` examples by a hash of their ids, independent of the one that leaves out examples."""
-    order = pl.Series("order", hash_text("sampled " + ids, settings.seed))
-    return (order.rank("ordinal") <= settings.most).to_numpy()
+def _sample(examples: pl.DataFrame, settings: DecoysSettings) -> Flags:
+    """Choose `most` learned or judged examples by a hash of their ids, independent of the one that leaves out some."""
+    order = pl.Series("order", hash_text("sampled " + examples["id"], settings.seed))
+    used = examples.select(pl.when(pl.col("part").is_not_null()).then(order).alias("order")).to_series()
+    return (used.rank("ordinal") <= settings.most).fill_null(value=False).to_numpy()
 
 
-def _by_cues(name: str, offers: pl.DataFrame, guess: pl.DataFrame) -> list[Solver]:
+def _by_cues(name: str, offers: pl.DataFrame, examples: pl.DataFrame) -> list[Solver]:
     """Apply each cue, and keep its scores on the judged examples."""
-    learn, judged = ((guess["part"] == part).fill_null(value=False) for part in (LEARNED, JUDGED))
+    learn, judged = ((examples["part"] == part).fill_null(value=False) for part in (LEARNED, JUDGED))
     if not judged.any() or not learn.any():
         return []
     rules = follow_cues(offers, learn.gather(offers["id"].rle_id()))
-    judged_guess = guess.filter(judged)
+    guess = examples.filter(judged)
     return [
-        Solver(name, cue, picks, judged_guess.select("id", "cluster", scores["score"].filter(judged), CHANCE))
+        Solver(name, cue, picks, guess.select("id", "cluster", scores["score"].filter(judged), CHANCE))
         for cue, (picks, scores) in rules.items()
     ]
 
 
 def _by_scorers(name: str, solutions: pl.DataFrame, guess: pl.DataFrame) -> list[Solver]:
+    if solutions.is_empty():
+        return []
     solvers = []
     for scorer in (column for column in solutions.columns if column != "id"):
         scores = solutions.select("id", score=scorer)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.audits.decoys.options import choices_of, offer, rotate, sets_of
-from eyechart.audits.decoys.settings import JUDGED, DecoysSettings
+from eyechart.audits.decoys.settings import DecoysSettings
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import Prober, source
 from eyechart.data.result import Result
@@ -37,7 +37,7 @@ class Condition(NamedTuple):
 
 def conditions(settings: DecoysSettings, data: Dataset, study: Result) -> Iterator[tuple[Condition, pl.DataFrame]]:
     """List the conditions to ask the judged examples under, with the options (id, choices) of each."""
-    judged = data.examples.join(study.rows.filter(pl.col("part") == JUDGED), on="id", how="semi")
+    judged = data.examples.join(study.rows, on="id", how="semi")
     decoys = study.tables["decoys"]
     available = sets_of(data.examples, decoys)
     known = [name for name in settings.sets if name in available]

@@ -136,8 +136,8 @@ def _count_options(settings: DecoysSettings, examples: pl.DataFrame, diagnoses: 
 
 
 def _rows(examples: pl.DataFrame, diagnoses: list[Diagnosis]) -> pl.DataFrame:
-    """Join the scores of all solvers by example: what is solvable without looking."""
-    rows = examples.select("id", "cluster", "part")
+    """Join the scores of all solvers by judged example: what is solvable without looking."""
+    rows = examples.filter(pl.col("part") == JUDGED).select("id", "cluster")
     columns = [diagnosis.chance_column() for diagnosis in diagnoses]
     columns += [column for diagnosis in diagnoses for column in diagnosis.score_columns()]
     return reduce(lambda left, right: left.join(right, on="id", how="left", validate="1:1"), columns, rows)
@@ -152,9 +152,8 @@ def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict
     alone = [one for one in solvers if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
     worst = max(alone, key=lambda one: one.over.low)
     name, over = worst.solver.name, worst.over
-    # The prior rule is scored on the judged examples, a learned scorer on all of them, each with its image held out.
     points = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance"
-    distance = f"{points} on {options!r}, over {over.n:,} examples"
+    distance = f"{points} on {options!r}, over {over.n:,} judged examples"
     state: State = "cannot tell"
     if over.low > margin:
         state, label, sentence = (

@@ -96,7 +96,7 @@ def test_the_number_of_threads_around_it_does_not_change_a_fit() -> None:
     rows = np.repeat(np.arange(4_000), 10)
     features = {"text": HashedFeatures(rows, draw.integers(0, 2**63, len(rows)).astype(np.uint64))}
     task = BlindTask(("text",), draw.random(4_000) < 0.3)
-    validation = CrossValidation(dot, features, {"A": task}, np.arange(4_000) % 2)
+    validation = CrossValidation(dot, features, {"A": task}, np.arange(4_000) % 2, np.ones(4_000, np.bool_))
     found = []
     for threads in (1, 2, 3):
         with threadpool_limits(threads):

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from eyechart.audits.decoys.blind import CONTROL, SCORERS, drawn_targets, score_blindly, solved
 from eyechart.audits.decoys.features import SEEN, describe, matrix
-from eyechart.audits.decoys.options import pick
+from eyechart.audits.decoys.options import Flags, pick
 from eyechart.audits.decoys.settings import DecoysSettings
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
@@ -52,8 +53,12 @@ def quiz(n: int, seed: int = 0) -> tuple[pl.DataFrame, Dataset]:
     return offers.join(examples, on="id", how="left", maintain_order="left"), Dataset("quiz", examples, Images(images))
 
 
+def everything(offers: pl.DataFrame) -> Flags:
+    return np.ones(offers.height, np.bool_)
+
+
 def accuracies(offers: pl.DataFrame, data: Dataset) -> dict[str, float]:
-    found = solved(offers, score_blindly(offers, data, DecoysSettings(folds=3)), 0)
+    found = solved(offers, score_blindly(offers, everything(offers), data, DecoysSettings(folds=3)), 0)
     return found.select(pl.exclude("id").mean()).row(0, named=True)
 
 
@@ -84,10 +89,21 @@ def test_a_scorer_that_learns_by_heart_gains_nothing_where_each_image_is_unlike_
     examples = offers.filter("target").select("id", "image", "question", answer="text")
     data = Dataset("twins", examples, Images.named(examples["image"]))
 
-    scores = score_blindly(offers, data, DecoysSettings(folds=4, scorer=f"{file}:remember"))
+    scores = score_blindly(offers, everything(offers), data, DecoysSettings(folds=4, scorer=f"{file}:remember"))
 
     assert (scores["A"] == 0.5).all()
     assert solved(offers, scores, 0)["A"].to_list() == pytest.approx([0.25] * 400)
+
+
+def test_only_judged_options_are_scored_and_all_are_learned_from() -> None:
+    """Scores of the judged half are those of the whole: what is not judged takes part in every fit all the same."""
+    offers, data = quiz(120)
+    judged = np.repeat(np.arange(120) % 2 == 1, 4)
+
+    half = score_blindly(offers, judged, data, DecoysSettings(folds=3))
+
+    whole = score_blindly(offers, everything(offers), data, DecoysSettings(folds=3))
+    assert_frame_equal(half, whole.filter(judged), check_exact=True)
 
 
 @pytest.mark.parametrize(("seen", "least", "most"), [("I+A", 1.0, 1.0), ("A", 0.1, 0.4)])
@@ -136,7 +152,7 @@ def test_images_without_objects_add_nothing() -> None:
     offers, data = quiz(60)
     bare = Dataset("bare", data.examples, Images(data.images.table.select("image")))
 
-    scores = score_blindly(offers, bare, DecoysSettings(folds=3))
+    scores = score_blindly(offers, everything(offers), bare, DecoysSettings(folds=3))
 
     # One flag that is the same on all options is all that the image adds.
     assert solved(offers, scores, 0).select((pl.col("A") == pl.col("I+A")).all()).item()
