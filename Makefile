@@ -38,11 +38,12 @@ site: docs
 
 # Other people's harnesses ask what we export, each in an environment of its own (several GB, a quarter of an hour).
 # None of them gets torchvision: that of the registry does not fit the torch they are given.
-HARNESSES := inspect lmms-eval vlmevalkit
+HARNESSES := inspect lm-eval lmms-eval vlmevalkit
 HARNESS := $(VENV)/harness
 
 harnesses: $(VENV)/.dev-ready $(HARNESSES:%=$(HARNESS)/%/.ready)
 	EYECHART_INSPECT=$(CURDIR)/$(HARNESS)/inspect/bin/python \
+	EYECHART_LM_EVAL=$(CURDIR)/$(HARNESS)/lm-eval/bin/python \
 	EYECHART_LMMS_EVAL=$(CURDIR)/$(HARNESS)/lmms-eval/bin/python \
 	EYECHART_VLMEVALKIT=$(CURDIR)/$(HARNESS)/vlmevalkit/bin/python \
 	$(BIN)/python -m pytest tests/harness

@@ -170,7 +170,7 @@ def test_lmms_eval_tasks_work_and_come_back_by_id(run: Store, tmp_path: Path) ->
 
 
 def test_inspect_samples_hold_every_question(run: Store, tmp_path: Path) -> None:
-    """What Inspect itself makes of them stands in tests/tools."""
+    """What Inspect itself makes of them stands in tests/harness."""
     written = EXPORTS.get("inspect")(run, tmp_path)
     for condition in CONDITIONS:
         lines = (tmp_path / f"ask_{plain_name(condition)}.jsonl").read_text().splitlines()

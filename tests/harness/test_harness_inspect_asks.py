@@ -1,7 +1,6 @@
 """Inspect itself asks what a run exports, pictures included, and its logs come back as answers to the run."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,10 @@ from eyechart.formats import read
 from eyechart.formats.exports import EXPORTS, plain_name
 from eyechart.models import load
 from eyechart.runs.run import NamedSplits, Run
+from harness.conftest import needs
+
+PYTHON = "EYECHART_INSPECT"
+pytestmark = needs(PYTHON)
 
 CONDITIONS = ("image=none", "plain")
 # The mock model answers with what it was shown: how many pictures, and the length of the text. Each output carries its
@@ -54,14 +57,13 @@ def make_run(folder: Path) -> Run:
     return run
 
 
-def test_inspect_asks_what_is_exported(install: Callable[[str], Path], tmp_path: Path) -> None:
+def test_inspect_asks_what_is_exported(harness: Callable[..., str], tmp_path: Path) -> None:
     run = make_run(tmp_path)
     out = tmp_path / "out"
     EXPORTS.get("inspect")(run.store, out)
     (out / "ask.py").write_text(SCRIPT)
-    done = subprocess.run([install("inspect_ai"), "ask.py"], cwd=out, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    logs = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+    printed = harness(PYTHON, out, "ask.py")
+    logs = dict(json.loads(line) for line in printed.splitlines() if line.startswith('["'))
     spec = ",".join(f"{one}={out / logs[f'ask_{plain_name(one)}'].removeprefix('file://')}" for one in CONDITIONS)
     model = load(f"predictions:{spec}")
     run.predict(model)

@@ -1,12 +1,15 @@
 """Logs that inspect_ai itself wrote are read: both formats, and archives whose samples it has cut into chunks."""
 
 import json
-import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 from eyechart.formats.predictions import read_predictions
+from harness.conftest import needs
+
+PYTHON = "EYECHART_INSPECT"
+pytestmark = needs(PYTHON)
 
 # Each output carries its usage, or the tool would download a tokenizer to count its tokens.
 SCRIPT = """
@@ -49,12 +52,10 @@ Path("told.json").write_text(json.dumps(told))
 """
 
 
-def test_logs_of_the_tool_itself_are_read(install: Callable[[str], Path], tmp_path: Path) -> None:
+def test_logs_of_the_tool_itself_are_read(harness: Callable[..., str], tmp_path: Path) -> None:
     """Three samples in two epochs give the answers that the tool's own reader tells of them."""
-    python = install("inspect_ai")
     (tmp_path / "make.py").write_text(SCRIPT)
-    done = subprocess.run([python, "make.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    harness(PYTHON, tmp_path, "make.py")
     told = {form: sorted(map(tuple, rows)) for form, rows in json.loads((tmp_path / "told.json").read_text()).items()}
     if (tmp_path / "chunked").exists():
         told["chunked"] = told["eval"]

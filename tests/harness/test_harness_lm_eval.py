@@ -1,8 +1,6 @@
 """Samples that lm-eval itself logged are read: generated answers under two filters, and likelihoods of options."""
 
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +9,10 @@ import pytest
 
 from eyechart.base.errors import FileFormatError
 from eyechart.formats.predictions import read_predictions
+from harness.conftest import needs
+
+PYTHON = "EYECHART_LM_EVAL"
+pytestmark = needs(PYTHON)
 
 TASK = """
 task: {name}
@@ -37,22 +39,13 @@ metric_list: [{metric: acc}]
 DATA = [{"question": f"{n}?", "answer": "red", "id": f"00{n}"} for n in range(6)]
 
 
-def test_samples_of_the_tool_itself_are_read(install: Callable[[str], Path], tmp_path: Path) -> None:
+def test_samples_of_the_tool_itself_are_read(harness: Callable[..., str], tmp_path: Path) -> None:
     """Its dummy model says `lol` and draws likelihoods by chance; `acc` tells which option the tool finds chosen."""
-    python = install("lm_eval")
     (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, DATA)))
     for name, more in {"told": TOLD, "chosen": CHOSEN}.items():
         (tmp_path / f"{name}.yaml").write_text(TASK.format(name=name) + more)
-    command = [python, "-m", "lm_eval", "--model", "dummy", "--include_path", ".", "--tasks", "told,chosen"]
-    done = subprocess.run(
-        [*command, "--log_samples", "--output_path", "out"],
-        cwd=tmp_path,
-        env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    asked = ("--model", "dummy", "--include_path", ".", "--tasks", "told,chosen")
+    harness(PYTHON, tmp_path, "-m", "lm_eval", *asked, "--log_samples", "--output_path", "out")
     told, chosen, results = (
         next((tmp_path / "out").rglob(f"{name}_*")) for name in ("samples_told", "samples_chosen", "results")
     )
