@@ -93,7 +93,7 @@ def time_search(n: str) -> dict[str, float]:
     """Search the same cells for the same questions, by us and by faiss."""
     import faiss
 
-    from eyechart.language.cell_search import make_cells
+    from eyechart.language.nearest import make_cells
 
     texts = make(int(n)).examples["question"].unique(maintain_order=True)
     vectors = make_vectors(texts.str.split(" "), "corpus")

@@ -17,7 +17,7 @@ from eyechart.world import WorldSettings, make_world
 from eyechart.zoo.arrays import Array, QuestionArrays, save_questions
 from eyechart.zoo.features import PARTS, Features, world_codes, world_features
 from eyechart.zoo.prepare import divide, encode_examples
-from eyechart.zoo.probes import encode_probes
+from eyechart.zoo.train.model import encode_probes
 from eyechart.zoo.vocabulary import NetworkVocabulary
 
 SHIFTED = 0.2  # P(answer = planted | cue) out of distribution; 0.8 in training

@@ -59,6 +59,8 @@ def folder_of(module: str) -> str:
 
 def imported(tree: ast.AST) -> Iterator[str]:
     """Name every module and name that a file imports, wherever in the file the import is."""
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    texts = {name_of(each.targets[0]): each.value.value for each in assigned if isinstance(each.value, ast.Constant)}
     free = {id(word) for call in ast.walk(tree) if is_registry(call) for word in ast.walk(call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -68,8 +70,17 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and name_of(node.func) in {"import_module", "__import__"}:
             yield from (str(word.value) for word in node.args if isinstance(word, ast.Constant))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in free:
-            yield from (reference[1] for reference in [REFERENCE.fullmatch(node.value)] if reference)
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in free:
+            yield from (reference[1] for reference in [REFERENCE.fullmatch(text_of(node, texts))] if reference)
+
+
+def text_of(node: ast.expr, texts: Mapping[str, object]) -> str:
+    """Write out a string, with the constants of its file in place of their names."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part, texts) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return str(texts.get(name_of(node.value), ""))
+    return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
 def is_registry(node: ast.AST) -> bool:
@@ -196,6 +207,7 @@ def test_nothing_imports_the_front_door() -> None:
         "if TYPE_CHECKING:\n    import eyechart.runs.run",
         "importlib.import_module('eyechart.runs.run')",
         "PAGES = ('eyechart.runs.run:Run',)",
+        "RUN = 'eyechart.runs.run'\nPAGES = (f'{RUN}:Run',)",
     ],
 )
 def test_the_check_sees_every_way_to_climb(text: str) -> None:

@@ -14,7 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.store import Store
 from eyechart.engines.ray import Ray
 from eyechart.formats import read
-from eyechart.language import cell_search as blocks
+from eyechart.language import nearest as blocks
 from eyechart.mining import counting
 from eyechart.models import load
 from eyechart.runs.contract import PROMISES, Case, assert_same, check_engine

@@ -13,7 +13,7 @@ from eyechart.audits.decoys.study import label_parts
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray
 from eyechart.formats import read
-from eyechart.language import cell_search as blocks
+from eyechart.language import nearest as blocks
 from eyechart.language.nearest import find_nearest
 from eyechart.language.text_vectors import unit
 from eyechart.language.word_vectors import Vectors

@@ -11,7 +11,7 @@ from eyechart.audits.perception import measures as groups
 from eyechart.audits.perception.measures import Measurer, measure_all, with_scores
 from eyechart.audits.rules.exploited import NAMED, exploited_table
 from eyechart.data.dataset import Dataset
-from eyechart.data.removals import Removal
+from eyechart.data.probes import Removal
 from eyechart.data.result import measures_table
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray

@@ -15,7 +15,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Audit, EstimatingModel, Model
 from eyechart.data.store import Store
 from eyechart.data.web import Web
-from eyechart.engines.opening import open_engine
+from eyechart.engines import open_engine
 from eyechart.formats import read
 from eyechart.models import load_all
 from eyechart.reporting import collect, write_report

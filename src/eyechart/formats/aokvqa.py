@@ -11,9 +11,8 @@ import polars as pl
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.formats.choices import drop_stray_choices, name_by_index, note_repeated_options
-from eyechart.formats.columns import fill_majority
+from eyechart.formats.columns import Field, fill_majority, tabulate_fields
 from eyechart.formats.description import described
-from eyechart.formats.fields import Field, tabulate_fields
 from eyechart.formats.images import gather_images
 from eyechart.formats.names import split_name
 from eyechart.formats.rows import (

@@ -21,8 +21,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import REASONS, USABLE, Predictions
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
-from eyechart.formats.answer_files import AnswerFile
-from eyechart.formats.answers import (
+from eyechart.formats.answer_files import (
+    AnswerFile,
     AnswerRow,
     LogOptions,
     Sample,

@@ -15,8 +15,8 @@ import polars as pl
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.data.tables import EVIDENCE, OBJECT
+from eyechart.formats.columns import Field, tabulate_fields, with_keys
 from eyechart.formats.description import described
-from eyechart.formats.fields import Field, tabulate_fields, with_keys
 from eyechart.formats.images import gather_images
 from eyechart.formats.names import split_name
 from eyechart.formats.objects import gather_objects

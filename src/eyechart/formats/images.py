@@ -6,7 +6,7 @@ import polars as pl
 
 from eyechart.base.errors import FileFormatError
 from eyechart.data.images import Images
-from eyechart.formats.detections import read_detections
+from eyechart.formats.objects import read_detections
 from eyechart.formats.rows import CountedTable, RowCount, noted
 
 PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")

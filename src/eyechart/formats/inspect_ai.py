@@ -15,22 +15,23 @@ from eyechart.base.errors import FileFormatError
 from eyechart.base.files import replacing
 from eyechart.base.registry import unknown_name
 from eyechart.data.store import Store
-from eyechart.formats.answer_files import AnswerFile, decode_loosely
-from eyechart.formats.answers import (
+from eyechart.formats.answer_files import (
+    AnswerFile,
     AnswerRow,
     LogOptions,
     Sample,
     check_one_model,
     count_draws,
+    decode_loosely,
     member,
     read_whole_number,
     tabulate_answers,
     write_answer,
     write_key,
 )
-from eyechart.formats.archives import ZipBytes
 from eyechart.formats.exports import Guide, PromptTable, export_prompts
 from eyechart.formats.rows import CountedTable, RowCount, dropped, noted
+from eyechart.formats.sources import ZipBytes
 
 OUR_FIELD = "eyechart"  # the condition, in the metadata of our own exports
 TASKS = "tasks.py"

@@ -17,8 +17,7 @@ import polars as pl
 
 from eyechart.base.files import replacing
 from eyechart.data.store import Store
-from eyechart.formats.answer_files import AnswerFile
-from eyechart.formats.answers import LogOptions, Sample, read_samples
+from eyechart.formats.answer_files import AnswerFile, LogOptions, Sample, read_samples
 from eyechart.formats.exports import Guide, PromptTable, export_prompts
 from eyechart.formats.lm_eval import DOC_KEYS, find_key, read_responses
 from eyechart.formats.rows import CountedTable

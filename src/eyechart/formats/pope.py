@@ -11,8 +11,8 @@ import polars as pl
 
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
+from eyechart.formats.columns import Field, tabulate_fields
 from eyechart.formats.description import described
-from eyechart.formats.fields import Field, tabulate_fields
 from eyechart.formats.images import gather_images
 from eyechart.formats.records import read_entries
 from eyechart.formats.rows import CountedTable, count_table, drop_damaged, drop_repeated, note_gaps, read_rows

@@ -11,8 +11,8 @@ import polars as pl
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.formats.choices import name_by_index, note_repeated_options
+from eyechart.formats.columns import Field, tabulate_fields, with_keys
 from eyechart.formats.description import described
-from eyechart.formats.fields import Field, tabulate_fields, with_keys
 from eyechart.formats.images import gather_images
 from eyechart.formats.rows import (
     CountedTable,

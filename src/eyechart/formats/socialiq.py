@@ -14,8 +14,8 @@ from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.formats.choices import gather_options, name_by_index, note_repeated_options
+from eyechart.formats.columns import Field, tabulate_fields
 from eyechart.formats.description import described
-from eyechart.formats.fields import Field, tabulate_fields
 from eyechart.formats.names import split_name
 from eyechart.formats.records import read_entries
 from eyechart.formats.rows import CountedTable, count_table, drop_damaged, drop_repeated, drop_rows, noted, read_rows

@@ -14,8 +14,8 @@ from polars.exceptions import PanicException, PolarsError
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.formats.choices import drop_stray_choices
+from eyechart.formats.columns import Field, tabulate_fields
 from eyechart.formats.description import described
-from eyechart.formats.fields import Field, tabulate_fields
 from eyechart.formats.images import gather_images
 from eyechart.formats.names import split_of_file
 from eyechart.formats.records import read_entries

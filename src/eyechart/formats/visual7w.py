@@ -16,8 +16,8 @@ import polars as pl
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.base.hashing import combine, hash_text
 from eyechart.data.dataset import Dataset
+from eyechart.formats.columns import Field, tabulate_fields
 from eyechart.formats.description import described
-from eyechart.formats.fields import Field, tabulate_fields
 from eyechart.formats.images import gather_images
 from eyechart.formats.names import split_name
 from eyechart.formats.rows import (

@@ -25,8 +25,7 @@ from eyechart.base.errors import FileFormatError
 from eyechart.base.files import replacing
 from eyechart.data.dataset import Dataset
 from eyechart.data.store import Store
-from eyechart.formats.answer_files import AnswerFile
-from eyechart.formats.answers import LogOptions, require_columns
+from eyechart.formats.answer_files import AnswerFile, LogOptions, require_columns
 from eyechart.formats.choices import gather_options, name_answers
 from eyechart.formats.columns import as_key, as_text, as_texts, fill_majority
 from eyechart.formats.description import described

@@ -14,8 +14,7 @@ from eyechart.base.registry import unknown_name
 from eyechart.base.settings import fit_settings
 from eyechart.data.images import Images
 from eyechart.data.probes import PLAIN_CONDITION
-from eyechart.formats.answer_table import COLUMNS
-from eyechart.formats.predictions import PredictionFile, read_predictions
+from eyechart.formats.predictions import COLUMNS, PredictionFile, read_predictions
 from eyechart.language.prompts import choose_template
 from eyechart.models.extraction import extract
 

@@ -17,8 +17,7 @@ from polars.datatypes import DataType, DataTypeClass
 
 from eyechart.base.errors import EyechartError
 from eyechart.data.images import Images
-from eyechart.data.pictures import show_pictures
-from eyechart.data.pixels import Pixels
+from eyechart.data.pictures import Pixels, show_pictures
 from eyechart.data.tables import BOX
 from eyechart.reporting.drawing import Drawing, format_name
 from eyechart.reporting.palette import Palette

@@ -11,7 +11,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Audit, Engine, Model
 from eyechart.data.result import Result
 from eyechart.data.store import Store
-from eyechart.engines.opening import using
+from eyechart.engines import using
 from eyechart.models import load
 from eyechart.runs.interview import Asking
 from eyechart.runs.run import NamedSplits, Run

@@ -6,12 +6,11 @@ is a separate cluster; without clusters, each row is). Results depend on the dat
 
 from eyechart.statistics.equivalence import Equivalence, equivalence
 from eyechart.statistics.many import adjust
-from eyechart.statistics.means import Estimate, mean, mean_by
+from eyechart.statistics.means import Estimate, mean, mean_by, shares
 from eyechart.statistics.paired import Difference, beyond_known, paired_difference, sign_flip_p
 from eyechart.statistics.paired_sums import no_surer_than_parts
 from eyechart.statistics.proportions import Interval, wilson
 from eyechart.statistics.ratios import Ratio, ratio
-from eyechart.statistics.shares import shares
 from eyechart.statistics.unpaired import difference
 
 __all__ = [

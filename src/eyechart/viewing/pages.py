@@ -16,7 +16,7 @@ from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.reporting.collect import collect_looks
 from eyechart.reporting.palette import Palette
-from eyechart.viewing import comparing, example, examples, facets, inventory
+from eyechart.viewing import comparing, example, examples, inventory
 from eyechart.viewing.comparing import ModelPair
 from eyechart.viewing.furniture import AuditPage, ExplorerFurniture
 from eyechart.viewing.pictures import SIDES, measure, picture_of
@@ -112,8 +112,8 @@ class Explorer:
             "search": search,
             "leaf": leaf,
             "examples": examples.page_of_examples(self.store, search, leaf.start),
-            "facets": facets.facets(self.store, search.model),
-            "numbers": facets.numbers(self.store, search.model),
+            "facets": examples.facets(self.store, search.model),
+            "numbers": examples.numbers(self.store, search.model),
             "models": inventory.models(self.store),
             "conditions": inventory.conditions_of(self.store, search.model) if search.model else [],
             "fates": examples.FATES,

@@ -13,8 +13,7 @@ import polars as pl
 from eyechart.base.errors import DataError, SettingError
 from eyechart.base.hashing import combine, hash_text
 from eyechart.data.dataset import Dataset
-from eyechart.data.probes import PLAIN_CONDITION, Prober, fill
-from eyechart.data.removals import Removal
+from eyechart.data.probes import PLAIN_CONDITION, Prober, Removal, fill
 from eyechart.data.store import Store
 
 ORIG = "orig"  # the options of the data

@@ -15,8 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyechart.data.images import Images
-from eyechart.data.pictures import Picture, show_pictures
-from eyechart.data.pixels import Pixels
+from eyechart.data.pictures import Picture, Pixels, show_pictures
 from eyechart.data.tables import BOX
 from eyechart.world.program import answer_from, find_objects
 from eyechart.world.render import BACKGROUND, MARK_DARK, MARK_LIGHT, MARKS, OUTLINE, draw_object

@@ -12,7 +12,7 @@ from eyechart.base import kernels
 SMALL = """
 import numpy as np
 from eyechart.mining import MiningSettings, Transactions, match, mine
-from eyechart.mining.reference import mine_slowly
+from mining_reference import mine_slowly
 rng = np.random.default_rng(0)
 rows = [rng.integers(0, 6, 5).tolist() for _ in range(40)]
 examples = Transactions.from_rows(rows, rng.integers(0, 3, 40).tolist(), 6, 3)

@@ -10,8 +10,7 @@ from PIL import Image
 from eyechart.base.errors import DataError, FileFormatError
 from eyechart.data import pictures
 from eyechart.data.images import Images
-from eyechart.data.pictures import describe_hiding, show_pictures
-from eyechart.data.pixels import hide
+from eyechart.data.pictures import describe_hiding, hide, show_pictures
 from eyechart.data.tables import BOX
 
 PHOTO = np.random.default_rng(2).integers(0, 256, (30, 50, 3), np.uint8)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.base.errors import SettingError
-from eyechart.data.pixels import GRAY, WAYS, cover, crop, hide
+from eyechart.data.pictures import GRAY, WAYS, cover, crop, hide
 
 HEIGHT, WIDTH = 40, 60
 PHOTO = np.random.default_rng(1).integers(0, 200, (HEIGHT, WIDTH, 3), np.uint8)  # no pixel is its own mean

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from eyechart.formats.fields import Field, Kind, tabulate_fields, with_keys
+from eyechart.formats.columns import Field, Kind, tabulate_fields, with_keys
 from eyechart.formats.names import split_name
 
 

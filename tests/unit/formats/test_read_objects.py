@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 from eyechart.base.errors import FileFormatError
-from eyechart.formats.detections import read_detections
 from eyechart.formats.images import gather_images
-from eyechart.formats.objects import as_objects, pool_objects
+from eyechart.formats.objects import as_objects, pool_objects, read_detections
 from eyechart.formats.rows import CountedTable
 
 NOTHING = {"box": None, "score": None}

@@ -11,8 +11,8 @@ from polars.testing import assert_frame_equal
 
 from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
-from eyechart.language import cell_search as blocks
-from eyechart.language.cell_search import Cells, CellSearch, by_cell, make_cells, search_all
+from eyechart.language import nearest as blocks
+from eyechart.language.nearest import Cells, CellSearch, by_cell, make_cells, search_all
 from eyechart.language.text_vectors import unit
 from eyechart.runs.contract import Backwards
 

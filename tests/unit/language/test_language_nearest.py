@@ -13,7 +13,6 @@ from threadpoolctl import threadpool_limits
 from eyechart.base.errors import MissingExtraError
 from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
-from eyechart.language import cell_search as blocks
 from eyechart.language import nearest as room
 from eyechart.language.nearest import ExactSearch, find_nearest, search_gpu
 from eyechart.language.text_vectors import unit
@@ -57,7 +56,7 @@ def test_exact_search_finds_what_brute_force_finds(n: int, k: int, seed: int) ->
 @pytest.mark.parametrize("engine", [Local(), Backwards()])
 def test_blocks_find_what_brute_force_finds(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last of them is smaller."""
-    monkeypatch.setattr(blocks, "AT_ONCE", 70)
+    monkeypatch.setattr(room, "AT_ONCE", 70)
     vectors = made_up(300, 6, 2)
 
     assert clear(vectors, 7)

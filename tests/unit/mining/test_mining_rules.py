@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from eyechart.base.errors import DataError, SettingError
 from eyechart.mining import MiningSettings, Rules, Transactions, mine, prior
 from eyechart.mining.levels import NO_ITEM
-from eyechart.mining.reference import Rule, mine_slowly
 from eyechart.mining.rules import RuleBuffer
 from eyechart.mining.settings import Compat, Superset
 from eyechart.mining.superset import undominated
+from mining_reference import Rule, mine_slowly
 
 EASY = MiningSettings(min_support=1, min_confidence=Fraction(0), superset="none")
 

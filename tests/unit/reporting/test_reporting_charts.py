@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from eyechart.data.result import Result, View
-from eyechart.reporting.bars import MOST_BARS
 from eyechart.reporting.chart_style import AGAINST, PAPER
-from eyechart.reporting.charts import CHARTS, caption, drawable, make_spec, make_svg
+from eyechart.reporting.charts import CHARTS, MOST_BARS, caption, drawable, make_spec, make_svg
 from eyechart.reporting.drawing import Drawing, DrawingColumn, prepare
 
 DRAWN = (

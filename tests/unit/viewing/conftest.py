@@ -18,8 +18,7 @@ from eyechart.data.records import RunManifest
 from eyechart.data.result import Key, Measure, Result, Verdict, measures_table
 from eyechart.data.store import Store, fingerprint
 from eyechart.data.tables import COUNTS, OBJECT, empty
-from eyechart.viewing.guard import Guard
-from eyechart.viewing.server import build_explorer
+from eyechart.viewing.server import Guard, build_explorer
 
 NASTY = "<script>alert('x')</script>\"&"
 TOKEN = "a-token"  # noqa: S105 - of a server that nobody reaches

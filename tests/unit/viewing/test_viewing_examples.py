@@ -11,9 +11,9 @@ from eyechart.data.queries import ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.reporting.comparison_table import lay_out
 from eyechart.runs.comparison import compare
-from eyechart.viewing import comparing, facets
+from eyechart.viewing import comparing
 from eyechart.viewing.example import are_right
-from eyechart.viewing.examples import find_examples, read_search
+from eyechart.viewing.examples import facets, find_examples, read_search
 from eyechart.viewing.scores import scored
 
 ONE = "org/one"
@@ -79,7 +79,7 @@ def test_examples_are_sorted_by_a_column_of_a_result(run: Store) -> None:
 
 
 def test_groups_are_counted(run: Store) -> None:
-    found = {facet.name: dict(facet.values) for facet in facets.facets(run)}
+    found = {facet.name: dict(facet.values) for facet in facets(run)}
 
     assert found["split"] == {"train": 40, "test": 80}
     assert found["rules.kind"] == {"easy": 40, "counterexample": 40}

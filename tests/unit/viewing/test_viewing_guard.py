@@ -5,9 +5,8 @@ from starlette.testclient import TestClient
 
 from eyechart.data.store import Store
 from eyechart.viewing.furniture import gather_furniture
-from eyechart.viewing.guard import HEADERS, Guard
 from eyechart.viewing.pages import routes
-from eyechart.viewing.server import build_explorer
+from eyechart.viewing.server import HEADERS, Guard, build_explorer
 
 HERE = "http://127.0.0.1:8000"
 PATHS = [path for path in routes(None, gather_furniture()) if "{" not in path]  # type: ignore[arg-type]

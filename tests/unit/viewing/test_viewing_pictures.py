@@ -11,8 +11,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from eyechart.data.store import Store
-from eyechart.viewing.guard import Guard
-from eyechart.viewing.server import build_explorer
+from eyechart.viewing.server import Guard, build_explorer
 
 
 def opened(run: Store, guard: Guard) -> TestClient:

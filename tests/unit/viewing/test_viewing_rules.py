@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from eyechart.audits.rules.explorer import examples_of
-from eyechart.audits.rules.explorer.search import (
+from eyechart.audits.rules.search import (
     are_loaded,
     count_rules,
     find_rules,

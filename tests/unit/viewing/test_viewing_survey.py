@@ -18,10 +18,9 @@ from eyechart.data.images import Images
 from eyechart.data.probes import Prober
 from eyechart.data.store import Store
 from eyechart.runs.run import Asking, Run
-from eyechart.viewing.guard import Guard
 from eyechart.viewing.questionnaire import plan_questions
-from eyechart.viewing.responses import HUMAN, HumanAnswer, SurveyLog, answer_table, measure_agreement, open_log
-from eyechart.viewing.server import build_survey
+from eyechart.viewing.server import Guard, build_survey
+from eyechart.viewing.survey import HUMAN, HumanAnswer, SurveyLog, answer_table, measure_agreement, open_log
 
 HERE = "http://127.0.0.1:8000"
 OPTIONS = ["red", "green", "blue", "gray"]

@@ -16,7 +16,7 @@ from eyechart.world.vocabulary import COLORS, LABELS
 from eyechart.zoo.arrays import Regions, load_questions, read_arrays, save_questions
 from eyechart.zoo.features import PARTS, Features, open_features, read_features, write_features
 from eyechart.zoo.prepare import divide, encode_examples, hints, make_arrays, open_words, soft_targets
-from eyechart.zoo.probes import encode_probes
+from eyechart.zoo.train.model import encode_probes
 from eyechart.zoo.vocabulary import NetworkVocabulary
 
 

@@ -7,9 +7,9 @@ import polars as pl
 
 from eyechart.audits.grounding.answers import ConditionAnswers, gather_answers
 from eyechart.audits.grounding.cells import CONDITIONS, graded_rows, question_rows, with_groups
-from eyechart.audits.grounding.importance import match_rankings
 from eyechart.audits.grounding.measures import (
     LOST,
+    match_rankings,
     measure_by,
     measure_graded,
     measure_lost,

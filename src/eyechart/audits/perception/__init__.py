@@ -15,6 +15,96 @@ well as donors, where the paper's +- is the spread of repeats alone; nothing is 
 equivalence. Removals other than permutation, interactions, EMAP, gain, leakage and mirage score are not in the paper.
 """
 
-from eyechart.audits.perception.audit import PerceptionAudit
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from eyechart.audits.perception.judge import judge_model
+from eyechart.audits.perception.probing import write_probes
+from eyechart.audits.perception.settings import PerceptionSettings
+from eyechart.audits.perception.study import study_data
+from eyechart.data.dataset import Dataset
+from eyechart.data.furniture import Furniture, Look, Option
+from eyechart.data.predictions import Predictions
+from eyechart.data.probes import PERMUTE, Removal
+from eyechart.data.protocols import Engine
+from eyechart.data.result import Result
+
+INSTEAD = {  # what replaces the modality, by the way in which it is removed
+    "image": {
+        PERMUTE: "another picture",
+        "none": "no picture",
+        "blank": "a gray picture",
+        "mean": "the mean color of the picture",
+        "noise": "noise for a picture",
+        "guess": "no picture, asked to guess",
+        "as-if": "no picture, not told so",
+    },
+    "question": {PERMUTE: "another question", "none": "no question", "blank": "an empty question"},
+    "caption": {PERMUTE: "another caption", "none": "no caption", "blank": "an empty caption"},
+    "history": {PERMUTE: "another history", "none": "no history", "blank": "an empty history"},
+    "candidate": {PERMUTE: "another candidate", "none": "no candidate", "blank": "an empty candidate"},
+    "audio": {PERMUTE: "another sound", "none": "no sound"},
+    "video": {PERMUTE: "another video", "none": "no video"},
+}
+BOTH = {
+    PERMUTE: "another picture and question",
+    "none": "no picture, no question",
+    "blank": "a gray picture, an empty question",
+}
+COLORS = {"image": "image", "question": "question"}  # other modalities share one
+
+
+def _looks() -> Iterator[Look]:
+    for modality, names in INSTEAD.items():
+        yield from _looks_of(modality, names, COLORS.get(modality, "other"))
+    yield from _looks_of(r"(image\+question|question\+image)", BOTH, "both")
+    yield Look(r"emap(#\d+)?", "the first modality of another example", "other")
+
+
+def _looks_of(modalities: str, names: Mapping[str, str], color: str) -> Iterator[Look]:
+    """Match every draw of a permutation, all draws together, and removals without draws."""
+    for kind, name in names.items():
+        yield Look(modalities + (r"(#\d+)?" if kind == PERMUTE else f"={kind}"), name, color)
+
+
+PRECISION = Option(
+    "--precision",
+    "precision",
+    "Keep drawing until every interval of perception is at most this wide, in points.",
+    metavar="POINTS",
+)
+
+
+@dataclass(frozen=True)
+class PerceptionAudit(PerceptionSettings):
+    """Remove each modality and measure what the model loses."""
+
+    needs: ClassVar[tuple[str, ...]] = ("answer",)
+    gone: ClassVar[Mapping[str, str]] = {
+        "split": "choose what is judged with --judge",
+        "majority_split": "choose what is learned from with --learn",
+    }
+    furniture: ClassVar[Furniture] = Furniture(looks=tuple(_looks()), options=(PRECISION,))
+
+    def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
+        """Choose the judged examples, find their possible donors, and score the most frequent answers."""
+        return study_data(self, data)
+
+    def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
+        """Name the first draw of every removal: no other draw is asked without it."""
+        sets = self.modalities or data.modalities
+        return tuple(Removal((name,), kind).condition(0) for kind in self.removal for name in sets)
+
+    def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002
+        """Yield probes of the judged examples as they are and each modality removed, or what a later round adds."""
+        return write_probes(self, data, study, round)
+
+    def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:
+        """Measure what is lost without each modality."""
+        return judge_model(self, data, study, predictions, engine)
+
 
 __all__ = ["PerceptionAudit"]

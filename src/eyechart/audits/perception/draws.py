@@ -16,8 +16,8 @@ import polars as pl
 
 from eyechart.audits.measures import MeasureFields, count_unscored, make_measure, score_rows
 from eyechart.data.predictions import Predictions
+from eyechart.data.probes import Removal
 from eyechart.data.protocols import Engine
-from eyechart.data.removals import Removal
 from eyechart.data.result import Measure
 from eyechart.scoring import SCORES
 from eyechart.statistics import mean, mean_by, paired_difference

@@ -10,8 +10,7 @@ from eyechart.audits.perception.draws import DrawScores, ModelScores, perceived
 from eyechart.audits.perception.settings import PerceptionSettings
 from eyechart.audits.perception.study import judged_part, make_pools
 from eyechart.data.dataset import Dataset
-from eyechart.data.probes import PLAIN_CONDITION
-from eyechart.data.removals import PERMUTE, Removal
+from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, Removal
 from eyechart.data.result import Result
 
 SHOWN = 20  # of each removal

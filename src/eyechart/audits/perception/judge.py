@@ -25,9 +25,8 @@ from eyechart.audits.perception.study import learned_part
 from eyechart.audits.perception.views import judge_views
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
-from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.probes import PLAIN_CONDITION, Removal
 from eyechart.data.protocols import Engine
-from eyechart.data.removals import Removal
 from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score, score
 from eyechart.statistics import equivalence

@@ -12,9 +12,8 @@ from eyechart.audits.perception.bias import feelings, first_words
 from eyechart.audits.perception.draws import changed, perceived, without
 from eyechart.base.errors import SettingError
 from eyechart.data.dataset import NOT_JUDGED, Dataset
-from eyechart.data.probes import PLAIN_CONDITION
+from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, TEXTS, Removal
 from eyechart.data.protocols import Engine
-from eyechart.data.removals import PERMUTE, TEXTS, Removal
 from eyechart.data.result import Better, Measure, measures_table
 from eyechart.engines.local import Local
 from eyechart.statistics import Estimate, Ratio, adjust, mean, paired_difference, ratio

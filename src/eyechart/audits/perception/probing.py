@@ -19,8 +19,7 @@ from eyechart.audits.perception.study import donor_column, judged_part, make_poo
 from eyechart.base.hashing import combine, hash_text, uniform
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
-from eyechart.data.probes import PLAIN_CONDITION, Prober, source
-from eyechart.data.removals import PERMUTE, Removal
+from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, Prober, Removal, source
 from eyechart.data.result import Result
 
 FIRST = 300  # examples, about, in the first of several rounds

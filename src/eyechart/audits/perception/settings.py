@@ -9,7 +9,7 @@ from eyechart.audits.perception.donors import check_policy
 from eyechart.base.errors import DataError, SettingError
 from eyechart.base.settings import check_choices
 from eyechart.data.dataset import Dataset
-from eyechart.data.removals import PROMPTS, TEXTS, Removal, RemovalKind
+from eyechart.data.probes import PROMPTS, TEXTS, Removal, RemovalKind
 
 QUESTION = "Does it use every modality?"
 KINDS: tuple[RemovalKind, ...] = get_args(RemovalKind)

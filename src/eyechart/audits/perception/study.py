@@ -13,8 +13,7 @@ from eyechart.audits.perception.settings import QUESTION, PerceptionSettings, re
 from eyechart.audits.perception.views import study_views
 from eyechart.base.errors import DataError
 from eyechart.data.dataset import Dataset, DatasetParts
-from eyechart.data.probes import PLAIN_CONDITION
-from eyechart.data.removals import PERMUTE, Removal
+from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, Removal
 from eyechart.data.result import Measure, Result, Verdict, measures_table, speak
 from eyechart.data.tables import COUNTS, empty
 from eyechart.scoring import chosen_score

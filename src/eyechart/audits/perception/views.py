@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from eyechart.data.removals import Removal
+from eyechart.data.probes import Removal
 from eyechart.data.result import Unit, View
 
 BARS = {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"}

@@ -11,7 +11,6 @@ import polars as pl
 from eyechart.audits.measures import make_measure
 from eyechart.audits.rules.classifier import best_thresholds, classify, kept_rules, score_answers, sweep
 from eyechart.audits.rules.confirm import confirm
-from eyechart.audits.rules.examples import gallery_table, shown_table
 from eyechart.audits.rules.mining import (
     EncodedParts,
     decode_rules,
@@ -33,7 +32,7 @@ from eyechart.audits.rules.settings import (
     UNCOVERED,
     RulesSettings,
 )
-from eyechart.audits.rules.views import answers_table, study_tables, study_views
+from eyechart.audits.rules.views import answers_table, gallery_table, shown_table, study_tables, study_views
 from eyechart.base.kernels import announced
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import PLAIN_CONDITION

@@ -10,8 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from threadpoolctl import threadpool_limits
 
-from eyechart.audits.decoys import candidates
-from eyechart.audits.decoys.audit import DecoysAudit
+from eyechart.audits.decoys import DecoysAudit, candidates
 from eyechart.audits.decoys.blind import CONTROL, BlindTask, CrossValidation
 from eyechart.audits.decoys.draw import draw_decoys
 from eyechart.audits.decoys.features import SEEN, HashedFeatures
@@ -21,7 +20,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Step
 from eyechart.engines.local import Local
 from eyechart.formats import read
-from eyechart.language import cell_search as blocks
+from eyechart.language import nearest as blocks
 from eyechart.runs.contract import Backwards, assert_same
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.grounding.importance import match_sets
-from eyechart.audits.grounding.measures import odds, relative_fall
+from eyechart.audits.grounding.measures import match_sets, odds, relative_fall
 
 
 def rows(scores: list[float], clusters: list[str] | None = None) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from eyechart.audits.perception import PerceptionAudit
 from eyechart.audits.perception.draws import changed, perceived, without
 from eyechart.audits.perception.measures import Measurer
 from eyechart.base.hashing import hash_text, uniform
-from eyechart.data.removals import Removal
+from eyechart.data.probes import Removal
 from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.runs.verbs import audit

@@ -17,10 +17,10 @@ from eyechart.data.result import Result
 from eyechart.engines.local import Local
 from eyechart.formats import read
 from eyechart.language.items import learn_vocabulary, make_transactions
-from eyechart.mining.reference import mine_slowly
 from eyechart.mining.settings import MiningSettings
 from eyechart.runs.verbs import audit
 from eyechart.world import load_answerer
+from mining_reference import mine_slowly
 
 AUDIT = RulesAudit(min_support=4, max_items=2)
 
@@ -250,7 +250,7 @@ def test_the_seed_that_divided_the_data_is_now_that_of_the_run() -> None:
     with pytest.raises(SettingError, match="--seed"):
         make_audit("rules", {"seed": "1"})
 
-    assert remake_audit("eyechart.audits.rules.audit:RulesAudit", {"seed": 3, "threads": 1}) == RulesAudit(threads=1)
+    assert remake_audit("eyechart.audits.rules:RulesAudit", {"seed": 3, "threads": 1}) == RulesAudit(threads=1)
 
 
 @pytest.mark.parametrize(("given", "n", "count"), [(8, 10, 8), (8.0, 10**6, 8), (2.1e-5, 413_000, 8), (0.5, 1, 1)])

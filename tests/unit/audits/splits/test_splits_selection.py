@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from eyechart.audits import make_audit
-from eyechart.audits.splits.models import selection_table
+from eyechart.audits.splits.export import selection_table
 from eyechart.base.errors import DataError
 from eyechart.data.result import Result
 from eyechart.data.store import Store

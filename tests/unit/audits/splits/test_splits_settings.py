@@ -218,9 +218,9 @@ def test_removed_settings_say_what_to_do_instead(setting: str) -> None:
 def test_a_plan_of_an_older_version_is_translated_unless_it_divided_the_data() -> None:
     old = {"judge_split": "val", "resplit": "none", "seed": 4, "margin": 0.1}
 
-    assert remake_audit("eyechart.audits.splits.audit:SplitsAudit", old) == SplitsAudit(margin=0.1)
+    assert remake_audit("eyechart.audits.splits:SplitsAudit", old) == SplitsAudit(margin=0.1)
     with pytest.raises(SettingError, match=r"resplit='image'; study again: .*--set unit=image"):
-        remake_audit("eyechart.audits.splits.audit:SplitsAudit", old | {"resplit": "image"})
+        remake_audit("eyechart.audits.splits:SplitsAudit", old | {"resplit": "image"})
 
 
 def test_data_with_a_train_split_and_another_name_are_judged_on_the_other(world: Dataset) -> None:

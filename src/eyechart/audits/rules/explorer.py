@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from eyechart.audits.rules.explorer.search import (
+from eyechart.audits.rules.search import (
     AUDIT,
     SORTS,
     STATES,
@@ -37,7 +37,7 @@ from eyechart.language.questions import question_words
 
 MOST_RULES = 12  # next to an example
 MOST_EXAMPLES = 24  # of each sort on a page
-_HERE = __name__
+_TEMPLATES = f"{__package__}:templates"
 
 
 def rules_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
@@ -49,7 +49,7 @@ def rules_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
     leaf = ListPage(asked.page, count_rules(file, search))
     rules = page_of_rules(file, search, leaf.start)
     content = {"search": search, "leaf": leaf, "rules": rules, "states": STATES, "kinds": RULE_KINDS, "sorts": SORTS}
-    return Sheet("Rules", template=f"{_HERE}:rules.html", content=content, csv=rules_as_csv(file, search))
+    return Sheet("Rules", template=f"{_TEMPLATES}/rules.html", content=content, csv=rules_as_csv(file, search))
 
 
 def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
@@ -69,7 +69,7 @@ def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
         "pictured": "path" in store.images.scan().collect_schema(),
     }
     csv = _examples_as_csv(store, rule, everywhere=everywhere)
-    return Sheet("Rule", template=f"{_HERE}:rule.html", content=content, csv=csv)
+    return Sheet("Rule", template=f"{_TEMPLATES}/rule.html", content=content, csv=csv)
 
 
 def rules_beside(store: Store, example: str) -> Sheet | None:
@@ -80,7 +80,7 @@ def rules_beside(store: Store, example: str) -> Sheet | None:
     order = find_rules(file, RuleSearch(state="confirmed", within=items))
     first = take_rules(file, order[:MOST_RULES]).to_dicts()
     content = {"few": first, "n": len(order), "example": example, "right": _right_answers(store, example)}
-    return Sheet("Confirmed rules that apply", template=f"{_HERE}:beside.html", content=content)
+    return Sheet("Confirmed rules that apply", template=f"{_TEMPLATES}/beside.html", content=content)
 
 
 def count_all(store: Store) -> dict[str, int]:
