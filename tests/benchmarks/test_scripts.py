@@ -37,6 +37,7 @@ class Small(NamedTuple):
 
 
 SMALL = {
+    "audit_stages": Small({"--examples 100": r"^now audit of 100 examples \{.*after the studies.*\}$"}),
     "decoys": Small({"--sizes 300 --drawings neutral --pairs 0": rf"^\| neutral \| 300 \|{N}\|.*\|$"}, ("faiss",)),
     "decoys_real": Small({"{data}": r"^A-OKVQA, \d+ s\n\n\| points above chance \| qou \|\n(\|.*\|\n){6}"}),
     "engines": Small(

@@ -90,8 +90,8 @@ def print_summary(page: Page, *, as_json: bool) -> None:
     if as_json:
         typer.echo(to_json(page), nl=False)
         return
-    columns = ("audit", "subject", "verdict", "measure", "points [95 %]", "n", "clusters")
-    rows = [(row.audit, row.subject, row.state, row.measure, row.said, row.n, row.clusters) for row in page.summary]
+    columns = ("audit", "subject", "verdict", "measure", "value [95 %]", "n", "clusters")
+    rows = [(row.audit, row.subject, row.state, row.measured, row.said, row.n, row.clusters) for row in page.summary]
     print_table(page.title, columns, rows)
     print_learned(page.learned)
 

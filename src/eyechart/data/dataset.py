@@ -102,13 +102,14 @@ class Dataset:
         return self._with(narrow, modalities)
 
     def lend(self, column: pl.LazyFrame) -> Self:
-        """Add a column of a study's rows by id; examples not among them get the text `(not judged)`."""
+        """Add a column of a study's rows by id, to group by: as text, `(not judged)` for examples not among them."""
         schema = column.collect_schema()
         name = next(name for name in schema if name != "id")
         marked = column.with_columns(pl.lit(value=True).alias(_LENT))
         joined = self.kept.lazy().join(marked, on="id", how="left", validate="1:1", maintain_order="left")
-        if schema[name] == pl.String:
-            joined = joined.with_columns(pl.when(_LENT).then(name).otherwise(pl.lit(NOT_JUDGED)).alias(name))
+        if not schema[name].is_nested():
+            value = pl.col(name).cast(pl.String)
+            joined = joined.with_columns(pl.when(_LENT).then(value).otherwise(pl.lit(NOT_JUDGED)).alias(name))
         joined = joined.drop(_LENT)
         stored = self.kept.stored
         return self._with(joined.collect() if stored is None else stored.changed(joined), self.modalities)

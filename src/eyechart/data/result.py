@@ -289,15 +289,18 @@ def _upgrade_units(measures: pl.DataFrame) -> pl.DataFrame:
     return measures.with_columns(unit, pl.lit("neither").alias("better"))
 
 
+_DIGITS: dict[Unit, int] = {"points": 1, "number": 3, "count": 0, "ratio": 3}
+
+
 def speak(row: Mapping[str, Any]) -> str:
-    """Write a measure with its interval, shares as points out of a hundred."""
-    scale, digits = (100, 1) if row["unit"] == "points" else (1, 3)
-    value, low, high = (_number(row[name], scale, digits) for name in ("value", "low", "high"))
+    """Write a measure with its interval, shares as points out of a hundred, counts without decimals."""
+    scale = 100 if row["unit"] == "points" else 1
+    value, low, high = (_number(row[name], scale, _DIGITS[row["unit"]]) for name in ("value", "low", "high"))
     return f"{value} [{low}, {high}]"
 
 
 def _number(value: float | None, scale: int, digits: int) -> str:
-    return "-" if value is None or math.isnan(value) else f"{value * scale:.{digits}f}"
+    return "-" if value is None or math.isnan(value) else f"{value * scale:,.{digits}f}"
 
 
 def name_measure(row: Mapping[str, Any]) -> str:

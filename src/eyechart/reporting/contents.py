@@ -101,11 +101,17 @@ class Summary:
     label: str
     sentence: str
     measure: str
+    unit: Unit | None
     said: str
     n: int | None
     clusters: int | None
     judged: str = ""
     cautions: tuple[Caution, ...] = ()
+
+    @property
+    def measured(self) -> str:
+        """Name the measure with its unit."""
+        return f"{self.measure}, {self.unit}" if self.unit else self.measure
 
     @property
     def short_cautions(self) -> str:
@@ -142,6 +148,7 @@ class Section:
             label=verdict.label,
             sentence=verdict.sentence,
             measure=measure.name if measure else "",
+            unit=measure.unit if measure else None,
             said=measure.said if measure else "-",
             n=measure.n if measure else None,
             clusters=measure.clusters if measure else None,

@@ -158,4 +158,4 @@ def _verdict_row(row: Summary) -> tuple[str, ...]:
     subject = row.subject + "".join(f" (⚠ {caution.short})" for caution in row.cautions)
     audit = f"{row.audit}: {row.question}" if row.question else row.audit
     verdict = f"{SIGNS[row.state]}: {row.label}" if row.label else SIGNS[row.state]
-    return audit, subject, verdict, row.sentence, f"{row.said} {row.measure}", n, clusters
+    return audit, subject, verdict, row.sentence, f"{row.said} {row.measured}", n, clusters

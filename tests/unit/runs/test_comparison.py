@@ -15,6 +15,7 @@ from eyechart.formats import read
 from eyechart.reporting.comparison_table import lay_out, to_latex, to_markdown
 from eyechart.runs.comparison import compare, gather_results
 from eyechart.runs.verbs import audit
+from eyechart.statistics import paired_difference
 
 MODELS = ("seer", "blind", "cheater:word")
 
@@ -80,6 +81,53 @@ def test_two_equal_models_share_the_lead_and_do_not_differ(found: dict[str, Resu
     accuracy = row(table, "other", "accuracy")
 
     assert (accuracy["delta"], accuracy["p"], accuracy["first"], accuracy["rank"]) == (0, 1, 0.5, 1)
+
+
+def declared(results: dict[str, Result], better: str) -> dict[str, Result]:
+    """Let every measure of the results declare a direction."""
+    return {
+        model: replace(result, measures=result.measures.with_columns(better=pl.lit(better)))
+        for model, result in results.items()
+    }
+
+
+@pytest.mark.parametrize(("better", "descending"), [("higher", True), ("lower", False)])
+def test_ranks_follow_the_declared_direction(found: dict[str, Result], better: str, descending: bool) -> None:  # noqa: FBT001
+    table = compare(declared(found, better))
+    ranked = table.filter(pl.col("name") == "accuracy", pl.col("by").is_null())
+
+    assert ranked["rank"].to_list() == ranked["value"].rank("min", descending=descending).to_list()
+    assert ranked["rank"].n_unique() > 1
+    assert ranked.sort("rank")["first"][0] == ranked["first"].max()
+    assert {row[1] for row in lay_out(table).rows} == {better}
+
+
+def test_what_is_better_in_neither_direction_is_never_ranked(found: dict[str, Result]) -> None:
+    table = compare(declared(found, "neither"))
+
+    assert table["rank"].is_null().all()
+    assert table["first"].is_null().all()
+    assert table["delta"].is_not_null().any()
+    assert {row[1] for row in lay_out(table).rows} == {""}
+
+
+def test_differences_found_at_once_are_those_found_one_by_one(found: dict[str, Result], world: Dataset) -> None:
+    """The intervals of all measures of a table are made together, in arrays."""
+    table = compare(found, world).filter(pl.col("delta").is_not_null())
+
+    for each in table.filter(pl.col("condition") == "plain").iter_rows(named=True):
+        rows = [
+            found[model].rows.with_columns(group=pl.lit(None, pl.String)) for model in (each["model"], each["base"])
+        ]
+        if each["by"] is not None:
+            grouped = pl.concat([world.examples, found["seer"].rows.select("id", "kind")], how="align")
+            rows = [one.join(grouped.filter(pl.col(each["by"]) == each["group"]), on="id", how="semi") for one in rows]
+        of = found[each["model"]].measure(each["name"], each["condition"], each["by"], each["group"]).of
+        both = rows[0].join(rows[1], on="id", suffix="_base").drop_nulls([str(of), f"{of}_base"])
+        alone = paired_difference(both[of], both[f"{of}_base"], both["cluster"])
+        assert (each["delta"], each["delta_low"], each["delta_high"], each["p"]) == pytest.approx(
+            (alone.value, alone.low, alone.high, alone.p), abs=1e-9
+        )
 
 
 def test_results_of_other_settings_or_models_nobody_knows_are_refused(found: dict[str, Result]) -> None:
