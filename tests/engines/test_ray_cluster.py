@@ -78,10 +78,10 @@ def end_group(head: "subprocess.Popen[bytes]") -> None:
     """Let the cluster end its processes, then end what is left of its group, and no other."""
     head.terminate()
     with suppress(subprocess.TimeoutExpired):
-        head.wait(timeout=30)
+        head.wait(timeout=120)
     with suppress(ProcessLookupError):
         os.killpg(head.pid, signal.SIGKILL)
-    head.wait(timeout=60)
+    head.wait(timeout=120)
 
 
 def eyechart(*words: str | Path, environment: Mapping[str, str] | None = None) -> None:

@@ -28,6 +28,7 @@ from eyechart.reporting.contents import (
     Section,
     Stock,
     Summary,
+    describe_judged,
 )
 from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare
 from eyechart.runs.comparison import compare, gather_results
@@ -38,7 +39,7 @@ def collect(store: Store) -> Page:
     origin, facts = Origin.of(store.manifest), find_facts(store)
     models, learned = store.models(), learned_by_model(store)
     results = [result for audits in store.results().values() for result in audits.values()]
-    sections = _sections(store.studies().values(), results, learned, judged_by_audit(store, facts))
+    sections = _sections(store.studies().values(), results, learned, judged_by_audit(store))
     return replace(
         _page(facts.name, sections),
         facts=facts,
@@ -67,7 +68,7 @@ def collect_results(
 
 def collect_summary(store: Store) -> tuple[Summary, ...]:
     """Collect only the verdicts of a run, without preparing drawings or reading rows."""
-    judged, learned = judged_by_audit(store, find_facts(store)), learned_by_model(store)
+    judged, learned = judged_by_audit(store), learned_by_model(store)
     studies = [_outline(study, "study", judged) for study in store.studies().values()]
     results = [result for audits in store.results().values() for result in audits.values()]
     of_models = [_with_cautions(_outline(result, "result", judged), learned) for result in results]
@@ -92,10 +93,11 @@ def collect_looks(store: Store | None = None) -> tuple[Look, ...]:
     return tuple(dict.fromkeys([*registered, *(store.looks() if store else ())]))
 
 
-def judged_by_audit(store: Store, facts: Facts) -> dict[str, str]:
-    """Describe for each audit of a run how many examples it judges."""
+def judged_by_audit(store: Store) -> dict[str, str]:
+    """Describe for each audit of a run how many examples it judges, without reading the examples."""
     planned = [audit for audit in store.studies() if store.plan_file(audit).is_file()]
-    return {audit: facts.describe_judged(store.plan(audit)) for audit in planned}
+    divided, cluster = store.divided, store.about_data.cluster
+    return {audit: describe_judged(store.plan(audit), divided, cluster) for audit in planned}
 
 
 def find_facts(store: Store) -> Facts:

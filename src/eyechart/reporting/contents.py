@@ -157,6 +157,19 @@ class Section:
         )
 
 
+def describe_judged(plan: StudyPlan, divided: DivisionRecord | None, cluster: str) -> str:
+    """Describe how many examples an audit judges; empty if its study used another or an unknown division."""
+    if divided is None or plan.division != divided.division:
+        return ""
+    sizes = divided.sizes
+    whole = sizes.learned + sizes.judged + sizes.neither
+    if not plan.learns:
+        is_all = sizes.judged == whole
+        return f"judged on all {whole:,} examples" if is_all else f"judged on {sizes.judged:,} of {whole:,} examples"
+    held_out = "" if divided.division.learn else f" held out by {cluster}"
+    return f"judged on {sizes.held_out:,} of {whole:,} examples{held_out}, learned from {sizes.learned_apart:,}"
+
+
 @dataclass(frozen=True)
 class Facts:
     """Facts about the audited data: sizes, splits, division, and the rows read and dropped."""
@@ -169,18 +182,6 @@ class Facts:
     cluster: str
     counts: tuple[CountRow, ...]
     divided: DivisionRecord | None = None  # unknown for runs of an older eyechart
-
-    def describe_judged(self, plan: StudyPlan) -> str:
-        """Describe how many examples an audit judges; empty if its study used another or an unknown division."""
-        divided = self.divided
-        if divided is None or plan.division != divided.division:
-            return ""
-        sizes, whole = divided.sizes, f"{self.examples:,}"
-        if not plan.learns:
-            is_all = sizes.judged == self.examples
-            return f"judged on all {whole} examples" if is_all else f"judged on {sizes.judged:,} of {whole} examples"
-        held_out = "" if divided.division.learn else f" held out by {self.cluster}"
-        return f"judged on {sizes.held_out:,} of {whole} examples{held_out}, learned from {sizes.learned_apart:,}"
 
     def describe_division(self) -> str:
         """Describe how many examples are learned from and how many judged; empty if unknown."""

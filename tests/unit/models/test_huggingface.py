@@ -240,7 +240,7 @@ def test_a_dtype_can_be_chosen(tiny_llava: Path, shown: PromptBatch) -> None:
     left, right = (dict(found[2].scores or []) for found in (exact, coarse))
 
     assert left != right
-    assert left == pytest.approx(right, abs=0.1)
+    assert left == pytest.approx(right, abs=0.5)  # of log-probabilities around -6, to 8 bits
 
 
 def test_kinds_are_told_apart(tiny_llava: Path, tiny_llama: Path, tiny_vilt: Path) -> None:

@@ -101,21 +101,21 @@ def test_turning_round_keeps_padding_in_its_place() -> None:
 
 
 def test_the_prior_is_the_mean_score_by_question_type(sizes: NetworkSizes, batch: Batch) -> None:
-    network = make_network("prior", sizes)
+    network, batch = make_network("prior", sizes).double(), in_double(batch)
     for _ in range(2):  # a second epoch changes nothing
         network.train()(batch)
     means = np.stack([array(batch.a)[batch.qtype.numpy() == kind].mean(0) for kind in range(3)])
 
-    np.testing.assert_allclose(array(network.chances(batch)), means[batch.qtype.numpy()], rtol=1e-6)
+    np.testing.assert_allclose(array(network.chances(batch)), means[batch.qtype.numpy()], rtol=1e-12)
     logits = array(network.eval()(batch).logits)
-    np.testing.assert_allclose(np.exp(logits), np.maximum(means, 1e-6)[batch.qtype.numpy()], rtol=1e-4)
+    np.testing.assert_allclose(np.exp(logits), np.maximum(means, 1e-6)[batch.qtype.numpy()], rtol=1e-12)
 
 
 def test_the_majority_knows_no_types(sizes: NetworkSizes, batch: Batch) -> None:
-    network = make_network("majority", sizes)
+    network, batch = make_network("majority", sizes).double(), in_double(batch)
     network.train()(batch)
 
-    np.testing.assert_allclose(array(network.chances(batch))[3], array(batch.a).mean(0), rtol=1e-6)
+    np.testing.assert_allclose(array(network.chances(batch))[3], array(batch.a).mean(0), rtol=1e-12)
 
 
 def test_the_mlp_is_its_equation(sizes: NetworkSizes, batch: Batch) -> None:
