@@ -144,7 +144,8 @@ class Dataset:
         decided = self.under(division)
         if not decided.divided(learns=False).judge.height:
             found = f"none among {self.height:,} examples ({division})"
-            raise DataError(f"examples to judge in {self.name}", found, "name other splits with --judge")
+            advice = "name other splits with --judge" if self.height else "provide examples"
+            raise DataError(f"examples to judge in {self.name}", found, advice)
         return decided
 
     def under(self, division: Division) -> Self:

@@ -46,9 +46,10 @@ def decide(
 ) -> Division:
     """Choose the division of data, given the number of examples with a reference answer in each split.
 
-    `learn` and `judge` name splits, or `none`. The defaults are to learn from `train`, and to judge `test`, `val` or
-    the only other split.
+    `learn` and `judge` name splits (one may be a plain text), or `none`. The defaults are to learn from `train`, and to
+    judge `test`, `val` or the only other split.
     """
+    learn, judge = ([named] if isinstance(named, str) else named for named in (learn, judge))
     for named in (learn, judge):
         _check_names(data, tuple(answered), named)
     judged = None if judge is None else _unless_none(judge)
@@ -68,7 +69,10 @@ def _check_names(data: str, splits: tuple[str, ...], named: Sequence[str] | None
     unknown = [name for name in named or () if name not in splits and name != NONE]
     if unknown:
         found = f"splits {', '.join(splits)}" if splits else "no splits"
-        raise DataError(f"a split {unknown[0]!r} in {data}", found, f"choose one of those, or {NONE!r}")
+        advice = f"choose one of those, or {NONE!r}" if splits else "leave out --learn and --judge"
+        raise DataError(f"a split {unknown[0]!r} in {data}", found, advice)
+    if named and NONE in named and len(set(named)) > 1:
+        raise DataError(f"splits of {data}, or {NONE!r}", ", ".join(named), "leave one of them out")
 
 
 def _unless_none(named: Sequence[str]) -> tuple[str, ...]:
@@ -88,5 +92,5 @@ def _default(data: str, answered: Mapping[str, int], learned: tuple[str, ...]) -
     if others:
         found = f"several candidates: {', '.join(others)}"
         raise DataError(f"one split of {data} to judge", found, "choose it with --judge")
-    found = f"all in {' and '.join(answered)}, which is learned from"
+    found = f"no split but {' and '.join(answered)}, which is learned from"
     raise DataError(f"examples to judge in {data}", found, f"provide others, or pass --judge {next(iter(answered))}")

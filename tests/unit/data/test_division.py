@@ -53,7 +53,7 @@ def test_what_is_not_named_is_as_usual(
 ) -> None:
     if judge is None:  # rows of no split are nobody's
         with pytest.raises(
-            DataError, match="found all in train, which is learned from; provide others, or pass --judge"
+            DataError, match="found no split but train, which is learned from; provide others, or pass --judge"
         ):
             in_splits(*splits).decide()
         return
@@ -109,7 +109,9 @@ def test_several_unknown_splits_are_listed() -> None:
 
 
 def test_train_alone_is_never_judged_unless_it_is_named() -> None:
-    with pytest.raises(DataError, match="all in train, which is learned from; provide others, or pass --judge train"):
+    with pytest.raises(
+        DataError, match="no split but train, which is learned from; provide others, or pass --judge train"
+    ):
         in_splits("train").decide()
 
     assert in_splits("train").decide(judge=["train"]).divided(learns=False).judge.height == 20
@@ -176,3 +178,26 @@ def test_rows_without_a_split_are_judged_only_where_all_others_are() -> None:
 
     assert data.decide().sizes().neither == 20
     assert data.decide(judge=["none"]).sizes().judged == 40
+
+
+def test_one_split_may_be_named_by_a_plain_text(tiny: Dataset) -> None:
+    assert tiny.decide("none", "train").division == tiny.decide(["none"], ["train"]).division
+
+
+def test_no_split_and_a_split_cannot_both_be_asked_for(tiny: Dataset) -> None:
+    with pytest.raises(DataError, match="splits of tiny, or 'none'; found none, test; leave one of them out"):
+        tiny.decide(judge=["none", "test"])
+
+
+def test_splits_cannot_be_named_where_there_are_none(tiny: Dataset) -> None:
+    bare = replace(tiny, examples=tiny.examples.drop("split"))
+
+    with pytest.raises(DataError, match="a split 'test' in tiny; found no splits; leave out --learn and --judge"):
+        bare.decide(judge=["test"])
+
+
+def test_rows_without_a_split_are_not_said_to_be_in_train(tiny: Dataset) -> None:
+    split = pl.when(pl.col("split") == "train").then("split").alias("split")
+
+    with pytest.raises(DataError, match="no split but train"):
+        replace(tiny, examples=tiny.examples.with_columns(split)).decide()
