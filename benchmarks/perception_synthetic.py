@@ -142,7 +142,7 @@ class Plan(NamedTuple):
 @cache
 def measure(kind: str, spread: float, plan: Plan) -> list[float]:
     """Audit a classifier on several data sets: accuracy, the three scores, the majority's accuracy, in points."""
-    audit = PerceptionAudit(donors="uniform", draws=plan.draws, form="majority", score="exact")
+    audit = PerceptionAudit(donors="uniform", draws=plan.draws, published="tables-6-7", score="exact")
     lines, n = [], plan.examples
     for seed in range(plan.repeats):
         sample = make_sample(spread, 2 * n, 100 * seed + round(10 * spread))

@@ -28,6 +28,16 @@ def check_choices(settings: Any) -> None:  # noqa: ANN401 - any dataclass
                 raise SettingError(f"{field.name} as one of {', '.join(choices)}", repr(chosen), "choose one of these")
 
 
+def replace_setting(
+    settings: Mapping[str, Any], former: str, current: str, values: Mapping[object, object]
+) -> dict[str, Any]:
+    """Rename a setting that an older version recorded, and translate its value."""
+    if former not in settings:
+        return dict(settings)
+    kept = {name: value for name, value in settings.items() if name != former}
+    return kept | {current: values.get(settings[former], settings[former])}
+
+
 def _choices(hint: Any) -> tuple[str, ...]:  # noqa: ANN401 - an annotation has no type of its own
     """List the choices of a `Literal`, or of a tuple of one; return none for any other type."""
     inner = get_args(hint)[0] if get_origin(hint) is tuple else hint

@@ -28,10 +28,10 @@ class Nesting(NamedTuple):
     @classmethod
     def from_settings(cls, settings: MiningSettings) -> Self:
         """Return the comparisons of the setting `superset`, and those that the search has already made."""
-        compared = settings.max_items > 2 and settings.superset != "paper"
+        compared = settings.max_items > 2 and settings.superset != "two-sided"
         return cls(
             immediate=settings.superset == "immediate",
-            two_sided=settings.superset == "paper",
+            two_sided=settings.superset == "two-sided",
             known_length=settings.max_items if compared else -1,
             known_subset=(1 << max(settings.max_items - 2, 0)) - 1,
         )

@@ -21,7 +21,7 @@ MOST_EXAMPLES = 2**26 - 1
 class Transactions:
     """Example e has the items `items[starts[e]:starts[e + 1]]`, in any order, and the answer `answers[e]`.
 
-    Items may be repeated, which matters only for `compat="release"`. An answer of -1 is outside the vocabulary, so
+    Items may be repeated, which matters only for `published="vqa-ce"`. An answer of -1 is outside the vocabulary, so
     no rule can give it; the example can be matched but not mined.
     """
 

@@ -16,7 +16,7 @@ from mining_reference import mine_slowly
 rng = np.random.default_rng(0)
 rows = [rng.integers(0, 6, 5).tolist() for _ in range(40)]
 examples = Transactions.from_rows(rows, rng.integers(0, 3, 40).tolist(), 6, 3)
-for asked in [MiningSettings(n, 2, superset=s) for n in (1, 2, 3, 4, 6) for s in ("immediate", "paper")]:
+for asked in [MiningSettings(n, 2, superset=s) for n in (1, 2, 3, 4, 6) for s in ("immediate", "two-sided")]:
     rules, slow = mine(examples, asked, announce=print), mine_slowly(examples, asked)
     assert rules.joints.tolist() == [rule.joint for rule in slow], asked
     assert rules.supports.tolist() == [rule.support for rule in slow], asked

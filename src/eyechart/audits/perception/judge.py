@@ -47,7 +47,7 @@ def judge_model(
     plain = scorer.score(PLAIN_CONDITION, 0, rounds.asked(turn, None, 0))
     scores = ModelScores(plain, {each: _score_draws(scorer, rounds, turn, each) for each in removals})
     rows = with_groups(_rows(settings, data, study, scorer, scores), data, settings.by, settings.sentiment)
-    measurer = Measurer(removals, how, settings.form, settings.donors, rounds.stages[turn].draws)
+    measurer = Measurer(removals, how, settings.published, settings.donors, rounds.stages[turn].draws)
     measures = measure_all(rows, data, measurer, settings.by, engine)
     bounds = list(scores.bounds(study.rows.select("id", "cluster"), how))
     emap = project(settings, data, study, predictions, how)
