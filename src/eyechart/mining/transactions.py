@@ -86,7 +86,7 @@ def _check_starts(name: str, starts: Int64s, rows: int, total: int) -> None:
     if not whole:
         found = f"{len(starts)} of them ending at {starts[-1] if len(starts) else 'nothing'}"
         raise DataError(
-            f"{name} rising from 0 to {total}, {rows + 1} of them", found, "give where each row begins, and the end"
+            f"{rows + 1} {name} that rise from 0 to {total}", found, "give where each row begins, and the end"
         )
 
 

@@ -26,7 +26,8 @@ for asked in [MiningSettings(n, 2, superset=s) for n in (1, 2, 3, 4, 6) for s in
 
 def run(code: str, **environment: str) -> str:
     command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    same = {"PYTHONPATH": os.pathsep.join(sys.path)}  # the code imports from the tests too
+    done = subprocess.run(command, env=os.environ | same | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -113,7 +113,7 @@ def test_who_goes_on_with_a_run_divides_as_it_does(tmp_path: Path) -> None:
     assert (
         again.start(data).store.data.division == again.start(data, parts=NamedSplits(judge=["val"])).store.data.division
     )
-    with pytest.raises(FileFormatError, match=r"the run in .* to divide the data as requested; found .* judged on val"):
+    with pytest.raises(FileFormatError, match=r"that divides the data as requested; found .* judged on val"):
         again.start(data, parts=NamedSplits(judge=["test"]))
 
 

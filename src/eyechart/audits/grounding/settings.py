@@ -47,7 +47,7 @@ class GroundingSettings:
         for text in self.extra:
             if not re.fullmatch(EXTRA, text):
                 advice = "write without, keep@25 or drop@25, with a percentage up to 100"
-                raise SettingError("extra conditions that are known", repr(text), advice)
+                raise SettingError("known extra conditions", repr(text), advice)
 
     @classmethod
     def upgrade_plan(cls, settings: Mapping[str, Any]) -> dict[str, Any]:

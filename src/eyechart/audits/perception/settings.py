@@ -59,7 +59,7 @@ class PerceptionSettings:
         check_policy(self.donors)
         for name in ("draws", "repeats", "max_rounds"):
             if getattr(self, name) < 1:
-                raise SettingError(f"{name} of at least 1", str(getattr(self, name)), "take 1 or more")
+                raise SettingError(f"{name} of at least 1", str(getattr(self, name)), "choose 1 or more")
         if self.precision is not None and self.precision <= 0:
             raise SettingError("a precision above 0 points", str(self.precision), "2 means 1 point to either side")
         if self.margin <= 0 or self.emap < 0:

@@ -81,10 +81,12 @@ class SplitsSettings:
     def __post_init__(self) -> None:
         check_choices(self)
         if not self.concepts or len(set(self.concepts)) < len(self.concepts):
-            raise SettingError("different concepts, at least one", repr(self.concepts), "name each once")
+            raise SettingError("at least one concept, and none twice", repr(self.concepts), "name each once")
         taken = sorted(RESERVED & set(self.concepts))
         if taken:
-            raise SettingError("concepts not named like the audit's own columns", ", ".join(taken), "rename the column")
+            raise SettingError(
+                "concepts not called like the audit's own columns", ", ".join(taken), "rename the column"
+            )
         if self.alpha <= 0:
             raise SettingError("alpha above 0", str(self.alpha), "1.2 is the paper's")
         object.__setattr__(self, "threshold", _threshold(self.threshold))

@@ -221,7 +221,7 @@ def _resume(folder: TrainingFolder, record: TrainingRecord, vocabulary: NetworkV
     """Resume the training in the folder if it is the same, else refuse to overwrite it."""
     if not (folder.path / "zoo.json").is_file():
         if folder.path.is_dir() and any(not file.name.startswith(".") for file in folder.path.iterdir()):
-            raise SettingError(f"{folder.path} to be empty or a training", "other files there", "choose another folder")
+            raise SettingError(f"{folder.path} to be empty or a training", "other files", "choose another folder")
         folder.start(record, vocabulary)
         return
     state = folder.state()
