@@ -23,7 +23,7 @@ class Nesting(NamedTuple):
     immediate: bool  # only rules that differ by one item
     two_sided: bool  # the shorter rule may be dropped
     known_length: int  # the search has compared rules of this length...
-    known_subset: int  # ... with those that keep all of these items, as bits
+    known_subset: int  # ... with those that keep all of these items, as bits, and one more
 
     @classmethod
     def from_settings(cls, settings: MiningSettings) -> Self:
@@ -116,7 +116,7 @@ def mark_dominated(buffer: RuleBuffer, table: Words, part: Int64s, nesting: Nest
         for subset in range(1, (1 << length) - 1):
             if nesting.immediate and popcount(np.uint64(subset)) != length - 1:
                 continue
-            if length == nesting.known_length and subset & nesting.known_subset == nesting.known_subset:
+            if length == nesting.known_length and is_known(subset, nesting):
                 continue
             other = find_subset(buffer.items, row, subset, table)
             if other < 0 or buffer.answers[other] != buffer.answers[row]:
@@ -127,6 +127,12 @@ def mark_dominated(buffer: RuleBuffer, table: Words, part: Int64s, nesting: Nest
                     break
             elif nesting.two_sided:
                 dropped[other] = True
+
+
+@inner_kernel
+def is_known(subset: int, nesting: Nesting) -> bool:
+    """Return whether the search has compared the longest rules with those of a subset of their items."""
+    return subset & nesting.known_subset == nesting.known_subset and subset != nesting.known_subset
 
 
 @inner_kernel

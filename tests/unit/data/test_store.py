@@ -122,7 +122,7 @@ def test_data_that_were_divided_before_stay_so(tmp_path: Path) -> None:
     first = Run(Store(tmp_path / "run")).start(data.decide(judge=["val"]))
 
     assert first.store.data.division == data.decide(judge=["val"]).division
-    with pytest.raises(FileFormatError, match=r"found it is .* judged on val"):
+    with pytest.raises(FileFormatError, match=r"found .* judged on val"):
         Run(Store(tmp_path / "run")).start(data.decide(judge=["test"]))
 
 
