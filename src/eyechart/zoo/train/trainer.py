@@ -280,8 +280,8 @@ def _predictions(parts: Mapping[str, Dataset], vocabulary: NetworkVocabulary, tr
         numbers = pl.Series(training.answer(training.loaders[name]).cpu().numpy())
         examples = parts[name].examples
         if training.options:
-            chosen = examples.select("choices").with_columns(at=numbers)
-            answers = chosen.select(pl.col("choices").list.get(pl.col("at"), null_on_oob=True)).to_series()
+            chosen = examples.select("choices").with_columns(number=numbers)
+            answers = chosen.select(pl.col("choices").list.get(pl.col("number"), null_on_oob=True)).to_series()
         else:
             answers = pl.Series(vocabulary.answers).gather(numbers)
         tables.append(pl.DataFrame({"id": examples["id"], "answer": answers}))

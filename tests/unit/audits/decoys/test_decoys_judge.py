@@ -319,7 +319,7 @@ def test_every_condition_has_its_own_name(world: Dataset, study: Result) -> None
         for condition in dict(EVERYTHING.probe(world, study))
     }
 
-    assert len({look.said for look in found.values()}) == len(found) == 23
+    assert len({look.label for look in found.values()}) == len(found) == 23
     colors = {
         name: found[name].color for name in ("orig", "iou-image", "all-question", "qou-image-question", "rotate#2")
     }
