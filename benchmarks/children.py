@@ -48,15 +48,15 @@ UNLIMITED = Limits()
 def run(command: Sequence[str], limits: Limits = UNLIMITED) -> Spent:
     """Run a command under limits."""
     before = time.perf_counter()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         bounds = [str(bound or 0) for bound in (limits.data_mb, limits.seconds)]
         child = subprocess.Popen(
-            [sys.executable, __file__, *bounds, *command], stdout=said, stderr=said, env=_environment(limits)
+            [sys.executable, __file__, *bounds, *command], stdout=output, stderr=output, env=_environment(limits)
         )
         status, used = _watch(child.pid, limits.resident_mb or math.inf)
         wall = time.perf_counter() - before
-        said.seek(0)
-        lines = said.read().decode(errors="replace").strip().splitlines()
+        output.seek(0)
+        lines = output.read().decode(errors="replace").strip().splitlines()
     child.returncode = os.waitstatus_to_exitcode(status)
     mb = used.ru_maxrss * 1024 / 1e6
     over = [f"over {limits.resident_mb:,.0f} MB of memory"] if mb > (limits.resident_mb or math.inf) else []

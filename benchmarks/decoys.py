@@ -48,7 +48,7 @@ ROUNDING = 1e-5
 def make(n: int) -> Dataset:
     """Make n questions of 4 to 10 words, hardly two the same, five to an image, answered in one or two words."""
     draw = np.random.default_rng(0)
-    vocabulary = np.array([f"word{at}" for at in range(N_WORDS)])
+    vocabulary = np.array([f"word{i}" for i in range(N_WORDS)])
     shares = 1 / np.arange(1, N_WORDS + 1)
     words = vocabulary[draw.choice(N_WORDS, (n, 10), p=shares / shares.sum())]
     mixed = pl.DataFrame({"words": words, "length": draw.integers(4, 11, n)}, schema_overrides={"words": MIXTURE})
@@ -57,8 +57,8 @@ def make(n: int) -> Dataset:
     popular = 1 / np.arange(1, N_ANSWERS + 1)
     examples = pl.DataFrame(
         {
-            "id": [f"{at:07}" for at in range(n)],
-            "image": [str(at // QUESTIONS_AN_IMAGE) for at in range(n)],
+            "id": [f"{i:07}" for i in range(n)],
+            "image": [str(i // QUESTIONS_AN_IMAGE) for i in range(n)],
             "question": questions,
             "answer": answers[draw.choice(N_ANSWERS, n, p=popular / popular.sum())],
         }
@@ -157,7 +157,7 @@ def lay_out(root: Path) -> Path:
     folder.mkdir(parents=True)
     for path in WORDNET.glob("*.*"):
         shutil.copy(path, folder)
-    (folder / "lexnames").write_text("".join(f"{at:02}\tname{at}\t1\n" for at in range(45)), encoding="ascii")
+    (folder / "lexnames").write_text("".join(f"{i:02}\tname{i}\t1\n" for i in range(45)), encoding="ascii")
     (folder / "index.sense").touch()
     nltk.data.path[:] = [str(root)]
     return folder

@@ -44,7 +44,7 @@ def make(n: int) -> Dataset:
     counts = rng.integers(1, 6, n)
     of = np.arange(n) // QUESTIONS
     marked = things[np.repeat(of, counts), rng.integers(0, 20, counts.sum())]
-    names = pl.Series([f"i{at}" for at in range(images)])
+    names = pl.Series([f"i{i}" for i in range(images)])
     table = pl.DataFrame(
         {
             "image": names,
@@ -55,7 +55,7 @@ def make(n: int) -> Dataset:
     )
     examples = pl.DataFrame(
         {
-            "id": [f"{at:09}" for at in range(n)],
+            "id": [f"{i:09}" for i in range(n)],
             "image": names.gather(of),
             "question": "what is it?",
             "answer": "cat",
@@ -84,19 +84,19 @@ def loop(scene: Scene) -> list[tuple[list[int], list[int]]]:
     seen, marked = (lists.boxes.tolist() for lists in (scene.objects.lists, scene.evidence))
     for question, image in enumerate(scene.of):
         relevant, irrelevant = [], []
-        for at in range(scene.objects.lists.starts[image], scene.objects.lists.starts[image + 1]):
+        for i in range(scene.objects.lists.starts[image], scene.objects.lists.starts[image + 1]):
             best, share = 0.0, 0.0
             for mark in range(scene.evidence.starts[question], scene.evidence.starts[question + 1]):
-                a, b = marked[mark], seen[at]
+                a, b = marked[mark], seen[i]
                 wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
                 common = wide * high if wide > 0 and high > 0 else 0.0
                 area = (a[2] - a[0]) * (a[3] - a[1])
                 other = (b[2] - b[0]) * (b[3] - b[1])
                 best, share = max(best, common / (area + other - common)), max(share, common / area)
             if best > 0.5:
-                relevant.append(at)
+                relevant.append(i)
             elif share <= 0.25:
-                irrelevant.append(at)
+                irrelevant.append(i)
         found.append((relevant, irrelevant))
     return found
 

@@ -35,9 +35,9 @@ def make_source(folder: Path, rows: int, megabytes: float, kind: str) -> float:
     """Write files of rows that together take this much as a table in memory, and tell how much they do take."""
     folder.mkdir(parents=True)
     size = 0.0
-    for at, shard in enumerate(shards(rows, megabytes * 1e6 / rows)):
+    for i, shard in enumerate(shards(rows, megabytes * 1e6 / rows)):
         size += shard.estimated_size()
-        WRITERS[kind](shard, folder / f"part-{at:05}.{kind}")
+        WRITERS[kind](shard, folder / f"part-{i:05}.{kind}")
     return size / 1e6
 
 
@@ -48,8 +48,8 @@ def shards(rows: int, a_row: float) -> Iterator[pl.DataFrame]:
     bare = data.examples.join(objects, on="image", how="left", validate="m:1", maintain_order="left")
     rng = np.random.default_rng(1)
     names = bare["answer"].unique().sort()
-    for at in range(0, rows, SHARD):
-        shard = bare.slice(at, SHARD)
+    for i in range(0, rows, SHARD):
+        shard = bare.slice(i, SHARD)
         lists = shard.with_columns(people(shard, names, rng), options(shard, names, rng))
         room = max(0.0, a_row - lists.estimated_size() / lists.height)
         yield lists.with_columns(texts(lists.height, room * share, rng).alias(name) for name, share in LONG.items())
@@ -72,7 +72,7 @@ def texts(n: int, size: float, rng: np.random.Generator) -> pl.Series:
     """Make texts of this many bytes out of random letters, of which half the bytes are left when they are packed."""
     each = int(size)
     letters = np.frombuffer(LETTERS, np.uint8)[rng.integers(0, len(LETTERS), n * each, np.uint8)].tobytes().decode()
-    return pl.Series([letters[at : at + each] for at in range(0, n * each, max(each, 1))][:n], dtype=pl.String)
+    return pl.Series([letters[i : i + each] for i in range(0, n * each, max(each, 1))][:n], dtype=pl.String)
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
@@ -91,19 +91,19 @@ def _made_elsewhere(source: Path, rows: int, megabytes: float, kind: str) -> flo
         return pool.submit(make_source, source, rows, megabytes, kind).result()
 
 
-def arrows(place: Path, source: Path) -> Iterator[tuple[str, list[str]]]:
+def arrows(folder: Path, source: Path) -> Iterator[tuple[str, list[str]]]:
     """List the commands, each on what the one before it wrote."""
-    data, out = str(place / "data"), str(place / "run")
+    data, out = str(folder / "data"), str(folder / "run")
     yield "read", ["read", "table", str(source), "-o", data, "--json"]
     yield "study -a splits", ["study", data, "-a", "splits", "-o", out, "--json"]
     yield "study -a rules", ["study", data, "-a", "rules", "-o", out, "--json"]
     yield "report", ["report", out]
 
 
-def measure(place: Path, source: Path, limits: Limits, only: Sequence[str]) -> None:
+def measure(folder: Path, source: Path, limits: Limits, only: Sequence[str]) -> None:
     """Print a row for each arrow whose name holds one of the words, or for all."""
     print("| arrow | wall s | CPU s | peak MB | |\n|---|---|---|---|---|")
-    for name, words in arrows(place, source):
+    for name, words in arrows(folder, source):
         if only and not any(word in name for word in only):
             continue
         spent = run([*EYECHART, *words], limits)
@@ -128,15 +128,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=(), help="words in the names of the arrows to run, with --place")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        place = given.place or Path(temporary)
-        source = place / f"source-{given.source}"
+        folder = given.place or Path(temporary)
+        source = folder / f"source-{given.source}"
         size = (given.limit_mb or 2400) * given.times
         held = size if source.exists() else _made_elsewhere(source, given.rows, size, given.source)
         disk = sum(file.stat().st_size for file in source.iterdir()) / 1e6
         print(f"{given.rows:,} examples: {held:,.0f} MB as a table in memory, {disk:,.0f} MB as {given.source};")
         print(f"limit {given.limit_mb:,.0f} MB.\n" if given.limit_mb else "no limit.\n", flush=True)
         limit = given.limit_mb or None
-        measure(place, source, Limits(limit, limit if given.strict else None), given.only)
+        measure(folder, source, Limits(limit, limit if given.strict else None), given.only)
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ class TextModel:
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - the contract of a model
         """Say true or false."""
-        said = self.fitted.predict(self.texts(probes))
-        return pl.DataFrame({"id": probes["id"], "answer": pl.Series(said, dtype=pl.String)})
+        predicted = self.fitted.predict(self.texts(probes))
+        return pl.DataFrame({"id": probes["id"], "answer": pl.Series(predicted, dtype=pl.String)})
 
 
 @dataclass(frozen=True)

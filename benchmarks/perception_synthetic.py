@@ -85,10 +85,10 @@ def make_sample(spread: float, n: int, seed: int) -> Sample:
 def make_dataset(sample: Sample, n_train: int) -> Dataset:
     """Name each scalar as the content of a modality; a model looks its numbers up."""
     n = len(sample.labels)
-    columns = {name: pl.Series(sample.scalars[:, at]).cast(pl.String) for at, name in enumerate(SIZES)}
+    columns = {name: pl.Series(sample.scalars[:, i]).cast(pl.String) for i, name in enumerate(SIZES)}
     examples = pl.DataFrame(
         {
-            "id": [f"{at:05}" for at in range(n)],
+            "id": [f"{i:05}" for i in range(n)],
             "image": pl.Series([None] * n, dtype=pl.String),
             "question": pl.Series([None] * n, dtype=pl.String),
             "answer": np.where(sample.labels, "1", "0"),
@@ -111,10 +111,10 @@ class Classifier:
         """Predict the label of what is shown."""
         scalars = probes.select(pl.col(tuple(SIZES)).cast(pl.Float64)).to_numpy()
         if self.fitted is None:
-            said = scalars[:, 0] * scalars[:, 1] + scalars[:, 2] > 0
+            predicted = scalars[:, 0] * scalars[:, 1] + scalars[:, 2] > 0
         else:
-            said = self.fitted.predict(self.sample.features(scalars))
-        return pl.DataFrame({"id": probes["id"], "answer": np.where(said, "1", "0")})
+            predicted = self.fitted.predict(self.sample.features(scalars))
+        return pl.DataFrame({"id": probes["id"], "answer": np.where(predicted, "1", "0")})
 
 
 def fit(kind: str, sample: Sample, n_train: int) -> Classifier:
@@ -142,7 +142,7 @@ class Plan(NamedTuple):
 @cache
 def measure(kind: str, spread: float, plan: Plan) -> list[float]:
     """Audit a classifier on several data sets: accuracy, the three scores, the majority's accuracy, in points."""
-    audit = PerceptionAudit(donors="uniform", draws=plan.draws, form="majority", score="exact")
+    audit = PerceptionAudit(donors="uniform", draws=plan.draws, published="tables-6-7", score="exact")
     lines, n = [], plan.examples
     for seed in range(plan.repeats):
         sample = make_sample(spread, 2 * n, 100 * seed + round(10 * spread))

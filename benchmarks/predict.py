@@ -34,7 +34,7 @@ REPLY = json.dumps(
 HEAD = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(REPLY)}\r\n\r\n".encode()
 
 
-def serve(latency: float, told: Connection) -> None:
+def serve(latency: float, port: Connection) -> None:
     """Answer every request after the same time, however many there are."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -50,7 +50,7 @@ def serve(latency: float, told: Connection) -> None:
 
     async def run() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=1024)
-        told.send(server.sockets[0].getsockname()[1])
+        port.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
     asyncio.run(run())
@@ -60,8 +60,8 @@ def show(n: int, turn: int) -> PromptBatch:
     """Write prompts never asked before, over a few small pictures, as a dataset has them."""
     pixels = np.random.default_rng(0).integers(0, 256, (8, 64, 64, 3), np.uint8)
     pictures = [Picture.of(each) for each in pixels]
-    prompts = [f"what is it? {turn} {at}" for at in range(n)]
-    return PromptBatch(prompts, [pictures[at % len(pictures)] for at in range(n)], [None] * n)
+    prompts = [f"what is it? {turn} {i}" for i in range(n)]
+    return PromptBatch(prompts, [pictures[i % len(pictures)] for i in range(n)], [None] * n)
 
 
 def measure(url: str, latency: float, concurrency: int, rounds: int) -> float:

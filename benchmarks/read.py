@@ -59,9 +59,9 @@ for split in ('train2014', 'val2014'):
     questions = json.loads(pathlib.Path({path!r}, f'v2_OpenEnded_mscoco_{{split}}_questions.json').read_text())
     annotations = json.loads(pathlib.Path({path!r}, f'v2_mscoco_{{split}}_annotations.json').read_text())
     asked = pandas.DataFrame(questions['questions'])
-    said = pandas.DataFrame(annotations['annotations'])
-    said['answers'] = [[one['answer'] for one in answers] for answers in said['answers']]
-    frames.append(asked.merge(said, on='question_id', validate='1:1'))
+    people = pandas.DataFrame(annotations['annotations'])
+    people['answers'] = [[one['answer'] for one in answers] for answers in people['answers']]
+    frames.append(asked.merge(people, on='question_id', validate='1:1'))
 print(len(pandas.concat(frames)))
 """,
     "jsonl, eyechart": "from eyechart.formats import read\nprint(read('table', {path!r}).examples.height)",
@@ -78,7 +78,7 @@ def write_vqa2(folder: Path, share: float) -> None:
     draw = random.Random(0)
     for split, n in ((split, round(share * whole)) for split, whole in SPLITS.items()):
         first = 1_000_000 if split.startswith("val") else 9
-        numbers = [(image := first + at // 5, image * 1000 + at % 5) for at in range(n)]
+        numbers = [(image := first + i // 5, image * 1000 + i % 5) for i in range(n)]
         questions = [
             {"image_id": i, "question": f"{' '.join(draw.choices(WORDS, k=6))}?", "question_id": q} for i, q in numbers
         ]
@@ -92,9 +92,9 @@ def write_vqa2(folder: Path, share: float) -> None:
 
 def annotation(draw: random.Random, image: int, question: int) -> dict[str, object]:
     """Make an annotation with ten answers."""
-    said = draw.choices(ANSWERS, k=10)
-    answers = [{"answer": word, "answer_confidence": "yes", "answer_id": at + 1} for at, word in enumerate(said)]
-    kinds = {"question_type": "what is the", "answer_type": "other", "multiple_choice_answer": said[0]}
+    people = draw.choices(ANSWERS, k=10)
+    answers = [{"answer": word, "answer_confidence": "yes", "answer_id": i + 1} for i, word in enumerate(people)]
+    kinds = {"question_type": "what is the", "answer_type": "other", "multiple_choice_answer": people[0]}
     return {**kinds, "answers": answers, "image_id": image, "question_id": question}
 
 
@@ -102,8 +102,8 @@ def write_lines(path: Path, gigabytes: float) -> None:
     """Write JSON lines of a given size."""
     draw = random.Random(0)
     block = [
-        {"image": f"{at // 5}", "question": f"{' '.join(draw.choices(WORDS, k=30))}?", "answer": draw.choice(ANSWERS)}
-        for at in range(20_000)
+        {"image": f"{i // 5}", "question": f"{' '.join(draw.choices(WORDS, k=30))}?", "answer": draw.choice(ANSWERS)}
+        for i in range(20_000)
     ]
     text = "\n".join(map(json.dumps, block)) + "\n"
     with path.open("w") as lines:

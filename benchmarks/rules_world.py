@@ -37,7 +37,7 @@ def confirmed(study: Result, world: World) -> Iterator[tuple[str, bool]]:
             stem = cue | STEM | set(row["question_type"].split())
             yield (
                 row["kind"],
-                any(cue <= words <= stem and (seen, said) == (objects, answer) for words, seen, said in rules),
+                any(cue <= words <= stem and (seen, answered) == (objects, answer) for words, seen, answered in rules),
             )
         elif row["kind"].startswith("control"):
             yield "control", any((words, seen) == (cue, objects) for words, seen, _ in rules)

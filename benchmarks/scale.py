@@ -39,28 +39,28 @@ def add(row: Row) -> None:
     RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, ordered)) + "\n]\n")
 
 
-def measure(arrow: Arrow, n: int, place: Path) -> Row:
+def measure(arrow: Arrow, n: int, folder: Path) -> Row:
     """Run an arrow, after those it needs, unless one of these stopped."""
     for before in arrow.after:
-        found = known(before, n, place)
+        found = known(before, n, folder)
         if found["stopped"]:
             return {"arrow": arrow.name, "n": n, "stopped": f"after `{before}`, which stopped"}
     # Made elsewhere: a child that is measured begins as a copy of this process, which must therefore stay small.
-    made = run([sys.executable, str(DATA), arrow.data, str(n), str(place)])
+    made = run([sys.executable, str(DATA), arrow.data, str(n), str(folder)])
     if made.code:
         raise SystemExit(f"no data: {made.last}")
-    spent = run([*EYECHART, *arrow.words(place)], Limits(resident_mb=MEGABYTES, seconds=SECONDS))
+    spent = run([*EYECHART, *arrow.words(folder)], Limits(resident_mb=MEGABYTES, seconds=SECONDS))
     row: Row = {"arrow": arrow.name, "n": n, "stopped": why_stopped(spent)}
     return row | {"wall": round(spent.wall, 2), "cpu": round(spent.cpu, 2), "mb": round(spent.mb, 1)}
 
 
-def known(name: str, n: int, place: Path) -> Row:
+def known(name: str, n: int, folder: Path) -> Row:
     """Look up a measurement whose files are there, or make it."""
-    done = place / f"{name}.done"
+    done = folder / f"{name}.done"
     rows = [row for row in load() if (row["arrow"], row["n"]) == (name, n)]
     if rows and (rows[0]["stopped"] or done.is_file()):
         return rows[0]
-    row = measure(ARROWS[name], n, place)
+    row = measure(ARROWS[name], n, folder)
     add(row)
     if not row["stopped"]:
         done.touch()
@@ -100,10 +100,10 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as temporary:
         for n in given.sizes:
-            place = (given.place or Path(temporary)) / str(n)
-            place.mkdir(parents=True, exist_ok=True)
+            folder = (given.place or Path(temporary)) / str(n)
+            folder.mkdir(parents=True, exist_ok=True)
             for name in chosen(given.only, given.skip):
-                known(name, n, place)
+                known(name, n, folder)
 
 
 if __name__ == "__main__":

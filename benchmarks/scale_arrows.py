@@ -26,13 +26,13 @@ class Arrow(NamedTuple):
     after: tuple[str, ...] = ()
 
 
-def _run(place: Path, audit: str) -> str:
-    return str(place / f"run-{audit}")
+def _run(folder: Path, audit: str) -> str:
+    return str(folder / f"run-{audit}")
 
 
 def _read(kind: str) -> Arrow:
-    def words(place: Path) -> list[str]:
-        return ["read", "table", str(place / f"{QUESTIONS}.{kind}"), "-o", str(place / f"read-{kind}")]
+    def words(folder: Path) -> list[str]:
+        return ["read", "table", str(folder / f"{QUESTIONS}.{kind}"), "-o", str(folder / f"read-{kind}")]
 
     return Arrow(f"read {kind}", QUESTIONS, words)
 
@@ -41,23 +41,23 @@ def _of_audit(audit: str, data: str) -> list[Arrow]:
     """List study, probe, predict and judge of one audit."""
     known = f"study {audit}", f"probe {audit}", f"predict {audit}"
     return [
-        Arrow(known[0], data, lambda at: ["study", str(at / data), "-a", audit, "-o", _run(at, audit)]),
-        Arrow(known[1], data, lambda at: ["probe", _run(at, audit)], known[:1]),
-        Arrow(known[2], data, lambda at: ["predict", _run(at, audit), "-m", MODEL], known[:2]),
-        Arrow(f"judge {audit}", data, lambda at: ["judge", _run(at, audit), "-m", "say_yes"], known),
-        Arrow(f"report {audit}", data, lambda at: ["report", _run(at, audit)], (*known, f"judge {audit}")),
+        Arrow(known[0], data, lambda folder: ["study", str(folder / data), "-a", audit, "-o", _run(folder, audit)]),
+        Arrow(known[1], data, lambda folder: ["probe", _run(folder, audit)], known[:1]),
+        Arrow(known[2], data, lambda folder: ["predict", _run(folder, audit), "-m", MODEL], known[:2]),
+        Arrow(f"judge {audit}", data, lambda folder: ["judge", _run(folder, audit), "-m", "say_yes"], known),
+        Arrow(f"report {audit}", data, lambda folder: ["report", _run(folder, audit)], (*known, f"judge {audit}")),
     ]
 
 
 def _export(what: str, audit: str) -> Arrow:
-    def words(place: Path) -> list[str]:
-        return ["export", _run(place, audit), "--to", what, "-o", str(place / f"export-{what}")]
+    def words(folder: Path) -> list[str]:
+        return ["export", _run(folder, audit), "--to", what, "-o", str(folder / f"export-{what}")]
 
     return Arrow(f"export {what}", AUDITS[audit], words, (f"report {audit}",))
 
 
-def _from_file(place: Path) -> list[str]:
-    return ["predict", _run(place, "accuracy"), "-m", f"predictions:{place / 'answers.parquet'}"]
+def _from_file(folder: Path) -> list[str]:
+    return ["predict", _run(folder, "accuracy"), "-m", f"predictions:{folder / 'answers.parquet'}"]
 
 
 ARROWS = {

@@ -15,25 +15,25 @@ from scale_arrows import QUESTIONS, WORLD
 from splits_data import make_dataset
 
 
-def make(data: str, n: int, place: Path) -> None:
+def make(data: str, n: int, folder: Path) -> None:
     """Make one of the two, unless it is there."""
-    if not (place / data / "manifest.json").is_file():
-        MAKERS[data](n, place)
+    if not (folder / data / "manifest.json").is_file():
+        MAKERS[data](n, folder)
 
 
-def make_questions(n: int, place: Path) -> None:
+def make_questions(n: int, folder: Path) -> None:
     """Save questions as a dataset, as files to read, and answers to them."""
     data = make_dataset(n)
-    data.save(place / QUESTIONS)
-    data.examples.write_parquet(place / f"{QUESTIONS}.parquet")
-    data.examples.write_ndjson(place / f"{QUESTIONS}.jsonl")
-    data.examples.select("id", answer=pl.lit("a1")).write_parquet(place / "answers.parquet")
+    data.save(folder / QUESTIONS)
+    data.examples.write_parquet(folder / f"{QUESTIONS}.parquet")
+    data.examples.write_ndjson(folder / f"{QUESTIONS}.jsonl")
+    data.examples.select("id", answer=pl.lit("a1")).write_parquet(folder / "answers.parquet")
 
 
-def make_world(n: int, place: Path) -> None:
+def make_world(n: int, folder: Path) -> None:
     """Save a planted world."""
     made = read(WORLD, images=n // 5)
-    Dataset(made.name, made.examples, made.images).save(place / WORLD)
+    Dataset(made.name, made.examples, made.images).save(folder / WORLD)
 
 
 MAKERS = {QUESTIONS: make_questions, WORLD: make_world}

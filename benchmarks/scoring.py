@@ -106,8 +106,8 @@ def literal_ndcg(choices: list[str], relevance: list[float], ranking: list[str])
     """Score one ranking with a dictionary."""
     gains = dict(zip(choices, relevance, strict=True))
     k = sum(value > 0 for value in relevance)
-    found = sum(gains[text] / math.log2(place + 2) for place, text in enumerate(ranking[:k]))
-    best = sum(gain / math.log2(place + 2) for place, gain in enumerate(sorted(relevance, reverse=True)[:k]))
+    found = sum(gains[text] / math.log2(rank + 2) for rank, text in enumerate(ranking[:k]))
+    best = sum(gain / math.log2(rank + 2) for rank, gain in enumerate(sorted(relevance, reverse=True)[:k]))
     return found / best if k else None
 
 

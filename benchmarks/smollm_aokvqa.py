@@ -41,14 +41,14 @@ def unpack(weights: Path, folder: Path) -> Path:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    place, name = weights.parent, weights.name
-    source = AutoModelForCausalLM.from_pretrained(place, gguf_file=name, dtype=torch.float32)
+    source_folder, name = weights.parent, weights.name
+    source = AutoModelForCausalLM.from_pretrained(source_folder, gguf_file=name, dtype=torch.float32)
     config = copy.deepcopy(source.config)
     vars(config).pop("quantization_config", None)
     plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]  # transformers
     plain.load_state_dict(source.state_dict())
     plain.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(place, gguf_file=name).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(source_folder, gguf_file=name).save_pretrained(folder)
     return folder
 
 
@@ -80,10 +80,10 @@ def main() -> None:
     data = eyechart.read("aokvqa", given.folder).sample(given.limit)
     chance = data.examples.select((1 / pl.col("choices").list.len()).mean()).item()
     print(f"{data.examples.height} questions, chance {chance:.4f}")
-    with tempfile.TemporaryDirectory() as place:
-        smollm = unpack(weights, Path(place) / "SmolLM2-135M-Instruct")
+    with tempfile.TemporaryDirectory() as temporary:
+        smollm = unpack(weights, Path(temporary) / "SmolLM2-135M-Instruct")
         for way, settings in WAYS.items():
-            found = measure(data, f"hf:{smollm},{settings},batch=16,cache=off", Path(place) / way)
+            found = measure(data, f"hf:{smollm},{settings},batch=16,cache=off", Path(temporary) / way)
             print(way, found.row(0, named=True), flush=True)
 
 

@@ -62,5 +62,5 @@ def images_table(objects: Ints) -> pl.DataFrame:
 
 def long(rows: Ints) -> pl.DataFrame:
     """List (row, number) of what is not -1."""
-    at, place = np.nonzero(rows >= 0)
-    return pl.DataFrame({"row": at, "number": rows[at, place]})
+    row, column = np.nonzero(rows >= 0)
+    return pl.DataFrame({"row": row, "number": rows[row, column]})

@@ -76,8 +76,8 @@ def make_run(folder: Path, sizes: Sizes) -> None:
     write_table(probes, run.probe_file("plain"))
     for model, share in {"one": 0.6, "two": 0.65}.items():
         right = pl.Series("right", rng.random(judged.height) < share)
-        said = pl.when(right).then("answer").otherwise(pl.lit("a2999"))
-        answers = judged.select("id", condition=pl.lit("plain"), draw=pl.lit(0, pl.Int64), probe="id", answer=said)
+        answer = pl.when(right).then("answer").otherwise(pl.lit("a2999"))
+        answers = judged.select("id", condition=pl.lit("plain"), draw=pl.lit(0, pl.Int64), probe="id", answer=answer)
         answers = answers.with_columns(raw="answer", status=pl.lit("ok"))
         write_table(pl.concat([empty(ANSWERS), answers], how="diagonal"), run.answer_file(model, "plain"))
         scores = rows.select("id", "cluster").with_columns(right.cast(pl.Float64).alias("accuracy"))
@@ -190,8 +190,8 @@ def main() -> None:
     parser.add_argument("--judged", type=int, default=214_000, help="examples")
     parser.add_argument("--train", type=int, default=20_000, help="further examples")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        chosen = (given.folder or Path(place)) / "run"
+    with tempfile.TemporaryDirectory() as temporary:
+        chosen = (given.folder or Path(temporary)) / "run"
         if not (chosen / "results").is_dir():
             make_run(chosen, Sizes(given.rules, given.judged, given.train))
         measure(chosen)

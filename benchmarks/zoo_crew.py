@@ -112,8 +112,8 @@ def train_all(rows: list[Row], shift: Shift) -> None:
             continue
         count += 1
         found |= {f"{row.name}/{name}": each for name, each in arrays.items()}
-        told = json.loads(arrays["log"].tobytes())
-        print(f"{row.name}: {told['epochs'][-1][2]} in {told['seconds']:.0f} s", flush=True)
+        log = json.loads(arrays["log"].tobytes())
+        print(f"{row.name}: {log['epochs'][-1][2]} in {log['seconds']:.0f} s", flush=True)
         if time.time() - packed_at > PACKED_EVERY:
             pack(found, shift.out)
             packed_at = time.time()

@@ -39,8 +39,8 @@ def _gain(own: list[float], plain: list[float]) -> dict[str, Any]:
     """Give the difference of two means, in brackets where it is less than twice its standard error."""
     gain = mean(own) - mean(plain)
     error = math.sqrt((variance(own) + variance(plain)) / len(SEEDS))
-    said = f"{round(gain):+d}" if round(gain) else "0"
-    return {"gain": gain, "said": said if abs(gain) > 2 * error or said == "0" else f"({said})"}
+    label = f"{round(gain):+d}" if round(gain) else "0"
+    return {"gain": gain, "label": label if abs(gain) > 2 * error or label == "0" else f"({label})"}
 
 
 def _label(method: str) -> str:
@@ -63,7 +63,7 @@ def picture(rows: list[dict[str, Any]]) -> str:
     )
     dark = (alt.datum.gain < -DARK) | (alt.datum.gain > DARK)
     numbers = cells.mark_text(fontSize=11).encode(
-        text="said:N", color=alt.when(dark).then(alt.value("white")).otherwise(alt.value("black"))
+        text="label:N", color=alt.when(dark).then(alt.value("white")).otherwise(alt.value("black"))
     )
     chart = (
         alt.layer(colors, numbers, data=alt.InlineData(values=rows))

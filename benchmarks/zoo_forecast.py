@@ -70,8 +70,8 @@ def tell(costs: dict[str, Cost], workers: int, start: float) -> str:
     lines = ["| network | rows | minutes of the whole device |", "|---|---|---|"]
     lines += [f"| `{name}` | {rows[name] * len(SEEDS)} | {each / 60:.1f} |" for name, each in seconds.items()]
     lines += [f"| all | {len(costs) * len(SEEDS)} | {total / 60:.1f} |", ""]
-    told = (
+    sentence = (
         f"A shard of {SHARD} s trains for {useful:.0f}: {start:.0f} to start, {begin:.0f} to begin a row again, "
         f"{lose:.0f} of an epoch that is lost, {ENDING} to end. Shards in all: {ceil(total / useful)}."
     )
-    return "\n".join([*lines, told])
+    return "\n".join([*lines, sentence])

@@ -26,31 +26,33 @@ def judge(folder: Path, shards: list[Path]) -> None:
         arrays = read_arrays(shard)
         for row in dict.fromkeys(key.partition("/")[0] for key in arrays):
             if row not in measured:
-                said = {key.partition("/")[2]: each for key, each in arrays.items() if key.startswith(f"{row}/")}
-                measured[row] = measure(row, said, worlds, texts, folder / "run")
+                answered = {key.partition("/")[2]: each for key, each in arrays.items() if key.startswith(f"{row}/")}
+                measured[row] = measure(row, answered, worlds, texts, folder / "run")
                 file.write_text(json.dumps(measured, indent=1))
                 print(row, {key: round(100 * value, 1) for key, value in measured[row].items()}, flush=True)
 
 
 def measure(
-    row: str, said: dict[str, Array], worlds: dict[str, Dataset], texts: list[str], run: Path
+    row: str, answered: dict[str, Array], worlds: dict[str, Dataset], texts: list[str], run: Path
 ) -> dict[str, float]:
     """Take the numbers of one row."""
     by_option = row.split(maxsplit=1)[0] in BY_OPTION
     opened = Run(Store(run))
     found: dict[str, float] = {}
-    for name in (each for each in ("shifted", "balanced", "best shifted", "best balanced") if each in said):
+    for name in (each for each in ("shifted", "balanced", "best shifted", "best balanced") if each in answered):
         examples = worlds[name.removeprefix("best ")].examples
-        found[name] = _accuracy(examples, _texts(said[name], texts, examples if by_option else None))
+        found[name] = _accuracy(examples, _texts(answered[name], texts, examples if by_option else None))
     for condition in opened.store.conditions():
         asked = opened.store.probes(condition)
         own = asked.select("id").join(
             worlds["iid"].examples, on="id", how="left", validate="1:1", maintain_order="left"
         )
         options = own if by_option else None
-        write_table(_answers(asked, _texts(said[condition], texts, options)), opened.store.answer_file(row, condition))
-        if f"best {condition}" in said:
-            found["best iid"] = _accuracy(own, _texts(said[f"best {condition}"], texts, options))
+        write_table(
+            _answers(asked, _texts(answered[condition], texts, options)), opened.store.answer_file(row, condition)
+        )
+        if f"best {condition}" in answered:
+            found["best iid"] = _accuracy(own, _texts(answered[f"best {condition}"], texts, options))
     results = opened.judge(row)
     return found | _of_audits({name: result.measures for name, result in results.items()})
 
@@ -58,8 +60,8 @@ def measure(
 def _texts(numbers: Array, texts: list[str], options: pl.DataFrame | None) -> pl.Series:
     if options is None:
         return pl.Series(np.array(texts)[numbers])
-    at = options.select("choices").with_columns(at=pl.Series(numbers.astype(np.int64)))
-    return at.select(pl.col("choices").list.get(pl.col("at"), null_on_oob=True)).to_series()
+    numbered = options.select("choices").with_columns(number=pl.Series(numbers.astype(np.int64)))
+    return numbered.select(pl.col("choices").list.get(pl.col("number"), null_on_oob=True)).to_series()
 
 
 def _accuracy(examples: pl.DataFrame, answers: pl.Series) -> float:

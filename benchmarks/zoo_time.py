@@ -21,16 +21,16 @@ def time_pairs(pairs: list[str], shift: Shift) -> None:
     """Print what an epoch of each pair takes, as it is and, where that is wanted, compiled."""
     warn_of_turns(shift)
     context = mp.get_context("spawn")
-    together, told = context.Barrier(shift.workers), context.Queue()
+    together, results = context.Barrier(shift.workers), context.Queue()
     crew = [
-        context.Process(target=work, args=(pairs, shift, seed, together, told), daemon=True)
+        context.Process(target=work, args=(pairs, shift, seed, together, results), daemon=True)
         for seed in range(shift.workers)
     ]
     for each in crew:
         each.start()
     print("| pair | steps | processes | seconds an epoch | of the whole device, a training |\n|---|---|---|---|---|")
     for _ in range(len(pairs) * (1 + shift.compiled)):
-        found = [told.get() for _ in crew]
+        found = [results.get() for _ in crew]
         pair, compiled, _ = found[0]
         seconds = [each for *_, each in found if isinstance(each, float)]
         failed = [each for *_, each in found if isinstance(each, str)]
@@ -40,7 +40,7 @@ def time_pairs(pairs: list[str], shift: Shift) -> None:
         print(f"| `{pair}` | {steps} | {shift.workers} | {figures} |", flush=True)
 
 
-def work(pairs: list[str], shift: Shift, seed: int, together: Barrier, told: "Queue[Timed]") -> None:
+def work(pairs: list[str], shift: Shift, seed: int, together: Barrier, results: "Queue[Timed]") -> None:
     """Train each pair when all others do, with a seed of its own."""
     settle()
     bundle = Bundle(shift.file)
@@ -48,7 +48,7 @@ def work(pairs: list[str], shift: Shift, seed: int, together: Barrier, told: "Qu
         model, _, method = pair.partition(" ")
         for compiled in (False, True) if shift.compiled else (False,):
             found = time_row(Row(model, method, seed), bundle, shift, together, compiled=compiled)
-            told.put((pair, compiled, found))
+            results.put((pair, compiled, found))
             together.wait()
 
 

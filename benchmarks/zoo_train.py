@@ -89,10 +89,10 @@ def train_row(
     training.debias.load_state_dict(best["debias"])
     found |= {f"best {name}": _ask(training, bundle, name) for name in OF_BEST}
     log = [(each.number, each.loss, dict(each.accuracy), each.seconds, each.best) for each in training.epochs]
-    told = {"epochs": log, "seconds": before + time.time() - begun, "begun": begun}
+    recorded = {"epochs": log, "seconds": before + time.time() - begun, "begun": begun}
     packed = {name: each.astype(np.uint8) for name, each in found.items()}
     part.file.unlink(missing_ok=True)
-    return {**packed, "log": np.frombuffer(json.dumps(told).encode(), np.uint8)}
+    return {**packed, "log": np.frombuffer(json.dumps(recorded).encode(), np.uint8)}
 
 
 def make_pair(row: Row, arrays: TrainingArrays) -> tuple[Network, Debias]:

@@ -11,7 +11,11 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 
 PROJECT = Path(__file__).parent.parent
-settings.register_profile("fuzz", max_examples=10_000)  # what `make fuzz` runs
+# `make test` draws the same examples each time; `make fuzz` draws others each time, and many in tests/fuzz.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.register_profile("fresh", derandomize=False, max_examples=300, deadline=None)
+settings.register_profile("fuzz", derandomize=False, max_examples=10_000, deadline=None)
+settings.load_profile("fixed")
 
 
 @pytest.fixture

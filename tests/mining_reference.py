@@ -38,10 +38,10 @@ def _best_rules(transactions: Transactions, settings: MiningSettings) -> list[Ru
     for row, answer in zip(rows, transactions.answers.tolist(), strict=True):
         for size in range(1, settings.max_items + 1):
             for items in combinations(sorted(set(row)), size):
-                supports[items] += row.count(items[0]) if size == 1 and settings.compat == "release" else 1
+                supports[items] += row.count(items[0]) if size == 1 and settings.published == "vqa-ce" else 1
                 joints[items, answer] += 1
     frequency = Counter(transactions.answers.tolist())
-    sign = -1 if settings.compat == "release" else 1
+    sign = -1 if settings.published == "vqa-ce" else 1
     best: dict[tuple[int, ...], Rule] = {}
     for items, answer in sorted(joints, key=lambda key: (-joints[key], -sign * frequency[key[1]], key[1])):
         rule = Rule(items, answer, joints[items, answer], supports[items])
@@ -62,6 +62,6 @@ def _drops(other: Rule, rule: Rule, settings: MiningSettings) -> bool:
     if settings.superset == "none" or other.answer != rule.answer or not (shorter or longer):
         return False
     if longer:
-        return settings.superset == "paper" and other.confidence > rule.confidence
+        return settings.superset == "two-sided" and other.confidence > rule.confidence
     near = settings.superset != "immediate" or len(other.items) == len(rule.items) - 1
     return near and other.confidence >= rule.confidence

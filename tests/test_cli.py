@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -384,11 +385,54 @@ def test_near_names_are_suggested(eyechart: Eyechart, world: Path) -> None:
         ("study", str(world), "-a", "acuracy", "-o", "R"): "did you mean 'accuracy'?",
         ("audit", str(world), "-m", "world:seeer", "-o", "R"): "did you mean 'seer'?",
         ("audit", "--config", "typo.yaml"): "did you mean 'model'?",
+        ("ls", "audit"): "what to list as one of audits, formats, .*; found 'audit'; did you mean 'audits'?",
+        ("cache", "prun"): "did you mean 'prune'?",
+        ("study", str(world), "-a", "rules", "--set", "max_rule=3", "-o", "R"): "did you mean 'max_rules'?",
+        ("study", str(world), "-a", "rules", "--set", "correct=normal", "-o", "R"): "did you mean 'normalized'?",
     }
     Path("typo.yaml").write_text("modle: x")
 
     for words, suggestion in suggestions.items():
-        assert suggestion in eyechart(*words)[2]
+        assert re.search(suggestion.replace("?", r"\?"), eyechart(*words)[2])
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "expected"),
+    [
+        ("--limit", "some", "as a whole number"),
+        ("--limit", "0", "of at least 1"),
+        ("--temperature", "hot", "as a number"),
+    ],
+)
+def test_values_of_options_that_do_not_fit_are_explained(
+    eyechart: Eyechart, world: Path, option: str, given: str, expected: str
+) -> None:
+    code, _, err = eyechart("audit", world, "-m", "world:seer", "-o", "R", option, given)
+
+    assert (code, err) == (1, f"eyechart: expected {option} {expected}; found {given!r}; see --help\n")
+
+
+@pytest.mark.parametrize("setting", ["seed", "rules.seed"])
+def test_a_removed_setting_says_what_to_do_instead(eyechart: Eyechart, world: Path, setting: str) -> None:
+    code, _, err = eyechart("study", world, "-a", "rules", "--set", f"{setting}=3", "-o", "R")
+
+    assert code == 1
+    assert "found 'seed', which was removed; choose the seed that divides data without splits with --seed" in err
+
+
+def test_a_setting_removed_from_several_audits_says_what_each_has_instead(eyechart: Eyechart, world: Path) -> None:
+    words = ("study", world, "-a", "rules", "-a", "grounding", "-o", "R")
+    _, _, err = eyechart(*words, "--set", "compat=release")
+
+    assert "expected a setting of rules, grounding; found 'compat', which was removed" in err
+    assert "rules: use published='vqa-ce'; grounding: use published='fpvg'" in err
+
+
+def test_a_setting_removed_from_one_audit_is_for_the_others(eyechart: Eyechart, world: Path) -> None:
+    code, _, _ = eyechart("study", world, "-a", "splits", "-a", "perception", "--set", "seed=3", "-o", "R")
+
+    assert code == 0
+    assert Store(Path("R")).studies()["perception"].settings["seed"] == 3
 
 
 def test_a_bug_still_shows_its_traceback(eyechart: Eyechart, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:

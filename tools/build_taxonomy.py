@@ -38,7 +38,7 @@ def read_synset(line: str) -> Synset:
     """Read the first word and the hypernyms of a synset."""
     fields = line.split("|", maxsplit=1)[0].split()
     pointers = 4 + 2 * int(fields[3], 16)
-    found = [fields[at : at + 2] for at in range(pointers + 1, pointers + 1 + 4 * int(fields[pointers]), 4)]
+    found = [fields[i : i + 2] for i in range(pointers + 1, pointers + 1 + 4 * int(fields[pointers]), 4)]
     hypernyms = [int(offset) for kind, offset in found if kind in HYPERNYMS]
     return Synset(int(fields[0]), fields[4].lower(), hypernyms)
 
@@ -93,7 +93,9 @@ def build(source: Path) -> dict[str, np.ndarray]:
     return {
         "words": text(words),
         **flat([sorted(noun_number[offset] for offset in nouns.get(word, [])) for word in words], "nouns"),
-        **flat([sorted(adjective_number[at] for at in adjectives.get(word, [])) for word in words], "adjectives"),
+        **flat(
+            [sorted(adjective_number[offset] for offset in adjectives.get(word, [])) for word in words], "adjectives"
+        ),
         **flat(hypernyms, "hypernyms"),
         "min_depths": depths(hypernyms, min),
         "max_depths": depths(hypernyms, max),

@@ -106,8 +106,8 @@ def find_mutants(path: Path) -> Iterator[Mutant]:
         for changed in _changes(node):
             after = ast.unparse(changed)
             shown = f"({after})" if isinstance(node, ast.BinOp | ast.BoolOp) else after
-            place = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
-            yield Mutant(str(path.relative_to(PROJECT)), *place, before, shown)
+            span = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
+            yield Mutant(str(path.relative_to(PROJECT)), *span, before, shown)
 
 
 def _behaviour(tree: ast.AST) -> Iterator[ast.expr]:
@@ -148,7 +148,7 @@ def _is_text(node: ast.expr) -> bool:
 
 def draw(room: str, n: int, seed: int) -> list[Mutant]:
     """Draw mutants of a room, each line at most once."""
-    sources = [path for place in ROOMS[room][0] for path in _files(PROJECT / place)]
+    sources = [path for folder in ROOMS[room][0] for path in _files(PROJECT / folder)]
     found = [mutant for path in sources for mutant in find_mutants(path)]
     random.Random(f"{seed} {room}").shuffle(found)  # noqa: S311 - no secret
     lines: dict[tuple[str, int], Mutant] = {}
@@ -157,8 +157,8 @@ def draw(room: str, n: int, seed: int) -> list[Mutant]:
     return list(lines.values())[:n]
 
 
-def _files(place: Path) -> list[Path]:
-    return sorted(place.rglob("*.py")) if place.is_dir() else [place]
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]
 
 
 def survives(mutant: Mutant, tests: tuple[str, ...], copy: Path) -> bool:
@@ -206,10 +206,10 @@ def try_room(room: str, n: int, seed: int, workers: int, *, survivors: bool = Fa
         kept = [row for row in kept if row["room"] != room or not row["survived"] or row["mutant"] in EQUIVALENT]
     known = {row["mutant"] for row in kept if row["room"] == room}
     copies: SimpleQueue[Path] = SimpleQueue()
-    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(workers) as pool:
-        for at in range(workers):
-            shutil.copytree(PROJECT / "src", Path(place) / str(at) / "src")
-            copies.put(Path(place) / str(at))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        for i in range(workers):
+            shutil.copytree(PROJECT / "src", Path(folder) / str(i) / "src")
+            copies.put(Path(folder) / str(i))
 
         def attempt(mutant: Mutant) -> None:
             copy = copies.get()

@@ -165,5 +165,5 @@ def test_the_figure_compares_with_plain_training_of_the_same_loss_and_brackets_w
         for seed, score in enumerate(found)
     }
 
-    said = {(row["method"], row["said"]) for row in gains(measured)}
+    said = {(row["method"], row["label"]) for row in gains(measured)}
     assert said == {("lmh", "+10"), ("hint", "(+2)"), ("lpf", "0")}

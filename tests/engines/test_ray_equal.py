@@ -27,7 +27,7 @@ def random_transactions(seed: int, n: int) -> Transactions:
     return Transactions.from_rows(rows, answers, N_ITEMS, N_ANSWERS)
 
 
-@pytest.mark.parametrize("superset", ["immediate", "paper"])
+@pytest.mark.parametrize("superset", ["immediate", "two-sided"])
 def test_mining_and_matching(superset: str, engine: Ray) -> None:
     learn, judged = random_transactions(1, 1500), random_transactions(2, 700)
     settings = MiningSettings(min_support=4, min_confidence=Fraction(1, 4), superset=superset)  # type: ignore[arg-type]
@@ -73,12 +73,11 @@ def random_candidates(seed: int) -> pl.DataFrame:
     ).sort("row")
 
 
-@pytest.mark.parametrize("ties", ["frequent", "rare", "text"])
-def test_the_most_telling_texts(ties: str, engine: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_most_telling_texts(engine: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(salient_parted, "BLOCK", 60)
     candidates = random_candidates(5)
 
-    there, here = (best_two(candidates, as_listed, ties, where) for where in (engine, Local()))
+    there, here = (best_two(candidates, as_listed, where) for where in (engine, Local()))
     assert_frame_equal(there, here)
 
 
@@ -86,7 +85,7 @@ def test_the_most_informative_texts(engine: Ray, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(salient_parted, "BLOCK", 60)
     candidates = random_candidates(5).with_columns(pl.format("kind {}", pl.col("row") % 2).alias("kind"))
 
-    there, here = (most_informative(candidates, as_listed, "frequent", where) for where in (engine, Local()))
+    there, here = (most_informative(candidates, as_listed, where) for where in (engine, Local()))
     assert_frame_equal(there, here)
 
 

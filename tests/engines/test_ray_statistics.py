@@ -88,7 +88,7 @@ def test_rules_that_a_model_follows(engine: Ray) -> None:
             "agrees": draw.random(n) < 0.3,
             "control_n": draw.integers(0, 40, n),
         }
-    ).with_columns(control_said=pl.col("control_n") // 3)
+    ).with_columns(control_given=pl.col("control_n") // 3)
     rules = pl.DataFrame({name: np.arange(n_rules) for name in NAMED})
 
     there, here = (exploited_table(meetings, rules, where) for where in (engine, Local()))

@@ -18,7 +18,7 @@ from fuzz.damage import damaged, torn
 from fuzz.seeds import DATASETS, Seed
 
 CASES = [pytest.param(name, seed, id=f"{name}-{n}") for name, seeds in DATASETS.items() for n, seed in enumerate(seeds)]
-patient = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=False)
+patient = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def attempt(name: str, files: dict[str, bytes]) -> Dataset | None:

@@ -119,11 +119,11 @@ def test_detections_are_matched_with_the_evidence(graphs: Dataset, tmp_path: Pat
         detections=tmp_path / "instances.json",
     )
     probed = {}
-    for compat in ("paper", "release"):
-        chosen = GroundingAudit(compat=compat, sees="objects")
+    for published in ("none", "fpvg"):
+        chosen = GroundingAudit(published=published, sees="objects")
         cat = data.take(pl.col("id") == "0002")
         probes = dict(chosen.probe(cat, chosen.study(cat, Local())))
-        probed[compat] = [probes[name]["visible"].to_list() for name in ("evidence", "rest")]
+        probed[published] = [probes[name]["visible"].to_list() for name in ("evidence", "rest")]
 
     # The wide box holds all of the cat, which is an eighth of it: irrelevant only by the release's measure.
-    assert probed == {"paper": [[[0, 1]], [[2]]], "release": [[[0, 1]], [[2, 3]]]}
+    assert probed == {"none": [[[0, 1]], [[2]]], "fpvg": [[[0, 1]], [[2, 3]]]}

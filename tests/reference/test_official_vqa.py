@@ -174,7 +174,7 @@ def test_quirks(text: str, expected: str) -> None:
     assert normal(text) == [expected]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(STRINGS, min_size=10, max_size=10))
 def test_normal_form_equals_the_literal_one(texts: list[str]) -> None:
     """1,500 texts full of marks, digits, articles, number words, contractions and odd characters."""
@@ -184,7 +184,7 @@ def test_normal_form_equals_the_literal_one(texts: list[str]) -> None:
     assert normal(*texts) == [official_normal(text) for text in texts]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(ROWS, min_size=10, max_size=10))
 def test_soft_accuracy_equals_the_literal_one(rows: list[tuple[str, list[str]]]) -> None:
     """600 rows of ten human answers, with normalisation where they differ and always."""
@@ -194,7 +194,7 @@ def test_soft_accuracy_equals_the_literal_one(rows: list[tuple[str, list[str]]])
         assert vqa(rows, how) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=2, max_size=13)), min_size=5, max_size=5))
 def test_soft_accuracy_for_other_numbers_of_humans(rows: list[tuple[str, list[str]]]) -> None:
     for how in ("vqa", "vqa-always"):

@@ -68,8 +68,8 @@ def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
     """Build the audit of a recorded plan; plans of older versions may name its module, and settings since removed."""
     ours = _OUR_MODULE.match(reference)
     kind = AUDITS.get(name := ours["name"] if ours else reference)
-    if hasattr(kind, "check_plan"):  # some plans cannot be continued
-        kind.check_plan(settings)
+    if hasattr(kind, "upgrade_plan"):
+        settings = kind.upgrade_plan(settings)
     return make_audit(name, {key: value for key, value in settings.items() if key not in gone_settings(kind)})
 
 

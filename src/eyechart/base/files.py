@@ -88,10 +88,10 @@ def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection
     """
     folder = _resolve_links(folder)
     if folder.exists() and not (folder / mark).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileFormatError(f"{folder} to be empty or one of our folders", "other files there", "name another place")
+        raise FileFormatError(f"{folder} to be empty or written by eyechart", "other files", "name another place")
     if ours is not None and folder.is_dir() and (foreign := sorted({each.name for each in folder.iterdir()} - {*ours})):
-        advice = "name another place, or move it out first"
-        raise FileFormatError(f"only files to be replaced in {folder}", foreign[0], advice)
+        advice = "name another place, or move that file away first"
+        raise FileFormatError(f"only files written by eyechart in {folder}", foreign[0], advice)
     _make_folder(folder.parent)
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -125,7 +125,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
             fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             advice = "wait for it, or name another folder"
-            raise SettingError(f"no other process to write into {folder}", "one that is writing", advice) from None
+            raise SettingError(f"no other process writing to {folder}", "one that is", advice) from None
         try:
             yield
         finally:
@@ -210,7 +210,7 @@ def _of_another_kind(path: Path, wanted: str, found: str) -> FileFormatError:
 
 def missing(path: Path) -> FileFormatError:
     """Build the error for a missing file."""
-    return FileFormatError(f"a file {path}", "none", "check the path, or create it again")
+    return FileFormatError(f"a file at {path}", "none", "check the path, or create it again")
 
 
 def unreadable(path: Path, error: OSError) -> FileFormatError:

@@ -68,9 +68,18 @@ class Registry(Generic[Entry]):
 
 def unknown_name(kind: str, name: str, names: tuple[str, ...]) -> UnknownNameError:
     """Build the error for an unknown name, suggesting the nearest known one."""
+    return UnknownNameError(f"the name of a known {kind} ({', '.join(names)})", repr(name), _suggest(name, names))
+
+
+def unknown_choice(what: str, chosen: object, choices: tuple[str, ...]) -> UnknownNameError:
+    """Build the error for a value that is not among the choices, suggesting the nearest one."""
+    advice = _suggest(str(chosen), choices)
+    return UnknownNameError(f"{what} as one of {', '.join(choices)}", repr(chosen), advice)
+
+
+def _suggest(name: str, names: tuple[str, ...]) -> str:
     near = get_close_matches(name, names, n=1)
-    advice = f"did you mean {near[0]!r}?" if near else "choose one of these"
-    return UnknownNameError(f"the name of a known {kind} ({', '.join(names)})", repr(name), advice)
+    return f"did you mean {near[0]!r}?" if near else "choose one of these"
 
 
 def import_object(reference: str) -> object:

@@ -1,12 +1,18 @@
 """Convert settings, which may be text from a command line or a file, to their declared types."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from pathlib import Path
+from types import NoneType
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from eyechart.base.errors import SettingError
-from eyechart.base.registry import unknown_name
+from eyechart.base.registry import unknown_choice, unknown_name
+
+LISTS: Final = (list, tuple, set, frozenset)
+WORDS: Final = {str: "text", bool: "yes or no", int: "a whole number", float: "a number", Path: "a path"}
+PLURALS: Final = {str: "texts", int: "whole numbers", float: "numbers", Path: "paths"}
 
 
 def fit_settings(owner: str, declared: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
@@ -23,9 +29,23 @@ def check_choices(settings: Any) -> None:  # noqa: ANN401 - any dataclass
     for field in fields(settings):
         hint, value = hints[field.name], getattr(settings, field.name)
         choices = _choices(hint)
-        for chosen in value if get_origin(hint) is tuple else (value,):
-            if choices and chosen not in choices:
-                raise SettingError(f"{field.name} as one of {', '.join(choices)}", repr(chosen), "choose one of these")
+        _check_choice(field.name, value if get_origin(hint) is tuple else (value,), choices)
+
+
+def _check_choice(name: str, values: Iterable[object], choices: tuple[str, ...]) -> None:
+    for chosen in values:
+        if choices and chosen not in choices:
+            raise unknown_choice(name, chosen, choices)
+
+
+def replace_setting(
+    settings: Mapping[str, Any], former: str, current: str, values: Mapping[object, object]
+) -> dict[str, Any]:
+    """Rename a setting that an older version recorded, and translate its value."""
+    if former not in settings:
+        return dict(settings)
+    kept = {name: value for name, value in settings.items() if name != former}
+    return kept | {current: values.get(settings[former], settings[former])}
 
 
 def _choices(hint: Any) -> tuple[str, ...]:  # noqa: ANN401 - an annotation has no type of its own
@@ -40,10 +60,25 @@ def _convert(name: str, wanted: Any, value: object) -> object:  # noqa: ANN401 -
     prepared = _split(value, wanted) if isinstance(value, str) else value
     try:
         return TypeAdapter(wanted).validate_python(prepared)
-    except ValidationError as error:
-        reason = error.errors()[0]["msg"]
-        expected = f"{name} to be {inspect.formatannotation(wanted)}"
-        raise SettingError(expected, f"{value!r} ({reason})", "change the setting") from None
+    except ValidationError:
+        _check_choice(name, prepared if isinstance(prepared, LISTS) else (prepared,), _choices(wanted))
+        raise SettingError(f"{name} as {_describe(wanted)}", repr(value), "correct this setting") from None
+
+
+def _describe(wanted: Any) -> str:  # noqa: ANN401
+    """Describe a type in plain words."""
+    members = [member for member in get_args(wanted) if member is not NoneType]
+    origin = get_origin(wanted) or wanted
+    if origin is Literal:
+        return f"one of {', '.join(members)}"
+    if origin is dict:
+        return "pairs of NAME=VALUE"
+    if origin in LISTS:
+        number = "a list of" if origin is not tuple or Ellipsis in members else str(len(members))
+        return f"{number} {PLURALS.get(members[0], 'values') if members else 'values'}"
+    if members:
+        return " or ".join(map(_describe, members))
+    return WORDS.get(wanted, inspect.formatannotation(wanted))
 
 
 def _split(text: str, wanted: Any) -> object:  # noqa: ANN401
@@ -52,9 +87,9 @@ def _split(text: str, wanted: Any) -> object:  # noqa: ANN401
     items = text.replace(",", " ").split()
     if dict in kinds and all("=" in item for item in items):
         return dict(item.split("=", 1) for item in items)
-    return items if kinds & {list, tuple, set, frozenset} and str not in kinds else text
+    return items if kinds & {*LISTS} and str not in kinds else text
 
 
 def _members(wanted: Any) -> tuple[Any, ...]:  # noqa: ANN401
     """List the members of a union."""
-    return () if get_origin(wanted) in {list, tuple, set, frozenset, dict} else get_args(wanted)
+    return () if get_origin(wanted) in {*LISTS, dict} else get_args(wanted)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
@@ -34,6 +34,12 @@ EXAMPLES: dict[Callable[..., None], str] = {
     models.cache: "eyechart cache prune --older-than 90",
 }
 
+VALUES = {  # by the kind of error that pydantic reports to typer
+    "int_parsing": "as a whole number",
+    "float_parsing": "as a number",
+    "greater_than_equal": "of at least {ge}",
+    "less_than_equal": "of at most {le}",
+}
 STOPPED = 130  # the exit code of typer, and of shells, after Ctrl-C
 
 app = typer.Typer(
@@ -73,7 +79,7 @@ def main() -> None:
     except OSError as error:  # typer itself exits quietly if a pipe is closed
         code = _fail(_describe(error))
     except TyperException as error:
-        code = _fail(f"{error.format_message()} (see --help)")
+        code = _fail(_describe_usage(error))
     if code == STOPPED:
         _fail("stopped; run the same command again to continue")
     sys.exit(code)
@@ -84,6 +90,17 @@ def _describe(error: OSError) -> str:
     path = error.filename2 or error.filename
     expected = "to read and write files" if path is None else f"to read or write {path}"
     return f"expected {expected}; found {error.strerror or error}; name another place, or make room"
+
+
+def _describe_usage(error: TyperException) -> str:
+    """Write which value of an option does not fit, in our own form, or else what typer says."""
+    details: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    wanted = VALUES.get(details[0]["type"]) if details else None
+    if wanted is None:
+        return f"{error.format_message()} (see --help)"
+    option = getattr(error, "param").opts[-1]  # noqa: B009 - typer does not export the type that has it
+    expected = f"{option} {wanted.format(**details[0].get('ctx', {}))}"
+    return f"expected {expected}; found {details[0]['input']!r}; see --help"
 
 
 def _fail(message: str) -> int:

@@ -37,7 +37,14 @@ Listing = tuple[Sequence[str], Sequence[Sequence[object]]]  # column names and r
 
 
 def ls(
-    what: Annotated[What, typer.Argument(help="What to list.", show_default=False)],
+    what: Annotated[
+        What,
+        typer.Argument(
+            help="What to list.",
+            show_default=False,
+            parser=options.one_of(What, "what to list"),
+        ),
+    ],
     *,
     data: For = None,
     json: options.Json = False,

@@ -154,7 +154,14 @@ class Action(StrEnum):
 
 
 def cache(
-    action: Annotated[Action, typer.Argument(help="What to do.", show_default=False)],
+    action: Annotated[
+        Action,
+        typer.Argument(
+            help="What to do.",
+            show_default=False,
+            parser=options.one_of(Action, "what to do"),
+        ),
+    ],
     *,
     older_than: OlderThan = None,
     model: Named = None,

@@ -6,9 +6,10 @@ Commands that create audits also take the short options that audits declare, loo
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -16,8 +17,10 @@ from typer.main import get_command
 
 from eyechart.audits import AUDITS
 from eyechart.base.errors import FileFormatError, SettingError
-from eyechart.base.registry import unknown_name
+from eyechart.base.registry import unknown_choice, unknown_name
 from eyechart.data.furniture import Option, furniture_of
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -114,6 +117,18 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
             raise SettingError("NAME=VALUE", repr(word), "put an equals sign between the name and the value")
         values[name] = value
     return values
+
+
+def one_of(kind: type[Choice], what: str) -> Callable[[str], Choice]:
+    """Return a parser for one of a few choices, whose error suggests the nearest one."""
+
+    def parse(text: str) -> Choice:
+        choices = tuple(each.value for each in kind)
+        if text not in choices:
+            raise unknown_choice(what, text, choices)
+        return kind(text)
+
+    return parse
 
 
 def command_line() -> str:

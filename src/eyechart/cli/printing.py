@@ -91,7 +91,7 @@ def print_summary(page: Page, *, as_json: bool) -> None:
         typer.echo(to_json(page), nl=False)
         return
     columns = ("audit", "subject", "verdict", "measure", "value [95 %]", "n", "clusters")
-    rows = [(row.audit, row.subject, row.state, row.measured, row.said, row.n, row.clusters) for row in page.summary]
+    rows = [(row.audit, row.subject, row.state, row.measured, row.text, row.n, row.clusters) for row in page.summary]
     print_table(page.title, columns, rows)
     print_learned(page.learned)
 

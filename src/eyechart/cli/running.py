@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eyechart.audits import AUDITS, Served, keep_served, make_audit, runnable, setting_names
+from eyechart.audits import AUDITS, Served, gone_settings, keep_served, make_audit, runnable, setting_names
 from eyechart.base.errors import SettingError
 from eyechart.base.registry import unknown_name
 from eyechart.cli import options, printing
@@ -239,10 +239,19 @@ def _create_audits(names: Sequence[str] | None, data: Dataset, settings: Mapping
     own = {name: _own_settings(name, settings) for name in chosen}
     for key in settings:
         if not any(key in (setting, f"{name}.{setting}") for name, values in own.items() for setting in values):
-            known = sorted({setting for name in chosen for setting in setting_names(AUDITS.get(name))})
-            found = f"{key!r}, while they have {', '.join(known)}"
-            raise SettingError(f"a setting of {', '.join(chosen)}", found, "see `eyechart ls audits`")
+            raise _unknown_setting(chosen, key)
     return [make_audit(name, values) for name, values in own.items()]
+
+
+def _unknown_setting(chosen: Sequence[str], key: str) -> SettingError:
+    """Build the error for a setting that no chosen audit has, with what to do instead if it was removed."""
+    kinds = {name: AUDITS.get(name) for name in chosen}
+    gone = {name: gone_settings(kind)[key] for name, kind in kinds.items() if key in gone_settings(kind)}
+    if gone:
+        lines = [f"{name}: {line}" for name, line in gone.items()] if len(gone) > 1 else gone.values()
+        return SettingError(f"a setting of {', '.join(gone)}", f"{key!r}, which was removed", "; ".join(lines))
+    known = sorted({setting for kind in kinds.values() for setting in setting_names(kind)})
+    return unknown_name(f"setting of {', '.join(chosen)}", key, tuple(known))
 
 
 def _own_settings(name: str, settings: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ class Look:
     """
 
     matches: str
-    said: str
+    label: str
     color: str
 
     def fits(self, condition: str) -> bool:

@@ -92,9 +92,10 @@ class IdentifiedModel(Protocol):
 class Audit(Protocol):
     """A frozen dataclass whose fields are its settings; it keeps no data and all its methods are pure.
 
-    It takes the examples to learn from and to judge from `data.divided`. Three more class attributes are optional:
+    It takes the examples to learn from and to judge from `data.divided`. Some more class attributes are optional:
     `learns` (bool) says that it learns from a part of the data, so that it judges only examples held out from it;
-    `furniture` is what it provides besides its methods; `gone` maps former settings to their replacements.
+    `furniture` is what it provides besides its methods; `gone` maps former settings to what to do instead; the class
+    method `upgrade_plan` translates the settings that an older version recorded, or rejects them.
     """
 
     name: ClassVar[str]

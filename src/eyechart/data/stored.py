@@ -25,7 +25,7 @@ class StoredTable:
     """A table on disk; `file` is exactly this table, and `owner` keeps a temporary folder alive."""
 
     frame: pl.LazyFrame
-    place: Path
+    path: Path
     file: Path | None = None
     group: int = GROUP
     owner: object = None
@@ -77,9 +77,9 @@ class StoredTable:
         try:
             return query()
         except FileNotFoundError:
-            raise missing(self.place) from None
+            raise missing(self.path) from None
         except (PolarsError, OSError) as error:
-            raise damaged(self.place, str(error)) from None
+            raise damaged(self.path, str(error)) from None
 
 
 class LazyTable:

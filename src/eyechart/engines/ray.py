@@ -257,7 +257,7 @@ def connect(ray: Any, address: str) -> None:  # noqa: ANN401 - a module
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         with suppress(Exception):
             ray.shutdown()
-        advice = "start it with `ray start --head`, or write --engine ray for only this machine"
+        advice = "start it with `ray start --head`, or write --engine ray to use this machine alone"
         raise EngineError(f"a Ray cluster at {address!r}", last_line(error), advice) from error
 
 

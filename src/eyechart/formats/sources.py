@@ -110,7 +110,7 @@ def _zip_member(path: Path, name: str) -> bytes:
     with zipfile.ZipFile(path) as archive:
         if archive.getinfo(name).flag_bits & 1:
             raise FileFormatError(
-                f"{path} to be unencrypted", f"{name} protected by a password", "unpack it and give the folder"
+                f"{path} without a password", f"{name}, which is protected by one", "unpack it and give the folder"
             )
         return archive.read(name)
 
@@ -224,15 +224,13 @@ def find_sources(path: Path, suffixes: Collection[str]) -> list[SourceFile]:
         advice = (
             "save it as JSON or Parquet with the program that wrote it; a pickle can run any code when it is opened"
         )
-        raise FileFormatError(f"{path} to hold only data", "a pickle, which eyechart never opens", advice)
+        raise FileFormatError(f"a file of nothing but data at {path}", "a pickle, which eyechart never opens", advice)
     sources = [source for source in _walk(path) if source.suffix in suffixes]
     if not sources:
         is_container = path.is_dir() or archive_suffix(path.name) is not None
         kind = "a folder or archive without one" if is_container else f"a file {path.name}"
         advice = "check the path, or convert the file; .gz, .zip, .tar and folders of these are opened too"
-        raise FileFormatError(
-            f"{path} to be or to contain a file with suffix {', '.join(sorted(suffixes))}", kind, advice
-        )
+        raise FileFormatError(f"a file with suffix {', '.join(sorted(suffixes))} at {path}", kind, advice)
     return sorted(sources, key=lambda source: source.name)
 
 

@@ -22,7 +22,7 @@ from eyechart.data.probes import IMAGE_LIST
 Expected = Literal["any", "text", "yes/no", "number"]
 Labels = Literal["letters", "numbers"]
 
-_LETTERS = [chr(ord("A") + place) for place in range(26)]
+_LETTERS = [chr(ord("A") + position) for position in range(26)]
 _FIELDS = ("question", "caption", "history", "hint")  # a template may use these even if no probe has them
 _CONTEXT = "{caption}\n{history}\n{hint}\n{question}\n"
 

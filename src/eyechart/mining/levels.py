@@ -75,7 +75,7 @@ def encode(transactions: Transactions, settings: MiningSettings) -> tuple[Level,
     kept = _viable_items(supports, joints, settings.min_support)
     level = lay_out_level(transactions, kept, supports[kept], order, answers)
     level.joints[:], level.bests[:] = joints[kept], bests[kept]
-    if settings.compat == "release":
+    if settings.published == "vqa-ce":
         level.supports[:] = repeats[kept]
     return level, kept.astype(np.int32), preferred.astype(np.int32)
 
@@ -103,7 +103,7 @@ def _preferred_answers(transactions: Transactions, settings: MiningSettings) -> 
     if transactions.n and transactions.answers.min() < 0:
         raise DataError("an answer for every example", "-1", "leave out examples whose answer is not in the vocabulary")
     counts = np.bincount(transactions.answers, minlength=transactions.n_answers)
-    return np.argsort(counts if settings.compat == "release" else -counts, kind="stable")
+    return np.argsort(counts if settings.published == "vqa-ce" else -counts, kind="stable")
 
 
 def _viable_items(supports: Int32s, joints: Int32s, min_support: int) -> Int64s:
@@ -204,7 +204,7 @@ def answer_run_end(level: Level, first: int, last: int) -> int:
 
 @inner_kernel
 def exact_support(level: Level, item: int) -> int:
-    """Count the examples with the item, or return -1 if repeats inflate its support (release).
+    """Count the examples with the item, or return -1 if repeats inflate its support (vqa-ce).
 
     An item found in every example of an antecedent changes no count, so the superset filter drops every rule with
     both; but only if the support of the antecedent is the count of its examples.

@@ -5,7 +5,7 @@ count that of examples with the answer, too, its confidence joint / support. For
 items, the most confident answer with a joint count of at least `min_support` is kept, if its confidence is at least
 `min_confidence` and it passes the superset filter. The result depends only on the set of examples.
 
-Differences from the authors' code, even with `compat="release"`: fractions are compared exactly instead
+Differences from the authors' code, even with `published="vqa-ce"`: fractions are compared exactly instead
 of by quotients rounded to six digits, and ties that the code broke arbitrarily go to the smaller answer. The empty
 antecedent is not a rule here (the code gave it a confidence left over from another); see `prior`.
 """

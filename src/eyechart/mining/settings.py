@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal
 
 from eyechart.base.errors import SettingError
+from eyechart.base.settings import check_choices
 
-Superset = Literal["immediate", "any-subset", "paper", "none"]
-Compat = Literal["paper", "release"]
+Superset = Literal["immediate", "any-subset", "two-sided", "none"]
+Published = Literal["none", "vqa-ce"]
 
 LONGEST = 6
 
 
 @dataclass(frozen=True)
 class MiningSettings:
-    """Thresholds and filters; only `compat` and `superset` change what a count means.
+    """Thresholds and filters; only `published` and `superset` change what a count means.
 
     max_items: the most items in an antecedent, not counting the answer.
     min_support: the fewest examples with both the antecedent and the answer.
@@ -22,12 +23,12 @@ class MiningSettings:
     superset: when a rule is removed because of a nested one with the same answer.
         immediate: a rule one item shorter and at least as confident removes it (the authors' code).
         any-subset: any shorter rule at least as confident removes it.
-        paper: of two nested rules the more confident stays, the shorter one if they are equal; every pair is compared
-            separately, so a removed rule still removes others.
+        two-sided: of two nested rules the more confident stays, the shorter one if they are equal; every pair is
+            compared separately, so a removed rule still removes others.
         none: no rule is removed.
-    compat: release counts an item of a one-item antecedent as often as it is repeated in an example, and gives a tie
-        between two answers of an antecedent to the rarer; paper counts examples and gives it to the more frequent.
-        In both, the smaller answer number wins any remaining tie.
+    published: vqa-ce does what the authors' code does: it counts an item of a one-item antecedent as often as it is
+        repeated in an example, and gives a tie between two answers of an antecedent to the rarer; none counts examples
+        and gives it to the more frequent. In both, the smaller answer number wins any remaining tie.
     max_rules: the most rules in memory at once, before the superset filter; more are an error.
     """
 
@@ -35,7 +36,7 @@ class MiningSettings:
     min_support: int = 8
     min_confidence: Fraction = Fraction(3, 10)
     superset: Superset = "immediate"
-    compat: Compat = "paper"
+    published: Published = "none"
     threads: int = 2
     max_rules: int = 30_000_000
 
@@ -46,15 +47,9 @@ class MiningSettings:
         _check_range("the denominator of min_confidence", self.min_confidence.denominator, 1, 2**31 - 1)
         _check_range("threads", self.threads, 1, 1024)
         _check_range("max_rules", self.max_rules, 1, 2**31 - 1)
-        _check_choice("superset", self.superset, get_args(Superset))
-        _check_choice("compat", self.compat, get_args(Compat))
+        check_choices(self)
 
 
 def _check_range(name: str, value: Fraction | int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise SettingError(f"{name} from {low} to {high}", str(value), f"choose a {name} in this range")
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise SettingError(f"{name} as one of {', '.join(choices)}", repr(value), "choose one of these")

@@ -23,15 +23,15 @@ class Nesting(NamedTuple):
     immediate: bool  # only rules that differ by one item
     two_sided: bool  # the shorter rule may be dropped
     known_length: int  # the search has compared rules of this length...
-    known_subset: int  # ... with those that keep all of these items, as bits
+    known_subset: int  # ... with those that keep all of these items, as bits, and one more
 
     @classmethod
     def from_settings(cls, settings: MiningSettings) -> Self:
         """Return the comparisons of the setting `superset`, and those that the search has already made."""
-        compared = settings.max_items > 2 and settings.superset != "paper"
+        compared = settings.max_items > 2 and settings.superset != "two-sided"
         return cls(
             immediate=settings.superset == "immediate",
-            two_sided=settings.superset == "paper",
+            two_sided=settings.superset == "two-sided",
             known_length=settings.max_items if compared else -1,
             known_subset=(1 << max(settings.max_items - 2, 0)) - 1,
         )
@@ -116,7 +116,7 @@ def mark_dominated(buffer: RuleBuffer, table: Words, part: Int64s, nesting: Nest
         for subset in range(1, (1 << length) - 1):
             if nesting.immediate and popcount(np.uint64(subset)) != length - 1:
                 continue
-            if length == nesting.known_length and subset & nesting.known_subset == nesting.known_subset:
+            if length == nesting.known_length and is_known(subset, nesting):
                 continue
             other = find_subset(buffer.items, row, subset, table)
             if other < 0 or buffer.answers[other] != buffer.answers[row]:
@@ -127,6 +127,12 @@ def mark_dominated(buffer: RuleBuffer, table: Words, part: Int64s, nesting: Nest
                     break
             elif nesting.two_sided:
                 dropped[other] = True
+
+
+@inner_kernel
+def is_known(subset: int, nesting: Nesting) -> bool:
+    """Return whether the search has compared the longest rules with those of a subset of their items."""
+    return subset & nesting.known_subset == nesting.known_subset and subset != nesting.known_subset
 
 
 @inner_kernel

@@ -21,7 +21,7 @@ MOST_EXAMPLES = 2**26 - 1
 class Transactions:
     """Example e has the items `items[starts[e]:starts[e + 1]]`, in any order, and the answer `answers[e]`.
 
-    Items may be repeated, which matters only for `compat="release"`. An answer of -1 is outside the vocabulary, so
+    Items may be repeated, which matters only for `published="vqa-ce"`. An answer of -1 is outside the vocabulary, so
     no rule can give it; the example can be matched but not mined.
     """
 
@@ -86,7 +86,7 @@ def _check_starts(name: str, starts: Int64s, rows: int, total: int) -> None:
     if not whole:
         found = f"{len(starts)} of them ending at {starts[-1] if len(starts) else 'nothing'}"
         raise DataError(
-            f"{name} rising from 0 to {total}, {rows + 1} of them", found, "give where each row begins, and the end"
+            f"{rows + 1} {name} that rise from 0 to {total}", found, "give where each row begins, and the end"
         )
 
 

@@ -47,7 +47,7 @@ def lock_model(lock: Path, model: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             advice = "wait for it, or stop it; the answers it got are not asked for again"
-            raise ModelError(f"{model} to be asked by only one process", "another process asking it", advice) from None
+            raise ModelError(f"only one process asking {model}", "another one", advice) from None
         yield
 
 

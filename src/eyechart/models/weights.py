@@ -100,7 +100,7 @@ def load_weights(name: str, revision: str | None, kind: Kind, device: str, dtype
         return loaded if kind == "vqa" else _pad_left(loaded)
     except (OSError, ValueError, RuntimeError, TypeError, KeyError, AttributeError, ImportError) as error:
         advice = "check the folder or name, kind=, dtype= and device=; only safetensors are opened"
-        raise ModelError(f"a model in {name!r} to open as {kind}", _first_line(error), advice) from None
+        raise ModelError(f"a model in {name!r} that opens as {kind}", _first_line(error), advice) from None
 
 
 def _pad_left(loaded: LoadedModel) -> LoadedModel:

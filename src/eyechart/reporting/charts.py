@@ -39,7 +39,7 @@ def draw_bars(drawing: Drawing, palette: Palette) -> Chart:
     import altair as alt
 
     rows = _labelled(_together(drawing.records()[:MOST_BARS]), drawing)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=make_tooltips(drawing))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("line:O", axis=None), tooltip=make_tooltips(drawing))
     axis = make_axis(drawing, "x", ("x", "low", "high", "chance"))
     # Clip intervals at the edge of the scale, so that they are not drawn over the names.
     layers = [base.mark_bar(clip=True, size=15).encode(x=alt.X("x:Q", **axis), **color_bars(drawing, rows, palette))]
@@ -61,7 +61,7 @@ def draw_intervals(drawing: Drawing, palette: Palette) -> Chart:
     for row in rows:
         row["sure"] = _excludes_zero(row)
     axis = make_axis(drawing, "x", ("x", "low", "high"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("at:O", axis=None), tooltip=make_tooltips(drawing))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("line:O", axis=None), tooltip=make_tooltips(drawing))
     zero = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=SOFT, strokeWidth=1).encode(x="x:Q")
     colored = color(drawing, rows, palette)
     whisker = base.mark_rule(strokeWidth=2.2).encode(x=alt.X("low:Q", **axis), x2="high:Q", **colored)
@@ -89,9 +89,9 @@ def _labelled(rows: Records, drawing: Drawing) -> Records:
     colors = shorten(row["color"] for row in rows if "color" in row)
     for index, row in enumerate(rows):
         before = rows[index - 1] if index else {}
-        row["at"] = index
+        row["line"] = index
         row["name"] = "" if "color" in row and before.get("y", row) == row["y"] else names[format_name(row["y"])]
-        row["said"] = _label(row, drawing, colors)
+        row["text"] = _label(row, drawing, colors)
     return rows
 
 
@@ -100,7 +100,7 @@ def _side_texts(base: Chart) -> tuple[Chart, Chart]:
     import altair as alt
 
     names = base.mark_text(align="right", color=INK).encode(x=alt.value(-10), text="name:N")
-    numbers = base.mark_text(align="left", color=SOFT, limit=460).encode(x=alt.value(WIDTH + 12), text="said:N")
+    numbers = base.mark_text(align="left", color=SOFT, limit=460).encode(x=alt.value(WIDTH + 12), text="text:N")
     return names, numbers
 
 
@@ -118,7 +118,7 @@ def _label(row: dict[str, Any], drawing: Drawing, colors: dict[str, str]) -> str
 
 def _room(rows: Records) -> dict[str, float]:
     """Leave some padding around names and numbers, since the reader's font may be wider than ours."""
-    left, right = (max(len(row[side]) for row in rows) for side in ("name", "said"))
+    left, right = (max(len(row[side]) for row in rows) for side in ("name", "text"))
     return {"left": 4 + 1.2 * left, "right": 4 + 1.2 * min(right, 72), "top": 4, "bottom": 4}
 
 
@@ -219,7 +219,7 @@ def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
     for row in rows:
         number = isinstance(row["color"], int | float)
         row["depth"], row["below"] = (abs(row["color"]), row["color"] < 0) if number else (None, False)
-        row["said"] = f"{row['color']:z.1f}" if number and in_points else format_name(row["color"])
+        row["text"] = f"{row['color']:z.1f}" if number and in_points else format_name(row["color"])
     x_labels, y_labels = (relabel(format_name(row[role]) for row in rows) for role in ("x", "y"))
     top = alt.Axis(orient="top", labelAngle=-35, **x_labels)
     x = alt.X("x:N", title=axis_title(drawing.column("x")), sort=None, axis=top)
@@ -229,7 +229,7 @@ def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
     depth = alt.Opacity("depth:Q", scale=alt.Scale(range=[0.06, 0.6]), legend=None)
     side = alt.condition("datum.below", alt.value(AGAINST), alt.value(MARK))
     cells = base.mark_rect().encode(opacity=depth, color=side)
-    return (cells + base.mark_text(color=INK).encode(text="said:N")).properties(width=alt.Step(62), height=alt.Step(30))
+    return (cells + base.mark_text(color=INK).encode(text="text:N")).properties(width=alt.Step(62), height=alt.Step(30))
 
 
 def _scatter(drawing: Drawing, palette: Palette) -> Chart:

@@ -54,7 +54,7 @@ class MeasureRow:
     condition: str | None
     by: str | None
     group: str | None
-    said: str
+    text: str
     value: float | None
     low: float | None
     high: float | None
@@ -70,8 +70,8 @@ class MeasureRow:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
         """Take a measure from a row of a result's table of measures."""
-        values = {name: plain(row[name]) for name in cls.__dataclass_fields__ if name != "said"}
-        return cls(**values, said=speak(row))
+        values = {name: plain(row[name]) for name in cls.__dataclass_fields__ if name != "text"}
+        return cls(**values, text=speak(row))
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Summary:
     sentence: str
     measure: str
     unit: Unit | None
-    said: str
+    text: str
     n: int | None
     clusters: int | None
     judged: str = ""
@@ -149,7 +149,7 @@ class Section:
             sentence=verdict.sentence,
             measure=measure.name if measure else "",
             unit=measure.unit if measure else None,
-            said=measure.said if measure else "-",
+            said=measure.text if measure else "-",
             n=measure.n if measure else None,
             clusters=measure.clusters if measure else None,
             judged=self.judged,

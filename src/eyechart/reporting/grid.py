@@ -47,7 +47,7 @@ def measure_grid(measures: Sequence[MeasureRow]) -> Grid:
         (Head("group"), lambda row: row.group or "-") if grouped else (Head("measure"), lambda row: row.name),
         (Head("measure"), lambda row: row.name if grouped else None),
         (Head("condition"), lambda row: row.condition),
-        (Head("value [interval]", number=True), lambda row: row.said),
+        (Head("value [interval]", number=True), lambda row: row.text),
         (Head("n", number=True), lambda row: f"{row.n:,}"),
         (Head("clusters", number=True), lambda row: None if row.clusters is None else f"{row.clusters:,}"),
         (Head("p", number=True), lambda row: format_p(row.p)),

@@ -25,7 +25,7 @@ from eyechart.reporting.grid import (
 from eyechart.reporting.palette import Palette
 from eyechart.reporting.rendering import FEW, Figure, PageTable, fill
 
-WORDS = ("said", "note")  # fields of a measure that are text on the page and not in its CSV
+WORDS = ("text", "note")  # fields of a measure that are text on the page and not in its CSV
 FEW_MODELS = 2  # up to this many, their sections are open
 SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔ cannot tell", "not tested": "not tested"}
 COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
@@ -158,4 +158,4 @@ def _verdict_row(row: Summary) -> tuple[str, ...]:
     subject = row.subject + "".join(f" (⚠ {caution.short})" for caution in row.cautions)
     audit = f"{row.audit}: {row.question}" if row.question else row.audit
     verdict = f"{SIGNS[row.state]}: {row.label}" if row.label else SIGNS[row.state]
-    return audit, subject, verdict, row.sentence, f"{row.said} {row.measured}", n, clusters
+    return audit, subject, verdict, row.sentence, f"{row.text} {row.measured}", n, clusters

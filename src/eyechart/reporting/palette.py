@@ -32,7 +32,7 @@ class Palette:
     def describe(self, condition: str) -> str:
         """Describe what is done under a condition; empty if no audit describes it."""
         look = self._find(condition)
-        return look.said if look else ""
+        return look.label if look else ""
 
     def are_conditions(self, names: Iterable[str]) -> bool:
         """Return whether all names are names of known conditions."""

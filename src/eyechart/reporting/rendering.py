@@ -85,7 +85,7 @@ def open_templates(package: str, folder: str, palette: Palette = NO_LOOKS) -> "E
         lstrip_blocks=True,
     )
     templates.globals["badges"] = BADGES
-    templates.filters |= {"family": palette.family, "said": palette.describe, "slug": slug}
+    templates.filters |= {"family": palette.family, "described": palette.describe, "slug": slug}
     return templates
 
 

@@ -48,7 +48,7 @@ class Standing:
     state: State
     rank: int | None
     first: float | None  # the share of bootstrap samples in which it leads
-    said: str
+    text: str
     n: int
     clusters: int | None
     difference: str | None
@@ -64,7 +64,7 @@ class Standing:
             state=result.verdict.state,
             rank=row["rank"],
             first=plain(row["first"]),
-            said=speak(row),
+            text=speak(row),
             n=row["n"],
             clusters=row["clusters"],
             difference=format_difference(row),
@@ -78,7 +78,7 @@ class Standing:
         return (
             _count_or_dash(self.rank),
             self.name + "".join(f" (⚠ {caution.short})" for caution in self.cautions),
-            self.said,
+            self.text,
             f"{self.n:,}",
             _count_or_dash(self.clusters),
             "-" if self.first is None else _percent(self.first),
@@ -110,7 +110,7 @@ class AuditRanking:
         if not best:
             return self.audit, measure, "-", "-", "-", "-"
         share = _percent(sum(standing.first or 0 for standing in best))
-        return self.audit, measure, " and ".join(each.name for each in best), best[0].said, f"{best[0].n:,}", share
+        return self.audit, measure, " and ".join(each.name for each in best), best[0].text, f"{best[0].n:,}", share
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def _conclude(standings: Sequence[Standing], headline: Key | None, better: Bette
     best = [each for each in ranked if each.rank == 1]
     names = " and ".join(each.name for each in best)
     share = _percent(sum(each.first or 0 for each in best))
-    value = f"{best[0].said}, the {'lowest' if better == 'lower' else 'highest'}"
+    value = f"{best[0].text}, the {'lowest' if better == 'lower' else 'highest'}"
     return f"The best {headline.name} is that of {names}: {value}, in {share} of bootstrap samples of whole clusters."
 
 

@@ -75,7 +75,7 @@ def crossed(page: Page, thresholds: Iterable[Threshold]) -> Iterator[str]:
     for threshold in thresholds:
         for section, row in _matching(page, threshold):
             if threshold.crossed_by(row):
-                yield f"{threshold.text}: {name_measure(vars(row))} of {section.subject} is {row.said}"
+                yield f"{threshold.text}: {name_measure(vars(row))} of {section.subject} is {row.text}"
 
 
 def _matching(page: Page, threshold: Threshold) -> list[tuple[Section, MeasureRow]]:

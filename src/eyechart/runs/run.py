@@ -76,14 +76,14 @@ class Run:
             same = self.store.manifest.inputs == fingerprint(folder)
         if not same:
             advice = "choose another folder for this run, or remove that one"
-            raise FileFormatError(f"the run in {self.store.folder} to be on {data.name!r}", "other data there", advice)
+            raise FileFormatError(f"a run on {data.name!r} in {self.store.folder}", "one on other data", advice)
         known, is_requested = self.store.divided, named != NamedSplits() or data.division is not None
         if known is None:  # an older eyechart made it
             _write_division(_divide(data, named, seed), self.store.division_file)
         elif is_requested and _divide(data, named, known.division.seed).division != known.division:
             advice = "choose another folder for this run, or leave out --learn and --judge"
-            expected = f"the run in {self.store.folder} to divide the data as requested"
-            raise FileFormatError(expected, f"it is {known.division}", advice)
+            expected = f"a run in {self.store.folder} that divides the data as requested"
+            raise FileFormatError(expected, f"{known.division}", advice)
         manifest = self.store.manifest
         if (continued := manifest.after(command)) != manifest:
             write_record(continued, self.store.manifest_file)

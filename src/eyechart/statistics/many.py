@@ -23,7 +23,7 @@ def adjust(p: npt.ArrayLike, method: str = "bh") -> Floats:
     values = np.asarray(p, dtype=np.float64)
     adjusted, known = np.full(values.shape, np.nan), ~np.isnan(values)
     if ((values[known] < 0) | (values[known] > 1)).any():
-        raise DataError("p-values in 0..1", "others", "pass p-values, not statistics")
+        raise DataError("p-values from 0 to 1", "others", "pass p-values, not statistics")
     order = np.argsort(values[known], kind="stable")
     sorted_q = np.minimum(METHODS[method](values[known][order]), 1.0)
     q = np.empty_like(sorted_q)

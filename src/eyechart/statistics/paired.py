@@ -133,9 +133,9 @@ def _random_flips(samples: Sequence[Floats], flips: int, seed: int) -> Floats:
     flipped = np.zeros((len(samples), flips))
     for step in range(max(map(len, padded), default=0)):
         drawn = generator.integers(0, 256, flips, dtype=np.uint8)
-        for at, eights in enumerate(padded):
+        for sample, eights in enumerate(padded):
             if step < len(eights):
-                flipped[at] += np.take(SIGNS @ eights[step], drawn)
+                flipped[sample] += np.take(SIGNS @ eights[step], drawn)
     return flipped
 
 

@@ -137,7 +137,7 @@ class ServerAddress:
             listener.close()
             advice = "choose another with --port, or leave it out"
             reason = error.strerror or str(error)
-            raise SettingError(f"to listen on {self.host}:{self.port}", reason, advice) from None
+            raise SettingError(f"a free port at {self.host}:{self.port}", reason, advice) from None
         return listener
 
 

@@ -136,24 +136,24 @@ class Draft:
 
     def examples(self, streams: Streams) -> pl.DataFrame:
         """Answer the questions, and lay them out as examples."""
-        asked = self.questions.with_columns(image=self.names.gather(self.questions["at"]))
+        asked = self.questions.with_columns(image=self.names.gather(self.questions["image_index"]))
         objects = find_objects(asked, self.scene)
         answered = asked.join(answer_from(objects), on="row", how="left", validate="1:1", maintain_order="left")
         answered = answered.with_columns(pl.col("answer").fill_null("no"))
-        at, type_at = answered["at"].to_numpy(), answered["type_at"].to_numpy()
-        choices, foils = draw_choices(self.settings, self.plan, (at, type_at), streams["options"])
+        image_index, type_index = answered["image_index"].to_numpy(), answered["type_index"].to_numpy()
+        choices, foils = draw_choices(self.settings, self.plan, (image_index, type_index), streams["options"])
         answer_types = [kind.answer_type for kind in QUESTION_TYPES.values()]
         table = answered.select(
             id=pl.col("image") + "-" + (pl.col("row") % self.settings.questions).cast(pl.String),
             image="image",
             question="question",
             answer="answer",
-            answers=ask_people(answered["answer"], type_at, self.settings.noise, streams["people"]),
+            answers=ask_people(answered["answer"], type_index, self.settings.noise, streams["people"]),
             choices=choices,
             question_type="question_type",
-            answer_type=pl.Series(answer_types).gather(type_at),
-            split=pl.Series(SPLITS).gather(self.plan.split[at]),
-            planted=_planted(self.settings, self.plan, at, type_at),
+            answer_type=pl.Series(answer_types).gather(type_index),
+            split=pl.Series(SPLITS).gather(self.plan.split[image_index]),
+            planted=_planted(self.settings, self.plan, image_index, type_index),
             decoys=_decoys(self.settings, foils),
         )
         return table.with_columns(conflict=_conflict(self.settings), evidence=_evidence(table.height, objects))
@@ -193,17 +193,17 @@ def draw_streams(seed: int) -> Streams:
     return {stage: np.random.default_rng(child) for stage, child in zip(STAGES, children, strict=True)}
 
 
-def _planted(settings: WorldSettings, plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
+def _planted(settings: WorldSettings, plan: WorldPlan, image_index: Ints, type_index: Ints) -> pl.Series:
     """Name the shortcut whose cue fires on each question."""
     rules = {name: rules_of(name, settings) for name in RULE_TYPES}
     names = [each.name for some in rules.values() for each in some]
-    index = np.full(len(at), NO_RULE)
+    index = np.full(len(image_index), NO_RULE)
     for number, (name, some) in enumerate(rules.items()):
-        fires = np.where(type_at == TYPES.index(name), plan.fires[at, number], NO_RULE)
+        fires = np.where(type_index == TYPES.index(name), plan.fires[image_index, number], NO_RULE)
         counts = (fires != NO_RULE) & np.array([each.kind in settings.plant for each in some])[fires]
         index = np.where(counts, number * len(some) + fires, index)
     for number, prior in enumerate(PRIORS if "prior" in settings.plant else ()):
-        index[type_at == TYPES.index(str(prior.question_type))] = len(names) + number
+        index[type_index == TYPES.index(str(prior.question_type))] = len(names) + number
     return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(index).replace(NO_RULE, None))
 
 

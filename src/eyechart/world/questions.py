@@ -33,17 +33,17 @@ _STEM_KEYS = ("question_type", "first", "second")
 
 
 def ask_questions(plan: WorldPlan) -> pl.DataFrame:
-    """List (row, at, type_at, question_type, first, second, question); `at` is the index of the image."""
+    """List (row, image_index, type_index, question_type, first, second, question)."""
     n, per_image = plan.asked.shape
-    at, type_at = np.repeat(np.arange(n), per_image), plan.asked.ravel()
+    image_index, type_index = np.repeat(np.arange(n), per_image), plan.asked.ravel()
     rows = pl.DataFrame(
         {
-            "at": at,
-            "type_at": type_at,
-            "question_type": pl.Series(TYPES).gather(type_at),
-            "first": pl.Series(_NAMES).gather(_first(plan)[at, type_at]),
-            "second": _second(plan, at, type_at),
-            "fillers": _fillers(plan, at, type_at),
+            "image_index": image_index,
+            "type_index": type_index,
+            "question_type": pl.Series(TYPES).gather(type_index),
+            "first": pl.Series(_NAMES).gather(_first(plan)[image_index, type_index]),
+            "second": _second(plan, image_index, type_index),
+            "fillers": _fillers(plan, image_index, type_index),
         }
     )
     return rows.select(
@@ -59,22 +59,24 @@ def _first(plan: WorldPlan) -> Ints:
     return np.stack([named[name] for name in TYPES], axis=1)
 
 
-def _second(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
-    thing, attribute = plan.things[at, SECOND], plan.attribute[at] + len(THINGS) + len(ACTORS)
-    index = pl.Series(np.select([type_at == TYPES.index(BIGGER), type_at == TYPES.index(IS)], [thing, attribute], -1))
+def _second(plan: WorldPlan, image_index: Ints, type_index: Ints) -> pl.Series:
+    thing, attribute = plan.things[image_index, SECOND], plan.attribute[image_index] + len(THINGS) + len(ACTORS)
+    is_bigger, is_attribute = type_index == TYPES.index(BIGGER), type_index == TYPES.index(IS)
+    index = pl.Series(np.select([is_bigger, is_attribute], [thing, attribute], -1))
     return pl.Series(_NAMES).gather(index.replace(-1, None))
 
 
-def _fillers(plan: WorldPlan, at: Ints, type_at: Ints) -> pl.Series:
+def _fillers(plan: WorldPlan, image_index: Ints, type_index: Ints) -> pl.Series:
     """List the cue word of each question, unless it is a label, and then its control words."""
-    cue = np.full(len(at), -1)
+    cue = np.full(len(image_index), -1)
     for column, name in enumerate(RULE_TYPES):
         for state, kind in ((OWN, "word"), (PAIRED, "pair")):
             word = rule(kind, name).words[0]
             if word in FILLERS:
-                cue[(type_at == TYPES.index(name)) & (plan.words[at, column] == state)] = FILLERS.index(word)
+                planted = plan.words[image_index, column] == state
+                cue[(type_index == TYPES.index(name)) & planted] = FILLERS.index(word)
     controls = np.array([FILLERS.index(word) for word in CONTROL_WORDS])
-    indices = np.column_stack([cue, np.where(plan.control_words[at, type_at], controls, -1)])
+    indices = np.column_stack([cue, np.where(plan.control_words[image_index, type_index], controls, -1)])
     texts = pl.Series(FILLERS).gather(pl.Series(indices.ravel()).replace(-1, None))
     return texts.reshape(indices.shape).arr.to_list().list.drop_nulls()
 

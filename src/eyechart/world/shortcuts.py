@@ -146,9 +146,9 @@ def base(question_type: str) -> Floats:
     return np.array([_COMMON, *shares[1:]])
 
 
-def without(shares: Floats, at: int) -> Floats:
+def without(shares: Floats, index: int) -> Floats:
     """Condition a distribution on not being one of its values."""
-    left = np.where(np.arange(len(shares)) == at, 0.0, shares)
+    left = np.where(np.arange(len(shares)) == index, 0.0, shares)
     return np.asarray(left / left.sum())
 
 

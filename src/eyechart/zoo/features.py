@@ -115,7 +115,7 @@ def _check(name: str, values: Array, boxes: Array | None, width: int) -> None:
         found = f"{values.shape} and boxes {None if boxes is None else boxes.shape}"
         raise DataError(f"{width} numbers and a box for each region of image {name!r}", found, advice)
     if not (np.abs(values) <= np.finfo(np.float16).max).all():
-        raise DataError(f"numbers up to {np.finfo(np.float16).max} in image {name!r}", "others, or none", advice)
+        raise DataError(f"numbers up to {np.finfo(np.float16).max} in image {name!r}", "larger ones, or NaN", advice)
 
 
 def _wrap(raw: Path, file: Path, shape: tuple[int, int]) -> None:

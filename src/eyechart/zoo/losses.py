@@ -37,21 +37,23 @@ def has_answer(a: Tensor) -> Tensor:
     return (a > 0).any(1)
 
 
-def gradient(score: Tensor, at: Tensor, *, keep: bool, weight: Tensor | None = None) -> Tensor:
+def gradient(score: Tensor, inputs: Tensor, *, keep: bool, weight: Tensor | None = None) -> Tensor:
     """Differentiate a score, with zeros where it has no dependence; `keep` allows differentiating the gradient again.
 
     Several scores are summed with a `weight`, which is treated as constant.
     """
-    return gradients(score, (at,), keep=keep, weight=weight)[0]
+    return gradients(score, (inputs,), keep=keep, weight=weight)[0]
 
 
-def gradients(score: Tensor, at: Sequence[Tensor], *, keep: bool, weight: Tensor | None = None) -> tuple[Tensor, ...]:
+def gradients(
+    score: Tensor, inputs: Sequence[Tensor], *, keep: bool, weight: Tensor | None = None
+) -> tuple[Tensor, ...]:
     """Differentiate a score by several tensors at once, sharing the common work.
 
     The graph is retained, because the loss of the base method uses the same forward pass.
     """
     return torch.autograd.grad(
-        score, at, weight, retain_graph=True, create_graph=keep, allow_unused=True, materialize_grads=True
+        score, inputs, weight, retain_graph=True, create_graph=keep, allow_unused=True, materialize_grads=True
     )
 
 

@@ -82,11 +82,11 @@ def soft_targets(examples: pl.DataFrame, vocabulary: NetworkVocabulary) -> tuple
     counted = long.join(numbers, on="answer", validate="m:1").group_by("row", "asked", "number").agg(n=pl.len())
     score = pl.when("asked").then(pl.min_horizontal(pl.lit(1.0), PER_PERSON * pl.col("n"))).otherwise(1.0)
     known = counted.with_columns(score=score).sort("row", "score", "number", descending=[False, True, False])
-    place = known.select(pl.int_range(pl.len()).over("row")).to_series().to_numpy()
-    shape = (examples.height, int(place.max(initial=0)) + 1)
+    column = known.select(pl.int_range(pl.len()).over("row")).to_series().to_numpy()
+    shape = (examples.height, int(column.max(initial=0)) + 1)
     answers, scores = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
     row = known["row"].to_numpy()
-    answers[row, place], scores[row, place] = known["number"].to_numpy(), known["score"].to_numpy()
+    answers[row, column], scores[row, column] = known["number"].to_numpy(), known["score"].to_numpy()
     return answers, scores
 
 

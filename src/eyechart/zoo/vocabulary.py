@@ -119,8 +119,8 @@ class NetworkVocabulary:
         numbers = {kind: number for number, kind in enumerate(self.types)}
         given = pl.col("known").replace_strict(numbers, default=None, return_dtype=pl.Int32)
         asked = pl.DataFrame({"text": questions, "known": known}, {"text": pl.String, "known": pl.String})
-        numbered = asked.with_columns(at=pl.coalesce(given, *begun, pl.lit(0)).cast(pl.Int32))
-        return numbered["at"].to_numpy()
+        numbered = asked.with_columns(number=pl.coalesce(given, *begun, pl.lit(0)).cast(pl.Int32))
+        return numbered["number"].to_numpy()
 
 
 def _types(examples: pl.DataFrame) -> list[str]:

@@ -16,7 +16,7 @@ from mining_reference import mine_slowly
 rng = np.random.default_rng(0)
 rows = [rng.integers(0, 6, 5).tolist() for _ in range(40)]
 examples = Transactions.from_rows(rows, rng.integers(0, 3, 40).tolist(), 6, 3)
-for asked in [MiningSettings(n, 2, superset=s) for n in (1, 2, 3, 4, 6) for s in ("immediate", "paper")]:
+for asked in [MiningSettings(n, 2, superset=s) for n in (1, 2, 3, 4, 6) for s in ("immediate", "two-sided")]:
     rules, slow = mine(examples, asked, announce=print), mine_slowly(examples, asked)
     assert rules.joints.tolist() == [rule.joint for rule in slow], asked
     assert rules.supports.tolist() == [rule.support for rule in slow], asked
@@ -26,7 +26,8 @@ for asked in [MiningSettings(n, 2, superset=s) for n in (1, 2, 3, 4, 6) for s in
 
 def run(code: str, **environment: str) -> str:
     command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    same = {"PYTHONPATH": os.pathsep.join(sys.path)}  # the code imports from the tests too
+    done = subprocess.run(command, env=os.environ | same | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -84,7 +84,7 @@ def test_a_misspelt_setting_is_an_error_that_names_the_right_one(table: Path) ->
 
 @pytest.mark.parametrize("settings", [{"answer_is": "number"}, {"map": "question"}, {"map": 5}, {"split": 3}])
 def test_a_setting_of_the_wrong_kind_is_an_error_that_names_it(settings: dict[str, object], table: Path) -> None:
-    with pytest.raises(SettingError, match=f"expected {next(iter(settings))} to be"):
+    with pytest.raises(SettingError, match=f"expected {next(iter(settings))} as"):
         read("table", table, **settings)
 
 

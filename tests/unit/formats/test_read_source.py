@@ -103,7 +103,7 @@ def test_a_locked_zip_asks_for_unpacking(tmp_path: Path) -> None:
             at = content.find(mark, at + 1)
     path.write_bytes(content)
 
-    with pytest.raises(FileFormatError, match="protected by a password"):
+    with pytest.raises(FileFormatError, match=r"without a password; found .*, which is protected by one"):
         find_sources(path, {".json"})[0].read()
 
 

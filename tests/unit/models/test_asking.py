@@ -61,7 +61,7 @@ def test_a_model_is_asked_by_one_process_at_a_time(tmp_path: Path) -> None:
     with (
         lock_model(tmp_path / "a.lock", "it"),
         lock_model(tmp_path / "b.lock", "other"),
-        pytest.raises(ModelError, match="it to be asked by only one process; found another"),
+        pytest.raises(ModelError, match="only one process asking it; found another one"),
         lock_model(tmp_path / "a.lock", "it"),
     ):
         pytest.fail("two ask at once")

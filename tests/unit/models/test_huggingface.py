@@ -327,7 +327,7 @@ def test_code_of_a_model_is_never_run(tiny_llama: Path, tmp_path: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "it.py").write_text(f"open({str(tmp_path / 'was_run')!r}, 'w')\nclass It: pass\n")
 
-    with pytest.raises(ModelError, match="to open as text"):
+    with pytest.raises(ModelError, match="that opens as text"):
         ask(folder, PromptBatch(["x"], [None], [None]))
     assert not (tmp_path / "was_run").exists()
 

@@ -46,7 +46,7 @@ def test_the_headline_is_the_measure_the_verdict_names_whatever_its_sentence_say
     headline = collect_results([found]).sections[0].headline
 
     assert headline is not None
-    assert (headline.condition, headline.by, headline.said) == ("video", None, "40.0 [39.0, 41.0]")
+    assert (headline.condition, headline.by, headline.text) == ("video", None, "40.0 [39.0, 41.0]")
 
 
 def test_the_facts_of_a_run_are_those_of_its_data(run: Store, nasty: str) -> None:
@@ -135,7 +135,7 @@ def test_what_is_no_run_is_said_so(run: Store) -> None:
 def test_the_summary_says_the_measure_the_verdict_rests_on(result: Result) -> None:
     (line,) = collect_results([result]).summary
 
-    assert (line.state, line.measure, line.said) == ("no", "gain", "61.0 [57.8, 64.2]")
+    assert (line.state, line.measure, line.text) == ("no", "gain", "61.0 [57.8, 64.2]")
     assert (line.n, line.clusters, line.sentence) == (1234, 321, result.verdict.sentence)
 
 
@@ -154,7 +154,7 @@ def test_the_headline_is_over_all_examples_as_they_are(result: Result) -> None:
 def test_a_verdict_on_no_measure_has_no_number(kinds: Result) -> None:
     (line,) = collect_results([kinds]).summary
 
-    assert (line.said, line.n, line.clusters) == ("-", None, None)
+    assert (line.text, line.n, line.clusters) == ("-", None, None)
 
 
 def test_several_subjects_stand_side_by_side_best_first(run: Store, nasty: str) -> None:
@@ -179,7 +179,7 @@ def test_a_page_survives_json(run: Store) -> None:
 def test_numbers_that_are_none_become_null(result: Result) -> None:
     row = next(row for row in collect_results([result]).sections[0].measures if row.name == "ratio")
 
-    assert (row.low, row.high, row.said) == (None, None, "1.500 [-, -]")
+    assert (row.low, row.high, row.text) == (None, None, "1.500 [-, -]")
 
 
 def test_a_view_draws_only_its_rows_the_largest_first(result: Result, nasty: str) -> None:

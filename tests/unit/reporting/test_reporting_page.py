@@ -82,7 +82,7 @@ def test_every_measure_count_and_sentence_is_on_the_page(page: Page, html: str) 
     for section in page.sections:
         assert section.verdict.sentence in words
         for row in section.measures:
-            assert f"{row.said} {row.n:,}" in words
+            assert f"{row.text} {row.n:,}" in words
             assert (row.group or row.name) in words
         for count in section.counts:
             assert f"{count.reason or '-'} {count.n:,}" in words

@@ -117,8 +117,8 @@ def test_the_page_the_markdown_and_the_json_say_the_same(found: Standings) -> No
     for contest, plain in zip(found.contests, content["contests"], strict=True):
         assert len(plain["records"]) == len(contest.records)
         for standing in contest.standings:
-            assert standing.said in page
-            assert standing.said in markdown
+            assert standing.text in page
+            assert standing.text in markdown
             assert (standing.difference or "") in markdown
 
 

@@ -59,8 +59,8 @@ def test_the_ends_of_an_interval_can_be_held(page: Page) -> None:
     row = next(iter(gains(page).values()))
     between = 50 * (row.low + row.value)
 
-    assert row.said in "".join(lines(page, f"accuracy.gain.low < {between}"))
-    assert row.said not in "".join(lines(page, f"accuracy.gain.high < {between}"))
+    assert row.text in "".join(lines(page, f"accuracy.gain.low < {between}"))
+    assert row.text not in "".join(lines(page, f"accuracy.gain.high < {between}"))
 
 
 def test_what_is_not_known_crosses_every_threshold(page: Page) -> None:

@@ -114,7 +114,7 @@ def test_the_program_finds_the_answer_that_was_drawn(seed: int) -> None:
         THINGS[draft.plan.things[at, 4 if draft.plan.first_is_bigger[at] else 5]]
         if name == "which is bigger"
         else QUESTION_TYPES[name].answers[draft.plan.answers[at, type_at]]
-        for at, type_at, name in draft.questions.select("at", "type_at", "question_type").iter_rows()
+        for at, type_at, name in draft.questions.select("image_index", "type_index", "question_type").iter_rows()
     ]
 
     assert drawn == examples["answer"].to_list()

@@ -18,7 +18,7 @@ Deliberate differences from the paper and its code:
 - the order of new options is a hash, so that it reveals nothing; neutrality is tested, not only counted.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -51,6 +51,10 @@ class DecoysAudit(DecoysSettings):
 
     needs: ClassVar[tuple[str, ...]] = ("answer",)
     learns: ClassVar[bool] = True
+    gone: ClassVar[Mapping[str, str]] = {
+        "compat": "use published='qavg'",
+        "paper": "use ask=orig,iou,qou,iou+qou,all hide=image,question,image-question rotations=3",
+    }
     furniture: ClassVar[Furniture] = FURNITURE
 
     def study(self, data: Dataset, engine: Engine) -> Result:

@@ -18,7 +18,7 @@ from eyechart.audits.decoys.balance import (
 from eyechart.audits.decoys.candidates import Candidates, Entries, Recipients
 from eyechart.audits.decoys.filters import EQUAL, FILTERS, Filters, goes_with
 from eyechart.audits.decoys.inputs import DrawingInputs
-from eyechart.audits.decoys.settings import IOU, NEUTRAL, QOU, RANDOM, RELEASE, DecoysSettings
+from eyechart.audits.decoys.settings import IOU, NEUTRAL, QAVG, QOU, RANDOM, DecoysSettings
 from eyechart.audits.decoys.texts import Int32s, Int64s
 from eyechart.base.kernels import kernel
 from eyechart.data.dataset import Dataset
@@ -77,7 +77,7 @@ def draw_decoys(
 def _draw_both(inputs: DrawingInputs) -> tuple[SourceDraw, SourceDraw]:
     """Draw from the image and from similar questions, such that they can be joined."""
     image = _draw_on_image(inputs)
-    if inputs.settings.compat == RELEASE:  # the authors draw the two sets apart from each other
+    if inputs.settings.published == QAVG:  # the authors draw the two sets apart from each other
         return image, _draw_similar(inputs)
     similar = _draw_similar(inputs.beside(image.answers))
     if inputs.settings.drawing == NEUTRAL:

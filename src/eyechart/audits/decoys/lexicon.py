@@ -1,8 +1,8 @@
 """Answers as numbers, one for each normal form, and what the filters need to know about them.
 
 Two answers are one if the official VQA normal form makes them equal ("A train." and "train"); a decoy is shown in the
-most frequent spelling among references. With compat `release` words are those of the authors' code (lower case, 0 to 10
-spelt out), from the spelling shown, and answers are compared letter by letter.
+most frequent spelling among references. With `published="qavg"` words are those of the authors' code (lower case, 0 to
+10 spelt out), from the spelling shown, and answers are compared letter by letter.
 """
 
 from typing import NamedTuple, Self
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.audits.decoys.settings import RELEASE, DecoysSettings
+from eyechart.audits.decoys.settings import QAVG, DecoysSettings
 from eyechart.audits.decoys.texts import Int32s, Int64s, Ragged, number_bytes, number_words, starts_of
 from eyechart.base.text import NUMBER_WORDS, clean_answer, normalize_answer
 from eyechart.language.answers import human_answers
@@ -74,9 +74,9 @@ class NumberedAnswers(NamedTuple):
         numerals = self.normals.to_frame("text").select(pl.when(pl.col("text").str.contains(_NUMERAL)).then("text"))
         return np.array(numerals.to_series().cast(pl.Float64).fill_null(float("nan")), np.float64)
 
-    def words(self, *, release: bool) -> pl.Series:
+    def words(self, *, published: bool) -> pl.Series:
         """Return the words of each normal form, or those of the authors' code."""
-        if not release:
+        if not published:
             return self.normals.str.split(" ")
         texts = self.texts.fill_null("").to_frame("text")
         spelt = pl.element().replace(_DIGITS)
@@ -104,16 +104,16 @@ def make_lexicon(
     answers: NumberedAnswers, examples: pl.DataFrame, settings: DecoysSettings
 ) -> tuple[Lexicon, tuple[str, ...]]:
     """Gather what the filters need, with notes for the reader; the authors' code has no guards."""
-    release = settings.compat == RELEASE
-    words = answers.words(release=release)
-    one, two = _release_renderings(words) if release else _clean_renderings(words)
-    guards = settings.guards and not release
+    published = settings.published == QAVG
+    words = answers.words(published=published)
+    one, two = _published_renderings(words) if published else _clean_renderings(words)
+    guards = settings.guards and not published
     vectors, note = _vectors(words, examples, settings.similarity) if guards else (_no_vectors(words), "no guards")
     known_words, senses = _senses(words)
     ladder = Taxonomy.load().hypernyms
     answer_facts = (known_words, senses, ladder, answers.kinds(), answers.values(), vectors)
-    lexicon = Lexicon(one, two, *answer_facts, settings.threshold, ALIKE_COSINE, guards, not release)
-    return lexicon, (note, *_warn_of_cut_answers(words)) if release else (note,)
+    lexicon = Lexicon(one, two, *answer_facts, settings.threshold, ALIKE_COSINE, guards, not published)
+    return lexicon, (note, *_warn_of_cut_answers(words)) if published else (note,)
 
 
 def _clean_renderings(words: pl.Series) -> tuple[Ragged, Ragged]:
@@ -122,7 +122,7 @@ def _clean_renderings(words: pl.Series) -> tuple[Ragged, Ragged]:
     return number_words(words), number_words(joined)
 
 
-def _release_renderings(words: pl.Series) -> tuple[Ragged, Ragged]:
+def _published_renderings(words: pl.Series) -> tuple[Ragged, Ragged]:
     """Render answers as lists of characters: all words but the last, joined by dashes and by nothing."""
     kept = pl.max_horizontal(pl.col("words").list.len().cast(pl.Int64) - 1, 0)
     shorter = words.to_frame("words").select(pl.col("words").list.head(kept)).to_series()

@@ -41,13 +41,13 @@ def conditions(settings: DecoysSettings, data: Dataset, study: Result) -> Iterat
     decoys = study.tables["decoys"]
     available = sets_of(data.examples, decoys)
     known = [name for name in settings.sets if name in available]
-    names = [name for name in known if name in settings.asked_sets] or known
+    names = [name for name in known if name in settings.ask] or known
     for name in names:
         choices = choices_of(offer(judged, decoys, name, settings.seed))
-        for hidden in (WHOLE, *settings.hidden_parts):
+        for hidden in (WHOLE, *settings.hide):
             yield Condition(name, hidden), choices
         if name == names[0]:
-            for shift in range(1, settings.shifts + 1):
+            for shift in range(1, settings.rotations + 1):
                 yield Condition(name, WHOLE, shift), rotate(choices, shift)
 
 

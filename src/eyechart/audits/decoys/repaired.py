@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.audits.decoys.options import choices_of, offer, sets_of
-from eyechart.audits.decoys.settings import DRAWING_SETTINGS, IOU, ORIG, QOU, REPAIRED
+from eyechart.audits.decoys.settings import DRAWING_SETTINGS, IOU, ORIG, QOU, REPAIRED, DecoysSettings
 from eyechart.base.errors import DataError
 from eyechart.base.files import our_version, replacing
 from eyechart.data.dataset import Dataset
@@ -84,6 +84,7 @@ class Repaired(NamedTuple):
         filters, sizes = self.study.tables["filters"], self.examples["choices"].list.len()
         notes = ([] if division is None else [str(division)]) + self.study.tables["notes"]["note"].to_list()
         counts = sizes.value_counts(name="n").sort("choices")
+        settings = DecoysSettings.upgrade_plan(self.study.settings)
         return _CARD.format(
             subject=self.study.subject,
             options=self.options,
@@ -92,7 +93,7 @@ class Repaired(NamedTuple):
             sizes=", ".join(f"{n:,} with {size} options" for size, n in counts.iter_rows()),
             left_out=describe_left_out(self.study.tables["counts"], self.options),
             solvers=_before_and_after(self.study.tables["solvers"], self.options),
-            settings="\n".join(f"| `{name}` | {self.study.settings[name]} |" for name in DRAWING_SETTINGS),
+            settings="\n".join(f"| `{name}` | {settings[name]} |" for name in DRAWING_SETTINGS),
             filter_head=f"| {' | '.join(filters.columns)} |\n|{'---|' * filters.width}",
             filters="\n".join(f"| {' | '.join(map(str, row))} |" for row in filters.iter_rows()),
             notes="\n".join(f"- {note}" for note in notes),

@@ -1,9 +1,11 @@
 """The settings of the audit, and the names of sources of decoys, sets of options and parts of the data."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from eyechart.base.errors import SettingError
+from eyechart.base.settings import check_choices, replace_setting
 
 QOU: Final = "qou"
 IOU: Final = "iou"
@@ -24,11 +26,10 @@ LEARNED, JUDGED = "learned", "judged"  # parts of the data
 OptionSet = Literal["orig", "iou", "qou", "iou+qou", "all", "random"]
 Hidden = Literal["image", "question", "image-question"]
 Drawing = Literal["nearest", "neutral"]
-Compat = Literal["clean", "release"]
-NEUTRAL, RELEASE = "neutral", "release"
+Published = Literal["none", "qavg"]
+NEUTRAL, QAVG = "neutral", "qavg"
 ALONE: Final = "image-question"  # when both are hidden, the options alone are left
-PAPER_SHIFTS = 3
-DRAWING_SETTINGS = ("k", "drawing", "compat", "threshold", "seed", "similarity", "guards", "near", "leave_out")
+DRAWING_SETTINGS = ("k", "drawing", "published", "threshold", "seed", "similarity", "guards", "near", "leave_out")
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,13 @@ class DecoysSettings:
 
     Drawing: up to `k` decoys come from each source. `drawing` takes the nearest candidates (the paper), or chooses
     among the `near` nearest so that each answer is used as a decoy as much as it is a target; with `leave_out`,
-    examples that make this impossible for the decoys of similar questions get none. `compat` compares answers by their
-    words, or as the authors' released code does. A decoy is accepted up to the Wu-Palmer similarity `threshold`.
-    `similarity` says where the vectors of questions come from: the "corpus", "sentence:MODEL", or a word2vec or GloVe
-    file. `guards` turns on the filters beyond the paper.
+    examples that make this impossible for the decoys of similar questions get none. Answers are compared by their
+    words, or with `published` by characters, as in the authors' code for qaVG. A decoy is accepted up to the Wu-Palmer
+    similarity `threshold`. `similarity` says where the vectors of questions come from: the "corpus", "sentence:MODEL",
+    or a word2vec or GloVe file. `guards` turns on the filters beyond the paper.
 
     Asking: `sets` are the sets of options to study, `ask` those of them to ask a model about (all of them if none
-    of these exists), `hide` what else is hidden from it, `rotations` the most places by which options are shifted;
-    `paper` asks everything in Tables 3 to 5 of the paper: all sets, each part hidden, three shifts.
+    of these exists), `hide` what else is hidden from it, `rotations` the most places by which options are shifted.
 
     Blind baselines learn in `folds` parts from at most `most` examples by the `scorer`. `kinds` names a column that
     lists how each option was made. `margin` is the distance from chance from which a verdict is given.
@@ -58,10 +58,9 @@ class DecoysSettings:
     ask: tuple[OptionSet, ...] = (ORIG, REPAIRED)
     hide: tuple[Hidden, ...] = (ALONE,)
     rotations: int = 1
-    paper: bool = False
     k: int = 3
     drawing: Drawing = "nearest"
-    compat: Compat = "clean"
+    published: Published = "none"
     threshold: float = 0.9
     similarity: str = "corpus"
     guards: bool = True
@@ -75,11 +74,9 @@ class DecoysSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_choices("sets", self.sets or ("none",), get_args(OptionSet))
-        _check_choices("ask", self.ask, get_args(OptionSet))
-        _check_choices("hide", self.hide, get_args(Hidden))
-        _check_choices("drawing", (self.drawing,), get_args(Drawing))
-        _check_choices("compat", (self.compat,), get_args(Compat))
+        check_choices(self)
+        if not self.sets:
+            raise SettingError(f"sets among {', '.join(get_args(OptionSet))}", "none", "name at least one")
         for name, least in (("k", 1), ("folds", 2), ("most", 1), ("rotations", 0), ("near", 1)):
             if getattr(self, name) < least:
                 raise SettingError(f"{name} of at least {least}", str(getattr(self, name)), f"raise {name}")
@@ -89,27 +86,14 @@ class DecoysSettings:
         """Name the sets to study: `sets`, and the control of random decoys if any decoys are drawn."""
         return self.sets if self.sets == (ORIG,) else tuple(dict.fromkeys((*self.sets, RANDOM)))
 
-    @property
-    def asked_sets(self) -> tuple[str, ...]:
-        """Name the sets to ask a model about, if the data have them."""
-        return self.sets if self.paper else self.ask
-
-    @property
-    def hidden_parts(self) -> tuple[str, ...]:
-        """Name what is hidden from a model in turn, apart from nothing."""
-        return get_args(Hidden) if self.paper else self.hide
-
-    @property
-    def shifts(self) -> int:
-        """Return the most places by which options are shifted."""
-        return PAPER_SHIFTS if self.paper else self.rotations
+    @classmethod
+    def upgrade_plan(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Translate the settings of a study by an older version."""
+        upgraded = replace_setting(settings, "compat", "published", {"clean": "none", "release": QAVG})
+        if upgraded.pop("paper", False):
+            upgraded |= {"ask": upgraded.get("sets", cls.sets), "hide": get_args(Hidden), "rotations": 3}
+        return upgraded
 
     def settings(self) -> dict[str, object]:
         """Return all settings by name, as they are recorded with the results."""
         return asdict(self)
-
-
-def _check_choices(name: str, given: tuple[str, ...], known: tuple[str, ...]) -> None:
-    unknown = [value for value in given if value not in known]
-    if unknown:
-        raise SettingError(f"{name} among {', '.join(known)}", ", ".join(unknown), "choose among these")

@@ -15,7 +15,7 @@ most 25 % of every box of it.
 Deliberate differences from the paper and its code:
 - a question without a relevant or an irrelevant object is counted but not asked; the authors' loader showed the
   whole image instead, and left the question out later;
-- the covered share is relative to the annotated object, as in the paper; with `compat="release"` it is relative to the
+- the covered share is relative to the annotated object, as in the paper; with `published="fpvg"` it is relative to the
   detection, and boxes are whole-numbered, as in the authors' code;
 - answers are compared in their normal form (`same="raw"`: as they are); a refusal is an answer of its own;
 - with soft scores the cells are soft: grounded x score, so that they still sum to 1 and to the accuracy;
@@ -63,7 +63,10 @@ class GroundingAudit(GroundingSettings):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("evidence",)
-    gone: ClassVar[Mapping[str, str]] = {"split": "choose what is judged with --judge"}
+    gone: ClassVar[Mapping[str, str]] = {
+        "split": "choose what is judged with --judge",
+        "compat": "use published='fpvg'",
+    }
     furniture: ClassVar[Furniture] = FURNITURE
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract

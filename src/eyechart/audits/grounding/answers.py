@@ -19,7 +19,7 @@ from eyechart.data.protocols import Engine
 KEY = ["id", "draw"]
 
 
-class ConditionAnswers(NamedTuple):
+class AnswersByCondition(NamedTuple):
     """Usable answers by condition (id, draw, response, right, p, ...), questions without any, and counts of probes."""
 
     tables: dict[str, pl.DataFrame]
@@ -41,7 +41,7 @@ class ConditionAnswers(NamedTuple):
 
 def gather_answers(
     settings: GroundingSettings, predictions: Predictions, asked: dict[str, pl.DataFrame], how: str, engine: Engine
-) -> ConditionAnswers:
+) -> AnswersByCondition:
     """Gather the answers to the examples that were asked under each condition, `plain` first."""
     tables: dict[str, pl.DataFrame] = {}
     counts, lost_ids = [], []
@@ -54,7 +54,7 @@ def gather_answers(
         )
         reference = table if condition == PLAIN_CONDITION else tables[PLAIN_CONDITION]
         tables[condition] = table.with_columns(probability_of(table, reference.select(*KEY, "response"), settings.same))
-    return ConditionAnswers(tables, pl.concat(lost_ids).unique().sort("id"), pl.concat(counts))
+    return AnswersByCondition(tables, pl.concat(lost_ids).unique().sort("id"), pl.concat(counts))
 
 
 def _responses(table: pl.DataFrame, same: str) -> pl.Series:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from eyechart.audits.grounding.answers import ConditionAnswers, by_question, fall, same_as
+from eyechart.audits.grounding.answers import AnswersByCondition, by_question, fall, same_as
 from eyechart.audits.grounding.settings import EVIDENCE, REST, GroundingSettings
 from eyechart.data.dataset import NOT_JUDGED, Dataset
 from eyechart.data.probes import PLAIN_CONDITION
@@ -26,7 +26,7 @@ BEST, MEDIUM, WORST = "best", "medium", "worst"
 CLASSES = {"sufficiency_class": "sufficiency", "comprehensiveness_class": "comprehensiveness"}
 
 
-def question_rows(answers: ConditionAnswers) -> pl.DataFrame:
+def question_rows(answers: AnswersByCondition) -> pl.DataFrame:
     """Measure every question that has usable answers under all three conditions."""
     return by_question(answers.side_by_side(CONDITIONS), _columns())
 
@@ -49,7 +49,7 @@ def _columns() -> Iterator[pl.Expr]:
     yield from (fall(condition).alias(name) for name, condition in FALLS.items())
 
 
-def graded_rows(answers: ConditionAnswers, conditions: list[str]) -> pl.DataFrame:
+def graded_rows(answers: AnswersByCondition, conditions: list[str]) -> pl.DataFrame:
     """Measure the conditions of graded deletion, each over the questions that were answered there."""
     rows = answers.tables[PLAIN_CONDITION].select("id", "cluster").unique().sort("id")
     for condition in conditions:

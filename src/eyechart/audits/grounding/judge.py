@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import polars as pl
 
-from eyechart.audits.grounding.answers import ConditionAnswers, gather_answers
+from eyechart.audits.grounding.answers import AnswersByCondition, gather_answers
 from eyechart.audits.grounding.cells import CONDITIONS, graded_rows, question_rows, with_groups
 from eyechart.audits.grounding.measures import (
     LOST,
@@ -92,12 +92,12 @@ def asked_under(
     return by_condition
 
 
-def _counts(answers: ConditionAnswers, lost: int) -> pl.DataFrame:
+def _counts(answers: AnswersByCondition, lost: int) -> pl.DataFrame:
     row = pl.DataFrame([(None, "left out", UNANSWERED, lost)], schema=empty(COUNTS).schema, orient="row")
     return pl.concat([answers.counts, row]).filter(pl.col("n") > 0)
 
 
-def decide(measures: list[Measure], least: float, answers: ConditionAnswers) -> Verdict:
+def decide(measures: list[Measure], least: float, answers: AnswersByCondition) -> Verdict:
     """Conclude from the share of grounded answers."""
     grounded = measures[0]
     worst = next((each for each in measures if each.name == LOST), grounded)
@@ -117,7 +117,7 @@ def decide(measures: list[Measure], least: float, answers: ConditionAnswers) -> 
     return Verdict(state, QUESTION, label, sentence, grounded.key, least)
 
 
-def _describe_missing(answers: ConditionAnswers) -> str:
+def _describe_missing(answers: AnswersByCondition) -> str:
     empty_conditions = [name for name in CONDITIONS if not answers.tables[name].height]
     which = f"; none under {', '.join(empty_conditions)}" if empty_conditions else ""
     return f"No question was answered under all of plain, evidence and rest{which}."

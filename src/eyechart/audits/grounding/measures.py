@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 import scipy
 
-from eyechart.audits.grounding.answers import ConditionAnswers, by_question, fall, same_as
+from eyechart.audits.grounding.answers import AnswersByCondition, by_question, fall, same_as
 from eyechart.audits.grounding.cells import ACCURACIES, BEST, CELLS, CLASSES, FALLS, GROUNDING, PLACES
 from eyechart.audits.grounding.scene import Relevance, Scene
 from eyechart.audits.grounding.settings import DROP, REST, WITHOUT
@@ -43,7 +43,7 @@ _NOTHING = pl.DataFrame(schema={"id": pl.String, "index": pl.Int64, "importance"
 
 
 def match_rankings(
-    answers: ConditionAnswers, scene: Scene, relevance: Relevance
+    answers: AnswersByCondition, scene: Scene, relevance: Relevance
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Match every ranking; return one row for each question (id and a column for each method and set), and notes."""
     ids = scene.questions.select("id").with_row_index("row").cast({"row": pl.Int64})
@@ -80,7 +80,7 @@ def _match_set(ranked: pl.DataFrame, name: str) -> pl.DataFrame:
     return weighed.group_by("row", maintain_order=True).agg(match=hit)
 
 
-def _attention(answers: ConditionAnswers, scene: Scene) -> pl.DataFrame:
+def _attention(answers: AnswersByCondition, scene: Scene) -> pl.DataFrame:
     """Read the attention to each object, if there are as many numbers as objects."""
     table = answers.tables[PLAIN_CONDITION]
     if "attention" not in table.columns:
@@ -93,7 +93,7 @@ def _attention(answers: ConditionAnswers, scene: Scene) -> pl.DataFrame:
     return _mean_by_object(flat)
 
 
-def _left_out(answers: ConditionAnswers) -> pl.DataFrame:
+def _left_out(answers: AnswersByCondition) -> pl.DataFrame:
     """Compute the effect of leaving each object out."""
     parts = [_NOTHING]
     for condition in (name for name in answers.tables if name.startswith(f"{WITHOUT}#")):

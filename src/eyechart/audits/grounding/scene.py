@@ -5,11 +5,11 @@ and height are rejected. The relevance of objects to a question follows appendix
 
 relevant     IoU > 0.5 with any annotated object
 irrelevant   covers at most 25 % of every annotated object:  intersection / area of the annotated object <= 0.25
-release      intersection / area of the *detection* <= 0.25, with coordinates cut to whole numbers
+fpvg         (their code) intersection / area of the *detection* <= 0.25, with coordinates cut to whole numbers
 
 Both thresholds are strict. The two sets never overlap: IoU > 0.5 is more than half of either box, and whatever the
 thresholds, a relevant object is not irrelevant. An object without an area shows nothing and is in neither set; in the
-release it is irrelevant.
+authors' code it is irrelevant.
 """
 
 from typing import NamedTuple
@@ -188,14 +188,14 @@ class Relevance(NamedTuple):
 
 def find_relevance(settings: GroundingSettings, scene: Scene) -> Relevance:
     """Compare every object with the evidence of every question on its image."""
-    release = settings.compat == "release"
-    evidence, seen = (_whole(each) if release else each for each in (scene.evidence, scene.objects.lists))
-    share_of: ShareOf = "seen" if release else "marked"
+    published = settings.published == "fpvg"
+    evidence, seen = (_whole(each) if published else each for each in (scene.evidence, scene.objects.lists))
+    share_of: ShareOf = "seen" if published else "marked"
     found = overlaps(evidence, seen, scene.of, share_of)
     relevant = found.iou > settings.iou
     # A question without evidence has no irrelevant objects either: there is nothing they could be irrelevant to.
     has_evidence = evidence.sizes[found.rows] > 0
-    visible = (areas(seen.boxes)[found.seen] > 0) | release
+    visible = (areas(seen.boxes)[found.seen] > 0) | published
     irrelevant = (found.share <= settings.overlap) & ~relevant & has_evidence & visible
     return Relevance(found.rows, scene.objects.position[found.seen], found.seen, found.iou, relevant, irrelevant)
 

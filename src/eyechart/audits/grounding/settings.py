@@ -1,11 +1,12 @@
 """The settings of the audit, and the names of its conditions."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from eyechart.base.errors import SettingError
-from eyechart.base.settings import check_choices
+from eyechart.base.settings import check_choices, replace_setting
 
 QUESTION = "Do its answers rest on the evidence?"
 
@@ -22,7 +23,7 @@ class GroundingSettings:
 
     score: str = "auto"
     by: tuple[str, ...] = ()
-    compat: Literal["paper", "release"] = "paper"
+    published: Literal["none", "fpvg"] = "none"
     iou: float = 0.5
     overlap: float = 0.25
     sees: Literal["auto", "objects", "pixels"] = "auto"
@@ -46,7 +47,12 @@ class GroundingSettings:
         for text in self.extra:
             if not re.fullmatch(EXTRA, text):
                 advice = "write without, keep@25 or drop@25, with a percentage up to 100"
-                raise SettingError("extra conditions that are known", repr(text), advice)
+                raise SettingError("known extra conditions", repr(text), advice)
+
+    @classmethod
+    def upgrade_plan(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Translate the settings of a study by an older version."""
+        return replace_setting(settings, "compat", "published", {"paper": "none", "release": "fpvg"})
 
     def settings(self) -> dict[str, object]:
         """Return the settings by name."""

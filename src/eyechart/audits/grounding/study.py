@@ -146,7 +146,7 @@ def _measure(rows: pl.DataFrame, scene: Scene, outcomes: pl.Series) -> Iterator[
 
 def _notes(settings: GroundingSettings, scene: Scene, forms: tuple[str, ...], data: Dataset) -> pl.DataFrame:
     n_lost = scene.questions.filter(_lost_pictures(scene, data))["image"].n_unique()
-    below = "the detection" if settings.compat == "release" else "the annotated object"
+    below = "the detection" if settings.published == "fpvg" else "the annotated object"
     notes = [
         *scene.notes,
         *_unknown_labels(scene, data),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from eyechart.audits.grounding.answers import ConditionAnswers
+from eyechart.audits.grounding.answers import AnswersByCondition
 from eyechart.audits.grounding.cells import BEST, CELLS, CLASSES, MEDIUM, WORST
 from eyechart.audits.grounding.measures import GRADED, RATIO
 from eyechart.audits.grounding.probing import probe_evidence
@@ -164,7 +164,7 @@ VIEWS = (
 
 
 def example_table(
-    settings: GroundingSettings, data: Dataset, study: Result, answers: ConditionAnswers, rows: pl.DataFrame
+    settings: GroundingSettings, data: Dataset, study: Result, answers: AnswersByCondition, rows: pl.DataFrame
 ) -> pl.DataFrame:
     """List the first questions of each cell, with the content shown and the answer under each condition (Fig. 2)."""
     chosen = _choose(rows)
@@ -186,7 +186,7 @@ def _choose(rows: pl.DataFrame) -> pl.DataFrame:
     return by_cell.group_by("cell", maintain_order=True).head(EXAMPLES)
 
 
-def _under(condition: str, probes: pl.DataFrame, questions: pl.DataFrame, answers: ConditionAnswers) -> pl.DataFrame:
+def _under(condition: str, probes: pl.DataFrame, questions: pl.DataFrame, answers: AnswersByCondition) -> pl.DataFrame:
     given = answers.tables[condition].unique("id", keep="first", maintain_order=True).select("id", "given")
     joined = questions.join(given, on="id", how="left", validate="1:1").join(probes, on="id", validate="1:1")
     optional = (

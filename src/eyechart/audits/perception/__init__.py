@@ -5,8 +5,8 @@ Acc(M) is a model's score on an example as it is, Acc(M \ {m}) its score without
     P(m) = Acc(M) - Acc(M \ {m})            of an example                                        Eq. 2
     Acc(M \ {m}) = E_j [score of (x with the m of x_j)]     j drawn from the judged examples      Eq. 3
     P = mean over examples of P(m), divided by Z                                                Eq. 1
-    Z_D = 1 - score of the most frequent train answer (`complement`)                            Eq. 4
-          or that score itself (`majority`), which the paper's Tables 6 and 7 divide by
+    Z_D = 1 - score of the most frequent train answer                                           Eq. 4
+          or, with `published="tables-6-7"`, that score itself, by which those tables of the paper divide
     Z_D,f = mean of Acc(M)                                                                      Eq. 5
 
 Differences from the paper, each on purpose: donors are never the example itself nor one of the same content (`uniform`
@@ -86,6 +86,7 @@ class PerceptionAudit(PerceptionSettings):
     gone: ClassVar[Mapping[str, str]] = {
         "split": "choose what is judged with --judge",
         "majority_split": "choose what is learned from with --learn",
+        "form": "use published='tables-6-7' to divide by the score of the most frequent answer",
     }
     furniture: ClassVar[Furniture] = Furniture(looks=tuple(_looks()), options=(PRECISION,))
 

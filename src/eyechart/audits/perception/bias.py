@@ -128,7 +128,7 @@ def answer_proportions(
     usual = _usual(judged.join(low, on="token", how="semi"))
     table = low.join(usual, on="token")
     for name, rows_of, column in (
-        ("predicted", judged, "said"),
+        ("predicted", judged, "given"),
         ("judged", judged, "answer"),
         ("train", _by_first_word(learn), "answer"),
     ):

@@ -135,7 +135,7 @@ def _kind(data: Dataset, policy: str) -> str | None:
     for column in TYPES:
         if column in data.examples.columns and data.examples[column].is_not_null().any():
             return column
-    raise DataError(f"{' or '.join(TYPES)} for donors of the same type", "neither", f"take donors {SAME}COLUMN")
+    raise DataError(f"{' or '.join(TYPES)} for donors of the same type", "neither", f"use donors={SAME}COLUMN")
 
 
 def _texts(column: pl.Series) -> pl.Series:

@@ -54,7 +54,7 @@ class DrawScores(NamedTuple):
     """The scores by example and draw, the answers, the ids without a score, and counts of all probes."""
 
     scores: pl.DataFrame  # id, k, score
-    answers: pl.DataFrame  # id, k, said
+    answers: pl.DataFrame  # id, k, given
     lost: pl.DataFrame  # id, k
     counts: pl.DataFrame
 
@@ -97,10 +97,10 @@ class AnswerScorer:
         answered = self.predictions.beside(examples, condition)
         rows = score_rows(answered, self.how, engine=self.engine)
         draw = pl.lit(k).alias("k")
-        first = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first().alias("said"))
+        first = answered.table.group_by("id", maintain_order=True).agg(pl.col("given").first())
         return DrawScores(
             rows.select("id", draw, pl.col("accuracy").alias("score")),
-            first.select("id", draw, "said"),
+            first.select("id", draw, "given"),
             examples.select("id", draw).join(rows, on="id", how="anti"),
             count_unscored(answered, rows).with_columns(pl.lit(condition).alias("condition")),
         )
@@ -121,7 +121,7 @@ class ModelScores:
 
     def own_answers(self) -> pl.DataFrame:
         """List the answers to the examples as they are, in a column `own`."""
-        return self.plain.answers.select("id", pl.col("said").alias("own"))
+        return self.plain.answers.select("id", pl.col("given").alias("own"))
 
     def by_example(self, removal: Removal) -> pl.DataFrame:
         """Average the draws of each example: its score without the modality, and how often its answer changed."""
@@ -130,7 +130,7 @@ class ModelScores:
             pl.col("score").mean().alias(without(removal.name))  # Eq. 3
         )
         both = draws.answers.join(self.own_answers(), on="id", validate="m:1", maintain_order="left")
-        differs = pl.col("said").ne_missing(pl.col("own")).cast(pl.Float64).mean()
+        differs = pl.col("given").ne_missing(pl.col("own")).cast(pl.Float64).mean()
         moved = both.group_by("id", maintain_order=True).agg(differs.alias(changed(removal.name)))
         return scores.join(moved, on="id", how="left", validate="1:1", maintain_order="left")
 

@@ -36,7 +36,7 @@ def least_perceived(rows: pl.DataFrame, examples: pl.DataFrame, scores: ModelSco
     """List the examples with the lowest scores, the right ones first, with the answers under each condition."""
     parts = [_least(rows, removal, draws) for removal, draws in scores.removed.items()]
     content = [name for name in ("question", "answer") if name in examples.columns]
-    own = scores.plain.answers.select("id", pl.col("said").alias("says"))
+    own = scores.plain.answers.select("id", pl.col("given").alias("says"))
     table = pl.concat(parts).join(examples.select("id", *content), on="id", validate="m:1", maintain_order="left")
     table = table.join(own, on="id", how="left", validate="m:1", maintain_order="left")
     return table.select("removed", "id", *content, "says", "says without", "accuracy", "perception", "draws")
@@ -46,7 +46,7 @@ def _least(rows: pl.DataFrame, removal: Removal, draws: DrawScores) -> pl.DataFr
     score = perceived(removal.name)
     least = rows.drop_nulls(score).sort(score, "accuracy", "id", descending=[False, True, False]).head(SHOWN)
     answers = draws.answers.group_by("id", maintain_order=True).agg(
-        pl.col("said").str.join(BETWEEN).alias("says without"), pl.len().cast(pl.Int64).alias("draws")
+        pl.col("given").str.join(BETWEEN).alias("says without"), pl.len().cast(pl.Int64).alias("draws")
     )
     joined = least.join(answers, on="id", how="left", validate="1:1", maintain_order="left")
     return joined.select(
@@ -92,11 +92,11 @@ def _seen_under(
             theirs = examples.select(pl.col("id").alias("donor"), name)
             taken = donors[name, k].join(theirs, on="donor", how="left", validate="m:1").select("id", name)
             shown = shown.drop(name).join(taken, on="id", how="left", validate="1:1", maintain_order="left")
-        answer = answers.filter(pl.col("k") == k).select("id", "said")
+        answer = answers.filter(pl.col("k") == k).select("id", "given")
         table = titles.join(shown.drop("example"), on="id", validate="1:1", maintain_order="left")
         table = table.join(answer, on="id", how="left", validate="1:1", maintain_order="left")
         order = (pl.lit(removal.name).alias("removal"), "example", pl.lit(position).alias("position"))
-        yield table.select(*order, "named", pl.lit(condition).alias("condition"), *CONTENT, "said")
+        yield table.select(*order, "named", pl.lit(condition).alias("condition"), *CONTENT, "given")
 
 
 def _answers(removal: Removal, scores: ModelScores) -> Iterator[tuple[str, pl.DataFrame, int]]:

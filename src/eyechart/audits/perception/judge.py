@@ -47,7 +47,7 @@ def judge_model(
     plain = scorer.score(PLAIN_CONDITION, 0, rounds.asked(turn, None, 0))
     scores = ModelScores(plain, {each: _score_draws(scorer, rounds, turn, each) for each in removals})
     rows = with_groups(_rows(settings, data, study, scorer, scores), data, settings.by, settings.sentiment)
-    measurer = Measurer(removals, how, settings.form, settings.donors, rounds.stages[turn].draws)
+    measurer = Measurer(removals, how, settings.published, settings.donors, rounds.stages[turn].draws)
     measures = measure_all(rows, data, measurer, settings.by, engine)
     bounds = list(scores.bounds(study.rows.select("id", "cluster"), how))
     emap = project(settings, data, study, predictions, how)
@@ -114,7 +114,7 @@ def _optional_tables(
 ) -> dict[str, pl.DataFrame]:
     """Build the tables that exist only for some settings or data."""
     first = perceived(next(iter(scores.removed)).name)
-    answers = scores.plain.answers.select("id", "said")
+    answers = scores.plain.answers.select("id", "given")
     tables = {"proportions": answer_proportions(rows, answers, data, learned_part(data, study), first)}
     if settings.repeats > 1 and settings.precision is None:
         tables["repeats"] = scores.repeats(rows, settings.draws)
@@ -126,7 +126,7 @@ def _warn(predictions: Predictions, scores: ModelScores) -> Iterator[str]:
     own = scores.own_answers()
     for removal, draws in scores.removed.items():
         both = draws.answers.join(own, on="id", validate="m:1")
-        if removal.draws(2) == 1 and both.height and both["said"].eq_missing(both["own"]).all():
+        if removal.draws(2) == 1 and both.height and both["given"].eq_missing(both["own"]).all():
             unchanged = f"every answer of {predictions.model} under {removal.name!r} is the same as without the removal"
             yield f"{unchanged}: it ignores the modality, or does not read the column `removal`"
 

@@ -41,11 +41,11 @@ COLUMNS = ("without", "P", "P low", "P high", "P/Z task", "P/Z model")
 
 @dataclass(frozen=True)
 class Measurer:
-    """Measure a set of examples, given the removals, the score, the form of Z, and the note on every number."""
+    """Measure a set of examples, given the removals, the score, whose Z, and the note on every number."""
 
     removals: tuple[Removal, ...]
     how: str
-    form: str
+    published: str
     donors: str
     draws: int
 
@@ -85,7 +85,8 @@ class Measurer:
             yield make_measure("changed", mean(moved[changed(name)], moved["cluster"]), of=changed(name), **key)
         with_majority = rows.drop_nulls("majority")
         if with_majority.height:
-            z = 1 - with_majority["majority"] if self.form == "complement" else with_majority["majority"]  # Eq. 4
+            score = with_majority["majority"]
+            z = score if self.published == "tables-6-7" else 1 - score  # Eq. 4
             yield self._divided("perception / task", removal, with_majority, z)
         relative = self._divided("perception / model", removal, rows, own)  # Eq. 5
         yield relative

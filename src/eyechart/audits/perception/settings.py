@@ -1,13 +1,13 @@
 """The settings of the audit, and which modalities they remove from the data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from eyechart.audits.perception.donors import check_policy
 from eyechart.base.errors import DataError, SettingError
-from eyechart.base.settings import check_choices
+from eyechart.base.settings import check_choices, replace_setting
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import PROMPTS, TEXTS, Removal, RemovalKind
 
@@ -25,9 +25,9 @@ class PerceptionSettings:
     kind decides the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
     often all of that is done (5 and 5 are the paper's). With `precision` (points) the audit starts with few examples
     and asks more, in at most `max_rounds` rounds, until every interval is at most this wide. `majority` is the scope of
-    the most frequent answer, `form` that of Z. A modality whose score is shown to be within `margin` of 0 is ignored.
-    `interactions` removes pairs, `emap` is the number of examples for the additive projection, `text_only` names the
-    column with a text-only model's answers, `sentiment` one of text.
+    the most frequent answer, `published` says whether Z is that of the paper's Tables 6 and 7. A modality whose score
+    is shown to be within `margin` of 0 is ignored. `interactions` removes pairs, `emap` is the number of examples for
+    the additive projection, `text_only` names the column with a text-only model's answers, `sentiment` one of text.
     """
 
     name: ClassVar[str] = "perception"
@@ -42,7 +42,7 @@ class PerceptionSettings:
     precision: float | None = None
     max_rounds: int = 12
     majority: Literal["global", "answer_type", "question_type"] = "global"
-    form: Literal["complement", "majority"] = "complement"
+    published: Literal["none", "tables-6-7"] = "none"
     margin: float = 0.03
     interactions: bool = False
     emap: int = 0
@@ -52,14 +52,14 @@ class PerceptionSettings:
 
     def __post_init__(self) -> None:
         check_choices(self)
-        unknown = set(self.removal) - set(KINDS)
-        if unknown or not self.removal:
-            found = ", ".join(sorted(map(repr, unknown))) or "none"
-            raise SettingError(f"removal by {', '.join(KINDS)}", found, "choose one or several; permute is the paper's")
+        if not self.removal:
+            raise SettingError(
+                f"removal by {', '.join(KINDS)}", "none", "choose one or several; permute is the paper's"
+            )
         check_policy(self.donors)
         for name in ("draws", "repeats", "max_rounds"):
             if getattr(self, name) < 1:
-                raise SettingError(f"{name} of at least 1", str(getattr(self, name)), "take 1 or more")
+                raise SettingError(f"{name} of at least 1", str(getattr(self, name)), "choose 1 or more")
         if self.precision is not None and self.precision <= 0:
             raise SettingError("a precision above 0 points", str(self.precision), "2 means 1 point to either side")
         if self.margin <= 0 or self.emap < 0:
@@ -68,6 +68,11 @@ class PerceptionSettings:
         if self.emap and self.precision is not None:
             advice = "leave one of them out"
             raise SettingError("emap or a precision", "both, but EMAP needs every pair in the first round", advice)
+
+    @classmethod
+    def upgrade_plan(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Translate the settings of a study by an older version."""
+        return replace_setting(settings, "form", "published", {"complement": "none", "majority": "tables-6-7"})
 
 
 def removals_of(settings: PerceptionSettings, data: Dataset) -> tuple[Removal, ...]:

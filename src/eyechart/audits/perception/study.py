@@ -66,9 +66,7 @@ def _judged(parts: DatasetParts, name: str) -> Dataset:
     judged = parts.judge.take(pl.col("answer").is_not_null())
     if judged.height < 2:
         found = f"{judged.height} in {name}"
-        raise DataError(
-            "at least two judged examples, to take modalities from each other", found, "bring more examples"
-        )
+        raise DataError("at least two judged examples, to take modalities from each other", found, "add more examples")
     return judged
 
 

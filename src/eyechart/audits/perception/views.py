@@ -81,7 +81,7 @@ JUDGED = (
         "seen",
         "The least perceived examples, side by side",
         "What was shown and answered under each condition: an answer that never changes was not looked up.",
-        {"group": "named", "title": "condition", "image": "image", "question": "question", "answer": "said"},
+        {"group": "named", "title": "condition", "image": "image", "question": "question", "answer": "given"},
     ),
     View(
         "table",

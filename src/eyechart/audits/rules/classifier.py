@@ -6,8 +6,8 @@ code); one that meets none gets the most frequent train answer ("yes" in VQA v2)
 
 With `select`, support and confidence are chosen as in the paper: by the accuracy of this classifier on held-out
 examples. Raising a threshold removes rules and brings none back, since a rule that makes another redundant has at least
-its joint count and its confidence; so one mining at the lowest thresholds serves all. Only under `superset="paper"`,
-where a longer and rarer rule may drop a shorter one, is every support mined separately.
+its joint count and its confidence; so one mining at the lowest thresholds serves all. Only under
+`superset="two-sided"`, where a longer and rarer rule may drop a shorter one, is every support mined separately.
 """
 
 from dataclasses import replace
@@ -100,7 +100,7 @@ def sweep(judged: Dataset, encoded: EncodedParts, settings: RulesSettings, how: 
     lines = []
     mined = mine_rules(encoded.learn, settings, engine)
     for support in (lowest * times for times in SUPPORTS):
-        if settings.superset == "paper":
+        if settings.superset == "two-sided":
             mined = mine_rules(encoded.learn, replace(settings, min_support=support), engine)
         for confidence in (each for each in confidences if each <= 1):
             frequent = (mined.joints >= support) & (mined.confidences >= confidence)

@@ -156,7 +156,7 @@ def _by_example(met: pl.DataFrame) -> pl.DataFrame:
     """Take the best rule of each answer; a model gives at most one of these answers."""
     testable = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
     best = testable.unique(["id", "answer"], keep="first", maintain_order=True)
-    agrees, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_said") / pl.col("control_n")).sum()
+    agrees, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_given") / pl.col("control_n")).sum()
     by_example = best.group_by("id", "cluster", maintain_order=True).agg(
         pl.col("rule").filter("agrees").first().alias("follows"), agrees.alias("agrees"), elsewhere.alias("elsewhere")
     )

@@ -105,7 +105,7 @@ def miner_settings(settings: RulesSettings, n: int) -> MiningSettings:
         min_support=least_support(settings.min_support, n),
         min_confidence=Fraction(str(settings.min_confidence)),
         superset=settings.superset,
-        compat=settings.compat,
+        published=settings.published,
         threads=settings.threads,
         max_rules=settings.max_rules,
     )

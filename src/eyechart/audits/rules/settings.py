@@ -1,10 +1,11 @@
 """The settings of the audit, and the names that its tables, views and pages share."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from eyechart.base.errors import SettingError
-from eyechart.base.settings import check_choices
+from eyechart.base.settings import check_choices, replace_setting
 
 QUESTION = "Free of the shortcuts that rules describe?"
 
@@ -25,8 +26,8 @@ class RulesSettings:
     max_items: int = 4
     min_support: float = 8
     min_confidence: float = 0.3
-    superset: Literal["immediate", "any-subset", "paper", "none"] = "immediate"
-    compat: Literal["paper", "release"] = "paper"
+    superset: Literal["immediate", "any-subset", "two-sided", "none"] = "immediate"
+    published: Literal["none", "vqa-ce"] = "none"
     answers: int = 3000
     correct: Literal["raw", "normalized"] = "raw"
     threads: int = 2
@@ -41,6 +42,12 @@ class RulesSettings:
             raise SettingError("at least one answer in the vocabulary", str(self.answers), "3000 is a good number")
         # Whole numbers and floats of one value are one setting.
         object.__setattr__(self, "min_support", float(self.min_support))
+
+    @classmethod
+    def upgrade_plan(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Translate the settings of a study by an older version."""
+        published = replace_setting(settings, "compat", "published", {"paper": "none", "release": "vqa-ce"})
+        return replace_setting(published, "superset", "superset", {"paper": "two-sided"})
 
     def settings(self) -> dict[str, object]:
         """Return the settings by name."""

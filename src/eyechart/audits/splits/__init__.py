@@ -13,8 +13,8 @@ with fewer examples than 1.2 times the mean is tail, any other is head. The tail
 Deliberate differences from the paper, which came without construction code:
 - the data keep their own splits (`eyechart read resplit` merges and divides them as in the paper): merging would make
   test rows of a given model's training rows;
-- the tokeniser, ties, the removal of the type from the question, examples without a word or object, and which
-  examples are counted in f are settings;
+- ties go to the more frequent text and pairs are ordered by MI; the tokeniser, examples without a word or object, and
+  which examples are counted in f are settings;
 - a group with one answer has entropy 1, as in GQA-OOD's code: it is balanced;
 - every accuracy and every drop has an interval clustered by image, and each drop is accompanied by a matched one.
 """

@@ -34,11 +34,11 @@ def label_examples(
     numbered = _numbered(examples, kinds, counted)
     if needed & set(WORDS):
         questions = numbered.with_columns(examples["question"])
-        best = choose(questions, ListWords(settings), settings.ties, engine)
+        best = choose(questions, ListWords(settings), engine)
         parts |= _pairs(WORDS, best, examples.height, settings)
     if needed & set(OBJECTS):
         objects = _objects(data).join(numbered.select("row", *_counted_columns(settings)), on="row", validate="m:1")
-        best = choose(objects.sort("row"), as_listed, settings.ties, engine)
+        best = choose(objects.sort("row"), as_listed, engine)
         parts |= _pairs(OBJECTS, best, examples.height, settings)
     parts |= {part: _column(data, part) for part in needed - set(PARTS)}
     table = pl.DataFrame([parts[part].alias(part) for part in sorted(needed)])
@@ -99,8 +99,8 @@ class ListWords:
 
 def _words(questions: pl.DataFrame, settings: SplitsSettings) -> pl.DataFrame:
     words = questions.select(question_words(pl.col("question")).alias("text"))["text"]
-    skipped = pl.lit(0) if settings.prefix == "keep" else _prefix_length(words, questions["kind"])
-    long = pl.select(pl.int_range(len(words), dtype=pl.UInt32).alias("row"), skipped.alias("skip"), words)
+    skipped = _prefix_length(words, questions["kind"]).alias("skip")
+    long = pl.select(pl.int_range(len(words), dtype=pl.UInt32).alias("row"), skipped, words)
     rest = long.select("row", pl.col("text").list.slice(pl.col("skip")))
     flat = rest.explode("text", empty_as_null=False, keep_nulls=False)
     words_only = flat if settings.tokenizer == "basic_english" else flat.filter(pl.col("text").str.contains(A_WORD))
@@ -130,19 +130,9 @@ def _pairs(names: tuple[str, str], best: pl.DataFrame, n: int, settings: SplitsS
         every.join(best, on="row", how="left", validate="1:1", maintain_order="left")[name]
         for name in ("first", "second")
     )
-    pair = [first, second if settings.missing == "skip" else second.zip_with(second.is_not_null(), _nothing(first))]
-    if settings.order == "text":
-        pair = pl.DataFrame({"a": pair[0], "b": pair[1]}).select(pl.min_horizontal("a", "b"), b=_larger()).get_columns()
-    return {names[0]: first, names[1]: pair[0] + JOINED + pair[1]}
-
-
-def _larger() -> pl.Expr:
-    # The larger of one text and nothing would be that text.
-    return pl.when(pl.col("b").is_not_null()).then(pl.max_horizontal("a", "b"))
-
-
-def _nothing(like: pl.Series) -> pl.Series:
-    return pl.repeat(NOTHING, len(like), dtype=pl.String, eager=True)
+    if settings.missing == "group":
+        second = second.fill_null(NOTHING)
+    return {names[0]: first, names[1]: first + JOINED + second}
 
 
 def _column(data: Dataset, name: str) -> pl.Series:

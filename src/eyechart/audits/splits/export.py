@@ -21,7 +21,7 @@ from urllib.parse import quote
 import orjson
 import polars as pl
 
-from eyechart.audits.splits.settings import HEAD, JUDGED, TAIL, TRAIN, VAL, VALIDATION, SplitsSettings
+from eyechart.audits.splits.settings import HEAD, JUDGED, TAIL, TRAIN, VAL, VALIDATION, check_own_splits
 from eyechart.audits.splits.study import answered, judged_rows, name_parts
 from eyechart.base.errors import DataError
 from eyechart.base.files import replacing
@@ -96,7 +96,7 @@ def _study(store: Store) -> Result:
 
 def _sets(data: Dataset, study: Result) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the path of each set, without its ending, and its examples, sorted by id."""
-    SplitsSettings.check_plan(study.settings)
+    check_own_splits(study.settings)
     examples = answered(data)
     parts = name_parts(examples, data.divided(learns=False).learn, judged_rows(study.rows)["id"])
     for part, name in FOLDERS.items():

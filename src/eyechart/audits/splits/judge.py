@@ -39,7 +39,7 @@ def judge_model(
     """Score the answers and measure them on every set."""
     examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
     how = chosen_score(settings.score, examples)
-    if settings.compat == "release":
+    if settings.published == "vqa-vs":
         examples, how = within_vocabulary(examples, answered(data.divided(learns=False).learn).examples), SCORE
     answers = predictions.beside(examples, PLAIN_CONDITION)
     scored = score_rows(answers, how, engine=engine)
@@ -57,7 +57,7 @@ def judge_model(
     tables["weights"] = pl.concat([judged.weights, validated.weights], how="diagonal")
     if "labels" in study.tables:
         tables["worst"] = worst_table(judged.rows, study.tables["labels"], list(concepts), engine)
-    if settings.compat == "release":
+    if settings.published == "vqa-vs":
         tables["release"] = release_table(judged.measures)
     return Result(
         audit=settings.name,

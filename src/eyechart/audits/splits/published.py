@@ -4,9 +4,9 @@ Files in a folder or archive are recognised by their names: `OOD-Test-<S>-Ques.j
 `<S>_qid` of `test_annotations.json` (VQA-VS); `<name>_head.json` and `<name>_tail.json` (GQA-OOD: records by id; or
 lists of ids). Any other JSON list or text file of ids is the tail of a concept named after the file.
 
-With `compat="release"` scores are those of the authors' scripts. The vocabulary holds the normalised reference answers
-with at least nine train examples. The score of an answer is min(1, count / 3) over the raw human answers that are in
-the vocabulary: a right answer outside it scores 0, and the model's answer is not normalised. A set's score is in
+With `published="vqa-vs"` scores are those of the authors' scripts. The vocabulary holds the normalised reference
+answers with at least nine train examples. The score of an answer is min(1, count / 3) over the raw human answers that
+are in the vocabulary: a right answer outside it scores 0, and the model's answer is not normalised. A set's score is in
 points, rounded to two decimals, and means are of rounded scores.
 """
 
@@ -166,7 +166,7 @@ def within_vocabulary(examples: pl.DataFrame, train: pl.DataFrame) -> pl.DataFra
     """Keep the human answers in the vocabulary of train; a score then counts them unnormalised."""
     if "answers" not in examples.columns or not train.height:
         found = "no human answers" if "answers" not in examples.columns else "no train split"
-        raise DataError("several human answers and a train split for compat='release'", found, "use compat='paper'")
+        raise DataError("several human answers and a train split for published='vqa-vs'", found, "leave out published")
     normal = normalize_answer(clean_answer(pl.col("answer"))).str.replace_all(",", "", literal=True)
     counts = train.select(normal).to_series().value_counts(name="n")
     vocabulary = counts.filter(pl.col("n") >= LEAST)["answer"].to_list()

@@ -29,7 +29,7 @@ from eyechart.audits.splits.settings import TRAIN, SplitsSettings
 from eyechart.audits.splits.study import find_splits
 from eyechart.base.errors import DataError, SettingError
 from eyechart.base.hashing import combine, hash_text, uniform
-from eyechart.base.registry import unknown_name
+from eyechart.base.registry import unknown_choice, unknown_name
 from eyechart.data.dataset import Dataset
 from eyechart.data.division import Division
 from eyechart.formats import read
@@ -118,7 +118,7 @@ def make_resplit(data: Dataset, recipe: str, settings: ResplitSettings) -> Datas
 def split_randomly(data: Dataset, settings: ResplitSettings) -> NewSplit:
     """Divide by a hash of each question's id, or of its image."""
     if settings.unit not in ("question", "image"):
-        raise SettingError("unit as question or image", repr(settings.unit), "choose one of these")
+        raise unknown_choice("unit", settings.unit, ("question", "image"))
     draws = uniform(hash_text(data.examples["id"] if settings.unit == "question" else data.clusters(), settings.seed))
     split = pl.Series(np.select([draws < edge for edge in SHARES], [TRAIN, VAL], TEST))
     return NewSplit(split, f"by {settings.unit}; not for models trained on the old train")

@@ -36,22 +36,20 @@ KEY, CUE = ("text", "answer"), ("kind", "text")
 
 Listing = Callable[[pl.DataFrame], pl.DataFrame]  # a batch -> its candidates: row, text, answer, counted
 
-TIES: dict[str, tuple[str, bool]] = {"frequent": ("single", True), "rare": ("single", False), "text": ("text", False)}
 
-
-def most_salient(candidates: pl.DataFrame, ties: str = "frequent") -> pl.DataFrame:
+def most_salient(candidates: pl.DataFrame) -> pl.DataFrame:
     """Find the best two candidates of each row that has any: columns row, first, second (null where there is none).
 
     `candidates` has row, text, answer and counted (whether its example is counted in f), each text of a row once. Ties
-    go to the more frequent text, or to the rarer, and then to the first in the alphabet. A text that no counted example
-    has is ranked last.
+    go to the more frequent text, and then to the first in the alphabet. A text that no counted example has is ranked
+    last.
     """
     texts = pl.Enum(candidates["text"].unique().sort())
     joint = pl.col("counted").sum().over("text", "answer")
     counted = candidates.with_columns(
         pl.col("text").cast(texts), pl.col("answer").cast(pl.Categorical).to_physical()
     ).with_columns(joint.alias("joint"), pl.col("counted").sum().over("text").alias("single"))
-    return rank(with_ratio(counted), ties)
+    return rank(with_ratio(counted))
 
 
 def with_ratio(counted: pl.DataFrame) -> pl.DataFrame:
@@ -59,10 +57,10 @@ def with_ratio(counted: pl.DataFrame) -> pl.DataFrame:
     return counted.with_columns((pl.col("joint") / pl.col("single")).fill_nan(-1.0).alias("score"))  # Eq. 6, 9
 
 
-def rank(scored: pl.DataFrame, ties: str) -> pl.DataFrame:
+def rank(scored: pl.DataFrame) -> pl.DataFrame:
     """Find the best two candidates of each row of (row, text, score, single), the number of examples with the text."""
     ranked = scored.select("row", "text", "single", "score").sort(
-        "row", "score", TIES[ties][0], "text", descending=[False, True, TIES[ties][1], False]
+        "row", "score", "single", "text", descending=[False, True, True, False]
     )
     follows = pl.col("row").shift(-1) == pl.col("row")
     second = pl.when(follows).then(pl.col("text").shift(-1))
@@ -98,7 +96,6 @@ class SalienceRanking:
     listing: Listing
     joints: pl.DataFrame  # text, answer, joint
     singles: pl.DataFrame  # text, single
-    ties: str
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Take the best two; a text that no counted example has counts as 0."""
@@ -106,7 +103,7 @@ class SalienceRanking:
         counted = candidates.join(self.joints, on=KEY, how="left", validate="m:1").join(
             self.singles, on="text", how="left", validate="m:1"
         )
-        return rank(with_ratio(counted.with_columns(pl.col("joint", "single").fill_null(0))), self.ties)
+        return rank(with_ratio(counted.with_columns(pl.col("joint", "single").fill_null(0))))
 
 
 def as_listed(candidates: pl.DataFrame) -> pl.DataFrame:
@@ -114,17 +111,17 @@ def as_listed(candidates: pl.DataFrame) -> pl.DataFrame:
     return candidates
 
 
-def best_two(table: pl.DataFrame, listing: Listing, ties: str, engine: Engine | None) -> pl.DataFrame:
+def best_two(table: pl.DataFrame, listing: Listing, engine: Engine | None) -> pl.DataFrame:
     """Find the best two candidates of each row that has any; `table` is sorted by row."""
     if engine is None or isinstance(engine, Local):
-        return most_salient(listing(table), ties)
+        return most_salient(listing(table))
     batches = list(cut_by_row(table))
     parts = list(engine.map(CandidateCounts(listing), batches))
     if not parts:
-        return most_salient(listing(table), ties)
+        return most_salient(listing(table))
     joints = pl.concat(parts).group_by(KEY).agg(pl.col("joint").sum())
     singles = joints.group_by("text").agg(pl.col("joint").sum().alias("single"))
-    return pl.concat(engine.map(SalienceRanking(listing, joints, singles, ties), batches)).sort("row")
+    return pl.concat(engine.map(SalienceRanking(listing, joints, singles), batches)).sort("row")
 
 
 def cut_by_row(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -142,15 +139,14 @@ class InformationRanking:
 
     listing: Listing
     known: pl.DataFrame  # kind, text, single, score
-    ties: str
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Take the best two; a candidate that no counted example has is ranked last."""
         scored = self.listing(batch).join(self.known, on=CUE, how="left", validate="m:1")
-        return rank(scored.with_columns(pl.col("single").fill_null(0), pl.col("score").fill_null(-1.0)), self.ties)
+        return rank(scored.with_columns(pl.col("single").fill_null(0), pl.col("score").fill_null(-1.0)))
 
 
-def most_informative(table: pl.DataFrame, listing: Listing, ties: str, engine: Engine | None) -> pl.DataFrame:
+def most_informative(table: pl.DataFrame, listing: Listing, engine: Engine | None) -> pl.DataFrame:
     """Find the best two candidates of each row; `table` (row, kind, answer, counted, ...) is sorted by row."""
     table = table.with_columns(pl.col("kind").fill_null(""))
     engine = engine or Local()
@@ -158,7 +154,7 @@ def most_informative(table: pl.DataFrame, listing: Listing, ties: str, engine: E
     counts = pl.concat(engine.map(CandidateCounts(listing, (*CUE, "answer")), batches))
     joints = counts.group_by(*CUE, "answer").agg(pl.col("joint").sum())
     answers = table.filter("counted").unique("row").group_by("kind", "answer").agg(pl.len().alias("n"))
-    return pl.concat(engine.map(InformationRanking(listing, inform(joints, answers), ties), batches)).sort("row")
+    return pl.concat(engine.map(InformationRanking(listing, inform(joints, answers)), batches)).sort("row")
 
 
 def inform(joints: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from eyechart.zoo.network import Network, NetworkSizes
 
 _HERE = "eyechart.zoo.networks"
 NETWORKS: Registry[type[Network]] = Registry(
-    "zoo model",
+    "network",
     {
         "prior": f"{_HERE}.prior:Prior",
         "majority": f"{_HERE}.prior:Majority",

@@ -44,19 +44,19 @@ class Pretrained(Network):
         body = auto.AutoModel.from_config(config, attn_implementation="eager")
         self.body, self.embedding = body, body.get_input_embeddings()
 
-    def load(self, place: Path) -> None:
+    def load(self, folder: Path) -> None:
         """Load the body's weights from a local folder."""
         sizes = f"{self.sizes.words} words, {self.sizes.features} features and width {self.sizes.hidden}"
         expected = f"weights of {self.kind} with {sizes}"
         try:
-            body = _transformers().AutoModel.from_pretrained(place, local_files_only=True)
+            body = _transformers().AutoModel.from_pretrained(folder, local_files_only=True)
             self.body.load_state_dict(body.state_dict())
         except (OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
-            raise ModelError(f"{expected} in {place}", reason, "save them there with save_pretrained") from None
+            raise ModelError(f"{expected} in {folder}", reason, "save them there with save_pretrained") from None
         except RuntimeError:
             advice = "make the network with the sizes of those weights"
-            raise ModelError(expected, f"others in {place}", advice) from None
+            raise ModelError(expected, f"others in {folder}", advice) from None
         self.pretrained_on = self.released_on
 
 

@@ -89,11 +89,11 @@ def _check_objects(probes: pl.DataFrame, images: Images, features: Features, num
 def _listed(visible: pl.Series, shape: tuple[int, ...]) -> Array:
     listed = np.zeros(shape, bool)
     listed[visible.is_null().to_numpy()] = True
-    long = pl.DataFrame({"row": np.arange(len(visible)), "at": visible}).explode(
-        "at", empty_as_null=False, keep_nulls=False
+    long = pl.DataFrame({"row": np.arange(len(visible)), "object": visible}).explode(
+        "object", empty_as_null=False, keep_nulls=False
     )
-    long = long.filter(pl.col("at") < shape[1])
-    listed[long["row"].to_numpy(), long["at"].to_numpy()] = True
+    long = long.filter(pl.col("object") < shape[1])
+    listed[long["row"].to_numpy(), long["object"].to_numpy()] = True
     return listed
 
 

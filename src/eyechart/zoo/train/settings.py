@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from eyechart.base.errors import ModelError, SettingError
+from eyechart.base.registry import unknown_choice
 
 OPTIMIZERS = ("adam", "adamax")
 
@@ -30,7 +31,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
-            raise SettingError(f"an optimizer of {', '.join(OPTIMIZERS)}", repr(self.optimizer), "choose one")
+            raise unknown_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
         if self.seed < 0:
             raise SettingError("a seed of 0 or more", str(self.seed), "choose another seed")
         for name in ("rate", "batch", "epochs"):

@@ -221,7 +221,7 @@ def _resume(folder: TrainingFolder, record: TrainingRecord, vocabulary: NetworkV
     """Resume the training in the folder if it is the same, else refuse to overwrite it."""
     if not (folder.path / "zoo.json").is_file():
         if folder.path.is_dir() and any(not file.name.startswith(".") for file in folder.path.iterdir()):
-            raise SettingError(f"{folder.path} to be empty or a training", "other files there", "choose another folder")
+            raise SettingError(f"{folder.path} to be empty or a training", "other files", "choose another folder")
         folder.start(record, vocabulary)
         return
     state = folder.state()
@@ -280,8 +280,8 @@ def _predictions(parts: Mapping[str, Dataset], vocabulary: NetworkVocabulary, tr
         numbers = pl.Series(training.answer(training.loaders[name]).cpu().numpy())
         examples = parts[name].examples
         if training.options:
-            chosen = examples.select("choices").with_columns(at=numbers)
-            answers = chosen.select(pl.col("choices").list.get(pl.col("at"), null_on_oob=True)).to_series()
+            chosen = examples.select("choices").with_columns(number=numbers)
+            answers = chosen.select(pl.col("choices").list.get(pl.col("number"), null_on_oob=True)).to_series()
         else:
             answers = pl.Series(vocabulary.answers).gather(numbers)
         tables.append(pl.DataFrame({"id": examples["id"], "answer": answers}))

@@ -14,7 +14,7 @@ from eyechart.audits.decoys import DecoysAudit, candidates
 from eyechart.audits.decoys.blind import CONTROL, BlindTask, CrossValidation
 from eyechart.audits.decoys.draw import draw_decoys
 from eyechart.audits.decoys.features import SEEN, HashedFeatures
-from eyechart.audits.decoys.settings import Compat, DecoysSettings, Drawing
+from eyechart.audits.decoys.settings import DecoysSettings, Drawing, Published
 from eyechart.audits.decoys.study import label_parts
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Step
@@ -47,10 +47,10 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "AT_ONCE", 70)
 
 
-@pytest.mark.parametrize("compat", get_args(Compat))
+@pytest.mark.parametrize("published", get_args(Published))
 @pytest.mark.parametrize("drawing", get_args(Drawing))
-def test_decoys_and_counts_do_not_depend_on_blocks(drawing: str, compat: str, world: Dataset) -> None:
-    settings = DecoysSettings(drawing=drawing, compat=compat, leave_out=True)
+def test_decoys_and_counts_do_not_depend_on_blocks(drawing: str, published: str, world: Dataset) -> None:
+    settings = DecoysSettings(drawing=drawing, published=published, leave_out=True)
     watched = Watched()
 
     here = draw_decoys(world, label_parts(world), settings)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.decoys.draw import DrawnDecoys, draw_decoys
-from eyechart.audits.decoys.settings import JUDGED, LEARNED, SOURCES, Compat, DecoysSettings, Drawing
+from eyechart.audits.decoys.settings import JUDGED, LEARNED, SOURCES, DecoysSettings, Drawing, Published
 from eyechart.audits.decoys.study import label_parts
 from eyechart.base.text import clean_answer, normalize_answer
 from eyechart.data.dataset import Dataset
@@ -60,7 +60,7 @@ RECIPES = st.builds(
     DecoysSettings,
     k=st.integers(1, 3),
     drawing=st.sampled_from(get_args(Drawing)),
-    compat=st.sampled_from(get_args(Compat)),
+    published=st.sampled_from(get_args(Published)),
     guards=st.booleans(),
     seed=st.integers(0, 3),
     threshold=st.just(0.9),

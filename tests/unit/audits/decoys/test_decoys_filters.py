@@ -38,7 +38,7 @@ def judge(first: str, second: str, settings: DecoysSettings, humans: list[list[s
     return int(judge_pair(Filters.of(lexicon), one, two))
 
 
-RELEASE = DecoysSettings(compat="release")
+RELEASE = DecoysSettings(published="qavg")
 PAPER = DecoysSettings(guards=False)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.grounding.answers import ConditionAnswers, probability_of
+from eyechart.audits.grounding.answers import AnswersByCondition, probability_of
 from eyechart.audits.grounding.cells import CELLS, CONDITIONS, question_rows
 
 EMPTY = pl.DataFrame()
@@ -27,7 +27,7 @@ TABLE_2 = {
 DOES_NOT_ADD_UP = {"MMN"}  # its cells sum to 27.79
 
 
-def answers_under(**answers: list[tuple[str | None, float]]) -> ConditionAnswers:
+def answers_under(**answers: list[tuple[str | None, float]]) -> AnswersByCondition:
     """Lay down (answer, score) of each question under each condition, one draw."""
     tables = {}
     for condition, given_ in answers.items():
@@ -37,7 +37,7 @@ def answers_under(**answers: list[tuple[str | None, float]]) -> ConditionAnswers
             {"id": ids, "draw": 0, "cluster": ids, "response": responses, "right": right, "p": None},
             schema_overrides={"response": pl.String, "right": pl.Float64, "p": pl.Float64},
         )
-    return ConditionAnswers(tables, EMPTY, EMPTY)
+    return AnswersByCondition(tables, EMPTY, EMPTY)
 
 
 def author_cell(answers: tuple[str, str, str], reference: str) -> str:

@@ -23,18 +23,18 @@ BOX = st.tuples(LEFT, TOP, SIDE, SIDE).map(lambda b: (b[0] / 2, b[1] / 2, (b[0] 
 THING, AWAY = (10.0, 10.0, 30.0, 30.0), (50.0, 50.0, 70.0, 70.0)
 
 
-def literal(evidence: list[tuple], detection: tuple, compat: str) -> tuple[bool, bool]:
+def literal(evidence: list[tuple], detection: tuple, published: str) -> tuple[bool, bool]:
     """Decide as methods.md describes the paper (appendix A) and the authors' script, box by box."""
-    if compat == "release":
+    if published == "fpvg":
         evidence, detection = [tuple(map(int, box)) for box in evidence], tuple(map(int, detection))
     own = Fraction(detection[2] - detection[0]) * Fraction(detection[3] - detection[1])
-    relevant, clear = False, bool(evidence) and (own > 0 or compat == "release")
+    relevant, clear = False, bool(evidence) and (own > 0 or published == "fpvg")
     for box in evidence:
         wide = Fraction(min(box[2], detection[2]) - max(box[0], detection[0]))
         high = Fraction(min(box[3], detection[3]) - max(box[1], detection[1]))
         common = wide * high if wide > 0 and high > 0 else Fraction(0)
         area = Fraction(box[2] - box[0]) * Fraction(box[3] - box[1])
-        below = own if compat == "release" else area
+        below = own if published == "fpvg" else area
         relevant |= common > 0 and common / (area + own - common) > Fraction(1, 2)
         clear &= not (common > 0 and common / below > Fraction(1, 4))
     return relevant, clear and not relevant
@@ -43,9 +43,9 @@ def literal(evidence: list[tuple], detection: tuple, compat: str) -> tuple[bool,
 @settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.tuples(st.lists(BOX, max_size=3), st.lists(BOX, min_size=1, max_size=5)), min_size=1, max_size=4),
-    st.sampled_from(["paper", "release"]),
+    st.sampled_from(["none", "fpvg"]),
 )
-def test_sets_are_those_of_the_literal_version(questions, compat: str) -> None:  # noqa: ANN001 - drawn
+def test_sets_are_those_of_the_literal_version(questions, published: str) -> None:  # noqa: ANN001 - drawn
     marked = [[{"label": "x", "box": box} for box in marks] for marks, _ in questions]
     objects = [[{"label": "x", "box": box, "score": 1.0} for box in seen] for _, seen in questions]
     # One far box on each side keeps small numbers from being taken for shares of the picture.
@@ -56,13 +56,13 @@ def test_sets_are_those_of_the_literal_version(questions, compat: str) -> None: 
     examples = pl.DataFrame({"id": names, "image": names, "question": "?", "answer": "a", "evidence": evidence})
     images = pl.DataFrame({"image": names, "objects": pl.Series(objects, dtype=pl.List(OBJECT))})
     data = Dataset("x", examples, Images(images))
-    audit = GroundingAudit(compat=compat)
+    audit = GroundingAudit(published=published)
     found = find_relevance(audit, make_scene(select_questions(data), data))
     assert not (found.relevant & found.irrelevant).any()
     columns = (found.rows, found.position, found.relevant, found.irrelevant)
     for row, place, relevant, irrelevant in zip(*columns, strict=True):
         boxes = [mark["box"] for mark in marked[row]]
-        assert (relevant, irrelevant) == literal(boxes, objects[row][place]["box"], compat)
+        assert (relevant, irrelevant) == literal(boxes, objects[row][place]["box"], published)
 
 
 def test_paper_and_release_divide_by_different_areas(make_data: Make) -> None:
@@ -70,12 +70,12 @@ def test_paper_and_release_divide_by_different_areas(make_data: Make) -> None:
     huge, tiny = (0.0, 0.0, 100.0, 80.0), (12.0, 12.0, 15.0, 15.0)
     data = make_data([[THING]], [[THING, huge, tiny, AWAY]])
     found = {}
-    for compat in ("paper", "release"):
-        audit = GroundingAudit(compat=compat)
+    for published in ("none", "fpvg"):
+        audit = GroundingAudit(published=published)
         sets = find_relevance(audit, make_scene(select_questions(data), data))
-        found[compat] = sets.position[sets.irrelevant].tolist()
+        found[published] = sets.position[sets.irrelevant].tolist()
 
-    assert found == {"paper": [2, 3], "release": [1, 3]}
+    assert found == {"none": [2, 3], "fpvg": [1, 3]}
 
 
 def test_thresholds_are_strict(make_data: Make) -> None:
@@ -209,7 +209,7 @@ def test_nothing_to_judge_is_a_one_line_error(make_data: Make) -> None:
 @pytest.mark.parametrize(
     ("settings_", "said"),
     [
-        ({"compat": "authors"}, "compat as one of paper, release"),
+        ({"published": "authors"}, "published as one of none, fpvg"),
         ({"sees": "both"}, "sees"),
         ({"hide": "paint"}, "hide"),
         ({"same": "loosely"}, "same"),

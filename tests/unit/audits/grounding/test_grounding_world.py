@@ -49,10 +49,10 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return read("world", tmp_path_factory.mktemp("drawn"), seed=22, images=60, questions=4, render=True)
 
 
-@pytest.mark.parametrize("compat", ["paper", "release"])
+@pytest.mark.parametrize("published", ["none", "fpvg"])
 @pytest.mark.parametrize("sees", ["auto", "objects", "pixels"])
-def test_the_seer_is_grounded(world: Dataset, sees: str, compat: str) -> None:
-    found = by_name(GroundingAudit(sees=sees, compat=compat), world, "seer")
+def test_the_seer_is_grounded(world: Dataset, sees: str, published: str) -> None:
+    found = by_name(GroundingAudit(sees=sees, published=published), world, "seer")
 
     assert found.measure("grounded", "plain").value > 0.95
     assert found.verdict.state == "yes"

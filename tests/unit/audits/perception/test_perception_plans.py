@@ -276,7 +276,7 @@ def test_a_model_that_lost_most_answers_is_not_cleared(world: Dataset, tmp_path:
         {"donors": "mine"},
         {"draws": 0},
         {"precision": 0},
-        {"form": "z"},
+        {"published": "z"},
         {"majority": "topic"},
         {"margin": 0},
         {"emap": 5, "precision": 2},

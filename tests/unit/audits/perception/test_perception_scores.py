@@ -75,7 +75,7 @@ def test_tables_6_and_7_divide_by_the_majority(
     rows = rows_with_means(
         **{"accuracy": accuracy, without("image"): left, without("question"): 0, "majority": majority}
     )
-    found = points(Measurer(REMOVALS, "exact", "majority", "uniform", 20), rows)
+    found = points(Measurer(REMOVALS, "exact", "tables-6-7", "uniform", 20), rows)
 
     assert found["perception / task", "image"] == pytest.approx(task, abs=0.05)
     assert found["perception / model", "image"] == pytest.approx(model, abs=0.05)

@@ -265,7 +265,7 @@ def test_support_is_a_count_or_a_share_rounded_down(given: float, n: int, count:
         {"min_support": 1.5},
         {"min_confidence": 1.5},
         {"superset": "all"},
-        {"compat": "new"},
+        {"published": "new"},
         {"max_items": 9},
     ],
 )
@@ -274,7 +274,7 @@ def test_settings_that_do_not_fit_are_one_clear_error(small: Dataset, settings: 
         RulesAudit(**settings).study(small, Local())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("settings", [{"correct": "any"}, {"superset": "any"}, {"compat": "any"}, {"answers": 0}])
+@pytest.mark.parametrize("settings", [{"correct": "any"}, {"superset": "any"}, {"published": "any"}, {"answers": 0}])
 def test_meaningless_settings_are_rejected_at_once(settings: dict[str, object]) -> None:
     with pytest.raises(SettingError):
         RulesAudit(**settings)  # type: ignore[arg-type]

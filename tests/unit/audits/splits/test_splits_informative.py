@@ -48,7 +48,7 @@ def candidates(rows: list[Row]) -> pl.DataFrame:
 @settings(deadline=None, max_examples=60)
 @given(rows=ROWS)
 def test_the_two_best_are_those_of_the_formula(rows: list[Row]) -> None:
-    found = most_informative(candidates(rows), as_listed, "text", Local())
+    found = most_informative(candidates(rows), as_listed, Local())
 
     for at, first, second in found.iter_rows():
         words, _, kind, _ = rows[at]
@@ -66,7 +66,7 @@ def test_the_own_answer_does_not_matter() -> None:
     rows = [({"umbrella", f"thing {at % 5}"}, "red" if at % 10 else "blue", "what", True) for at in range(500)]
     rows += [({f"thing {at % 5}"}, "blue" if at % 2 else "green", "what", True) for at in range(500)]
 
-    found = most_informative(candidates(rows), as_listed, "text", Local())
+    found = most_informative(candidates(rows), as_listed, Local())
 
     assert (found["first"][:500] == "umbrella").all()
 
@@ -76,4 +76,4 @@ def test_a_rare_word_does_not_look_informative() -> None:
     rows += [({"usual"}, "no" if at % 5 else "yes", "is", True) for at in range(1000)]
     rows += [({"often", "once"}, "no", "is", True)]
 
-    assert most_informative(candidates(rows), as_listed, "text", Local()).row(2000) == (2000, "often", "once")
+    assert most_informative(candidates(rows), as_listed, Local()).row(2000) == (2000, "often", "once")

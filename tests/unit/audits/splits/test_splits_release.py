@@ -1,4 +1,4 @@
-"""`compat="release"` scores as the authors' scripts do: a literal copy of what they say they do agrees."""
+"""`published="vqa-vs"` scores as the authors' scripts do: a literal copy of what they say they do agrees."""
 
 from collections import Counter
 
@@ -23,7 +23,7 @@ def world() -> Dataset:
 
 @pytest.fixture(scope="module")
 def judged(world: Dataset) -> Result:
-    return audit(world, "world:mix:seer=0.5,guesser=0.5", [make_audit("splits", {"compat": "release"})])["splits"]
+    return audit(world, "world:mix:seer=0.5,guesser=0.5", [make_audit("splits", {"published": "vqa-vs"})])["splits"]
 
 
 def test_scores_are_those_of_the_authors(world: Dataset, judged: Result) -> None:
@@ -59,5 +59,5 @@ def test_set_scores_are_rounded_before_they_are_averaged(judged: Result) -> None
 def test_data_without_human_answers_are_refused(world: Dataset) -> None:
     bare = Dataset("bare", world.examples.drop("answers"), world.images)
 
-    with pytest.raises(DataError, match="compat='release'"):
-        audit(bare, "world:seer", [make_audit("splits", {"compat": "release"})])
+    with pytest.raises(DataError, match="published='vqa-vs'"):
+        audit(bare, "world:seer", [make_audit("splits", {"published": "vqa-vs"})])

@@ -4,7 +4,6 @@ from collections import Counter
 from fractions import Fraction
 
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +18,7 @@ ROWS = st.lists(
 Row = tuple[set[str], str, bool]
 
 
-def literal(rows: list[Row], ties: str) -> dict[int, tuple[str, str | None]]:
+def literal(rows: list[Row]) -> dict[int, tuple[str, str | None]]:
     """Rank by f(w, a) K / (f(w) f(a)) in whole numbers."""
     counted = [(words, answer) for words, answer, inside in rows if inside]
     single = Counter(word for words, _ in counted for word in words)
@@ -29,8 +28,7 @@ def literal(rows: list[Row], ties: str) -> dict[int, tuple[str, str | None]]:
 
         def rank(word: str, answer: str = answer) -> tuple[Fraction, int, str]:
             telling = Fraction(joint[word, answer], single[word]) if single[word] else Fraction(-1)
-            order = {"frequent": -single[word], "rare": single[word], "text": 0}[ties]
-            return -telling, order, word
+            return -telling, -single[word], word
 
         best = [*sorted(words, key=rank), None]
         if words:
@@ -38,16 +36,15 @@ def literal(rows: list[Row], ties: str) -> dict[int, tuple[str, str | None]]:
     return found
 
 
-@pytest.mark.parametrize("ties", ["frequent", "rare", "text"])
 @settings(deadline=None, max_examples=60)
 @given(rows=ROWS)
-def test_the_two_best_are_those_of_the_formula(ties: str, rows: list[Row]) -> None:
+def test_the_two_best_are_those_of_the_formula(rows: list[Row]) -> None:
     long = [(at, word, answer, inside) for at, (words, answer, inside) in enumerate(rows) for word in words]
     schema = {"row": pl.UInt32, "text": pl.String, "answer": pl.String, "counted": pl.Boolean}
 
-    found = most_salient(pl.DataFrame(long, schema=schema, orient="row"), ties)
+    found = most_salient(pl.DataFrame(long, schema=schema, orient="row"))
 
-    assert {row: (first, second) for row, first, second in found.iter_rows()} == literal(rows, ties)
+    assert {row: (first, second) for row, first, second in found.iter_rows()} == literal(rows)
 
 
 def test_labels_are_listed_once_and_only_if_sure() -> None:
