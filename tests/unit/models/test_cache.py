@@ -1,11 +1,15 @@
 """Answers are found again by content alone, survive other processes and kills, and failures are never among them."""
 
+import json
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -13,10 +17,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.base.errors import FileFormatError
+from eyechart.base.progress import watched_by
 from eyechart.data.pictures import Picture
 from eyechart.language.prompts import PromptBatch
 from eyechart.models.backend import Response
-from eyechart.models.cache import AnswerCache, CachedBackend, MemoryStore, ResponseStore, default_cache_file, open_cache
+from eyechart.models.cache import (
+    AnswerCache,
+    CachedBackend,
+    MemoryStore,
+    ResponseStore,
+    default_cache_file,
+    estimate_tokens,
+    open_cache,
+)
+from eyechart.models.messages import MAX_SIDE
 
 PICTURE = Picture.of(np.zeros((3, 4, 3), np.uint8))
 OPTIONS = ["red", "blue"]
@@ -101,6 +115,76 @@ def test_failures_are_not_kept(store: ResponseStore) -> None:
 
     assert CachedBackend(failing, store).respond(show("a")) == [Response(None, failed="tired")]
     assert CachedBackend(well, store).respond(show("a")) == [Response("a!")]
+
+
+class Mute(Parrot):
+    """Lose the last reply."""
+
+    def respond(self, batch: PromptBatch) -> list[Response]:
+        return super().respond(batch)[:-1]
+
+
+def test_replies_that_are_too_few_are_never_taken_for_those_of_other_prompts(store: ResponseStore) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        CachedBackend(Mute(), store).respond(show("a", "b"))
+    assert store.get(CachedBackend(Mute(), store).keys(show("a", "b"))) == {}
+
+
+@dataclass
+class Threaded(Parrot):
+    """Hand over each reply from a thread of its own, as soon as it is there."""
+
+    def respond_each(self, batch: PromptBatch, on_response: Callable[[int, Response], None]) -> None:
+        for row, text in enumerate(batch.prompts):
+            thread = Thread(target=on_response, args=(row, Response(f"{text}!")))
+            thread.start()
+            thread.join()
+
+
+def test_replies_are_kept_and_counted_one_by_one_from_any_thread(store: ResponseStore) -> None:
+    advanced: list[int] = []
+
+    @contextmanager
+    def progress(_label: str, _total: int) -> Iterator[Callable[[int], None]]:
+        yield advanced.append
+
+    cached = CachedBackend(Threaded(), store)
+    with watched_by(progress):
+        replies = cached.respond(show("a", "b"))
+
+    assert [one.raw for one in replies] == ["a!", "b!"]
+    assert advanced == [1, 1]
+    assert len(store.get(cached.keys(show("a", "b", "c")))) == 2
+
+
+def test_calls_are_foreseen_without_those_whose_answers_are_known(store: ResponseStore) -> None:
+    cached = CachedBackend(Parrot(), store)
+    cached.respond(show("a"))
+    calls = cached.foresee(show("a", "b", "b"))
+
+    assert calls["known"].to_list() == [True, False, False]
+    assert calls["key"].n_unique() == 2
+    assert calls["pictures"].to_list() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "tiles"),
+    [(3, 4, 1), (512, 512, 1), (513, 512, 2), (MAX_SIDE, MAX_SIDE, 9), (99, 3 * MAX_SIDE, 3)],
+)
+def test_the_size_of_a_prompt_grows_by_characters_and_tiles(height: int, width: int, tiles: int) -> None:
+    """A large picture is made smaller before it is sent, a small one never larger."""
+    picture = Picture.of(np.zeros((height, width, 3), np.uint8))
+
+    assert estimate_tokens("ten chars!", [picture]) == 3 + 85 + 170 * tiles
+    assert estimate_tokens("ten chars!", []) == 3
+
+
+def test_a_listing_names_the_settings_that_are_set(tmp_path: Path) -> None:
+    identity = json.dumps({"kind": "openai", "model": "m", "temperature": 0, "seed": None})
+    cache = AnswerCache(tmp_path / "not" / "yet" / "it.sqlite")
+    put(cache, identity, {"a": Response("1")})
+
+    assert [each.describe() for each in cache.list()] == [("openai", "m", "temperature=0")]
 
 
 said = st.builds(

@@ -17,9 +17,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from eyechart import statistics
 from eyechart.base.errors import DataError, SettingError
-from eyechart.statistics.intervals import Kind
+from eyechart.statistics.intervals import Kind, moments
 from eyechart.statistics.proportions import tango_interval
-from eyechart.statistics.rows import Clusters
+from eyechart.statistics.rows import Clusters, arrange
 
 COUNTS = [(0, 12), (1, 12), (6, 12), (12, 12), (3, 400), (397, 400), (0, 1)]
 
@@ -298,3 +298,9 @@ def test_import_loads_neither_scipy_stats_nor_scipy_special() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_no_groups_have_no_moments() -> None:
+    none = np.empty(0)
+
+    assert {column.size for column in moments(arrange((none,), None, none.astype(np.int64)), "scores")} == {0}

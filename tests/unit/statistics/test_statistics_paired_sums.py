@@ -5,6 +5,7 @@ import pytest
 
 from eyechart.statistics import no_surer_than_parts, paired_difference
 from eyechart.statistics.paired import Difference
+from eyechart.statistics.paired_sums import reduce_parts, widen
 
 
 def sure(value: float) -> Difference:
@@ -51,6 +52,28 @@ def test_p_is_no_smaller_than_the_few_rows_that_carry_the_sum_allow() -> None:
 
     assert found.high < 0
     assert found.p == 0.125
+
+
+def test_flips_of_a_few_rows_are_about_what_the_other_rows_leave_to_explain() -> None:
+    """The others add 0.1, so the five would have to average 0.1, not 0: 4 of the 32 ways to flip are as far from it."""
+    a = np.r_[np.ones(10), np.zeros(90), 1, 1, 1, 1, 0]
+    weights = np.repeat([1 / 100, -1 / 5], [100, 5])
+
+    assert no_surer_than_parts(sure(-0.7), a, 0 * a, weights).p == 0.125
+
+
+def test_sums_widened_at_once_are_those_widened_one_by_one() -> None:
+    rng = np.random.default_rng(4)
+    sums = []
+    for rows, kinds in ((8, 1), (40, 3), (20, 2)):
+        a, b = rng.integers(0, 2, (2, rows)).astype(float)
+        sums.append((a, b, np.repeat([0.3, -0.1, 0.02][:kinds], -(-rows // kinds))[:rows]))
+    reduced = [reduce_parts(0.1, *each) for each in sums]
+
+    together = widen([sure(0.1)] * 3, [each for each in reduced if each is not None])
+
+    assert [each is None for each in reduced] == [False] * 3
+    assert together == [no_surer_than_parts(sure(0.1), *each) for each in sums]
 
 
 def test_nothing_changes_without_weights_or_doubt() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from eyechart import statistics
+from eyechart.statistics.unpaired import p_by_inversion
 
 
 @pytest.fixture
@@ -118,3 +119,11 @@ def test_the_order_of_rows_changes_no_bit_of_a_difference(data: list[tuple[float
     one, two = (statistics.difference(x[:, 0], b, x[:, 1].astype(int), others) for x in (first, second))
 
     assert repr(one) == repr(two)
+
+
+def test_a_p_value_is_never_below_what_can_be_computed() -> None:
+    always = p_by_inversion(lambda alpha: np.ones(alpha.size, np.bool_), 2)
+    never = p_by_inversion(lambda alpha: np.zeros(alpha.size, np.bool_), 2)
+
+    np.testing.assert_allclose(always, 1e-12, rtol=1e-6)
+    assert never.tolist() == [1, 1]
