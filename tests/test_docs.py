@@ -1,5 +1,6 @@
 """Pages stay short enough to be read, and every audit's page answers the same questions in the same order."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,54 @@ def test_the_readme_is_two_screens_with_one_picture_and_two_commands() -> None:
     assert text.count("](docs/images/") == 1
     first = text.split("```console\n")[1].split("```")[0]
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["$ make demo", "$ make test"]
+
+
+# A reader who knows one word for a thing should not meet a second one: banned word -> the glossary's.
+BANNED = {
+    "by lot": "draw",
+    "confidence intervals?": "interval",
+    "debiasing": "bias reduction",
+    "distractors?": "decoy",
+    "error bars?": "interval",
+    "experiments?": "run",
+    "foils?": "decoy",
+    "gold": "reference",
+    "ground truth": "reference",
+    "repl(?:y|ies)": "response",
+    "spurious": "shortcut",
+}
+ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
+
+
+def glossary() -> dict[str, str]:
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    return {word: meaning for word, meaning in ROW.findall(text) if word not in {"word", "---"}}
+
+
+def uses(text: str, term: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(term.strip('`'))}(?!\w)", text, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize(("word", "meaning"), glossary().items(), ids=glossary().keys())
+def test_a_term_of_the_glossary_is_used_where_it_says(word: str, meaning: str) -> None:
+    audits = set(re.findall(r"(?:^of|^in|; of| of| in|baseline of) `(\w+)`", meaning)) & set(AUDITS.names())
+    pages = {page for page in DOCS.glob("**/*.md") if page.name != "glossary.md"}
+    everywhere = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    of_audits = ["\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob(f"audits/{a}*.md")) for a in audits]
+    for term in word.split(", "):
+        assert all(uses(text, term) for text in (everywhere, *of_audits)), term
+
+
+def test_the_glossary_is_in_alphabetical_order_and_knows_the_words_that_are_preferred() -> None:
+    words = [word.split(",")[0].strip("`").lower() for word in glossary()]
+    assert words == sorted(words)
+    assert set(BANNED.values()) <= {term.strip("`") for word in glossary() for term in word.split(", ")}
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: str(page.relative_to(DOCS)))
+def test_headings_and_help_use_one_word_for_one_thing(page: Path) -> None:
+    """All of the command line's help is on one page, which its own test keeps fresh."""
+    text = page.read_text(encoding="utf-8")
+    shown = text if page.name == "cli.md" else "\n".join(re.findall(r"^#+ .*", text, re.MULTILINE))
+    found = {word: better for word, better in BANNED.items() if re.search(rf"\b{word}\b", shown, re.IGNORECASE)}
+    assert not found
