@@ -9,15 +9,15 @@ from eyechart.cli import app
 
 HEAD = """# The command line
 
-Made from the program by `make docs`. Exit codes: 0 fine, 1 error (one line that says what was expected, what was
-found and what to do), 2 a threshold of --fail-on crossed, 130 stopped from the keyboard.
+The help of every command, as the program prints it. Exit codes: 0 success; 1 an error (one line that says what was
+expected, what was found and what to do); 2 a --fail-on threshold was crossed; 130 interrupted from the keyboard.
 """
 
 
 def page() -> str:
-    """Join the help of the program and of each verb."""
-    verbs = [[], *([name] for name in get_command(app).commands)]
-    return HEAD + "".join(map(_section, verbs))
+    """Join the help of the program and of each command."""
+    commands = [[], *([name] for name in get_command(app).commands)]
+    return HEAD + "".join(map(_section, commands))
 
 
 def _section(words: list[str]) -> str:

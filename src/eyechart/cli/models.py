@@ -26,9 +26,9 @@ _DEBIAS_HELP = (
 _MODEL_HELP = "A network from `eyechart ls networks`, such as updn, or file.py:Class."
 _INIT_HELP = "Start from a trained model (zoo:FOLDER) or from the released weights of lxmert or visualbert (hf:FOLDER)."
 _KEEP_HELP = "Save the answers of every epoch on all other splits, to study model selection."
-_COMPILE_HELP = "Compile the training steps: takes minutes, and pays off when training deep networks for long on a GPU."
+_COMPILE_HELP = "Compile the training steps. Takes minutes, and pays off in long training of deep networks on a GPU."
 _WORDS_HELP = "Pretrained word vectors to start from, such as GloVe."
-_OUT_HELP = "The folder of the model; interrupted training resumes."
+_OUT_HELP = "The folder to write the model to; interrupted training resumes there."
 
 Network = Annotated[str, typer.Argument(metavar="MODEL", help=_MODEL_HELP)]
 Debias = Annotated[str, typer.Option("--debias", metavar="METHOD", help=_DEBIAS_HELP)]
@@ -70,10 +70,11 @@ def train(
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
-    """Train a network, with or without a debiasing method.
+    """Train a network, with or without a bias-reduction method.
 
     Keeps the epoch that is best on the `val` split (or on a tenth of the training images); other splits are scored but
-    never used for selection. You can stop it at any time and run it again to continue. The result is the model zoo:DIR.
+    never used for selection. You can stop it at any time and run it again to continue. Afterwards `zoo:DIR`
+    names the model.
     """
     require_torch()
     train_into: Any = import_object("eyechart.zoo.train.trainer:train_into")  # by name, as it needs torch

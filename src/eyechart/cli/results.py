@@ -27,7 +27,7 @@ _PAGE_HELP = "Also write a self-contained HTML page."
 _FORM_HELP = f"Print the tables as {', '.join(TEXTS)} or csv."
 _OPTIONS_HELP = "With --ask: the answer options to offer, one of the sets of `decoys`."
 _HOST_HELP = "The address to listen on; anything but 127.0.0.1 lets other machines connect."
-_NAME_HELP = "A host name by which others reach it; may be repeated."
+_NAME_HELP = "A host name under which others reach this server; may be repeated."
 
 PageFile = Annotated[
     Path | None, typer.Option("-o", "--out", help="The page to write. Default: report.html in the run.")
@@ -102,9 +102,9 @@ def compare(
 ) -> None:
     """Compare models example by example.
 
-    Each difference from the base model has a confidence interval and a q-value; each ranked model has the share of
-    bootstrap samples of the images in which it leads. Results that are not means over examples are only listed side by
-    side. All runs must be on the same data; a model that appears in several is listed with its run.
+    Each difference from the base model has a 95 % interval and a q-value, and each ranked model the share of bootstrap
+    samples (of images) in which it comes first. Results that are not means over examples are only listed side by side.
+    All runs must use the same data; a model that appears in several runs is listed with the name of the run.
     """
     if to is not None and to not in (*TEXTS, "csv"):
         raise unknown_name("form of a table", to, (*TEXTS, "csv"))

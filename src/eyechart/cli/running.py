@@ -88,9 +88,9 @@ def predict(
 ) -> None:
     """Ask models for the answers that are still missing.
 
-    You can stop it at any time and run it again to continue; at most one batch is lost. For each model, the JSON has
-    its `answers` by condition and status, and the `counts` of what its files contain and lack; with --dry-run it has
-    the `calls` by condition.
+    You can stop it at any time and run it again to continue; at most one batch is lost. For each model, --json prints
+    the number of `answers` by condition and status, and `counts` of what its files contain and lack; with --dry-run,
+    the number of `calls` by condition.
     """
     models = load_all(model, _model_settings(base_url, draws, temperature, cache), fresh=fresh)
     web = Web(allow_http, allow_private_http)

@@ -48,7 +48,7 @@ FURNITURE = Furniture(
         Option(
             "--concept",
             "concepts",
-            "What `splits` groups by, such as `KO` or `question_type+keyword`; repeatable. Default: nine.",
+            "What `splits` groups by, such as `KO` or `question_type+keyword`; may be repeated. Default: all nine.",
             several=True,
             metavar="CONCEPT",
         ),
