@@ -12,6 +12,7 @@ import typer
 from eyechart.base.errors import MissingExtraError
 from eyechart.base.registry import import_object, unknown_name
 from eyechart.cli import options, printing
+from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
 from eyechart.data.web import Web
 from eyechart.reporting import Page, collect, to_json, write_page, write_report
@@ -29,9 +30,7 @@ _OPTIONS_HELP = "With --ask: the answer options to offer, one of the sets of `de
 _HOST_HELP = "The address to listen on; anything but 127.0.0.1 lets other machines connect."
 _NAME_HELP = "A host name by which others reach it; may be repeated."
 
-PageFile = Annotated[
-    Path | None, typer.Option("-o", "--out", help="The page to write. Default: report.html in the run.")
-]
+PageFile = Annotated[Path | None, typer.Option("-o", "--out", help=f"The page to write. Default: {REPORT} in the run.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print a summary in Markdown instead.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)]
 Base = Annotated[str | None, typer.Option(help="The model to compare the others with. Default: the first.")]
@@ -76,7 +75,7 @@ def report(
     elif markdown:
         typer.echo(summarise(page))
     else:
-        typer.echo(f"report: {write_report(store, page, out or run / 'report.html')}")
+        typer.echo(f"report: {write_report(store, page, out or store.report_file)}")
     apply_thresholds(page, thresholds)
 
 

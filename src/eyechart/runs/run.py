@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
-from urllib.parse import unquote
 
 import polars as pl
 
@@ -16,6 +15,7 @@ from eyechart.base.errors import DataError, FileFormatError
 from eyechart.base.files import replacing_folder, write_record
 from eyechart.base.progress import Progress, quiet, watched_by
 from eyechart.data.dataset import Dataset
+from eyechart.data.folder import RunFolder
 from eyechart.data.furniture import furniture_of
 from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Audit, Engine, EstimatingModel, Model
@@ -63,11 +63,12 @@ class Run:
             self._continue(data, command, seed, named)
             return self
         data = _divide(data, named, seed)
-        with replacing_folder(self.store.folder) as draft:
-            data.save(draft / "data")
-            inputs = fingerprint(draft / "data")
-            write_record(RunManifest("run", command, seed, limit, inputs), draft / "manifest.json")
-            _write_division(data, draft / "division.json")
+        with replacing_folder(self.store.folder) as folder:
+            draft = RunFolder(folder)
+            data.save(draft.data_folder)
+            inputs = fingerprint(draft.data_folder)
+            write_record(RunManifest("run", command, seed, limit, inputs), draft.manifest_file)
+            _write_division(data, draft.division_file)
         return self
 
     def _continue(self, data: Dataset, command: str, seed: int, named: NamedSplits) -> None:
@@ -216,12 +217,12 @@ class Run:
 
     def _remove_results(self, audit: str) -> None:
         """Remove the results that models have by a study that is replaced."""
-        old = [folder for folder in (self.store.folder / "results").glob(f"*/{audit}") if folder.is_dir()]
-        for folder in old:
+        old = {model: by_audit[audit] for model, by_audit in self.store.result_folders().items() if audit in by_audit}
+        for folder in old.values():
             shutil.rmtree(folder)
         if old:
             message = "removed the results of audit %r for %s: its settings changed; `eyechart judge` makes new ones"
-            _log.warning(message, audit, ", ".join(unquote(folder.parent.name) for folder in old))
+            _log.warning(message, audit, ", ".join(old))
 
     def _data_for(self, audit: Audit) -> Dataset:
         """Return the data with the columns of other studies that an audit's settings name."""
