@@ -93,6 +93,8 @@ def print_summary(page: Page, *, as_json: bool) -> None:
     columns = ("audit", "subject", "verdict", "measure", "points [95 %]", "n", "clusters")
     rows = [(row.audit, row.subject, row.state, row.measure, row.said, row.n, row.clusters) for row in page.summary]
     print_table(page.title, columns, rows)
+    if page.outdated:
+        typer.echo(page.outdated)
     print_learned(page.learned)
 
 

@@ -128,6 +128,8 @@ def _print_standings(standings: Standings) -> None:
             _print_grid(f"{contest.audit} by group", contest.groups)
     for sentence in standings.left_out:
         typer.echo(f"not compared by {sentence}")
+    if standings.outdated:
+        typer.echo(standings.outdated)
     printing.print_learned(replace(each.learned, model=each.name) for each in standings.entrants if each.learned)
 
 

@@ -47,6 +47,11 @@ class Verdict:
     measure: Key | None = None  # None only if nothing was measured
     margin: float | None = None
 
+    @property
+    def is_outdated(self) -> bool:
+        """Return whether an older version drew the conclusion, which answered no question."""
+        return self.state == "not tested" and not self.question
+
 
 @dataclass(frozen=True)
 class View:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from eyechart.base.errors import FileFormatError
-from eyechart.base.files import digest_arrays, read_record, write_table
+from eyechart.base.files import digest_arrays, read_format, read_record, write_table
 from eyechart.data.dataset import Dataset, DatasetManifest
 from eyechart.data.folder import RunFolder
 from eyechart.data.furniture import Look
@@ -32,6 +32,8 @@ from eyechart.data.result import OWN_TABLES, Result, read_result_table
 from eyechart.data.stored import TableCache, TableFile, stat_table
 from eyechart.data.tables import COUNTS, empty
 from eyechart.data.web import Web
+
+DIVIDED = 2  # the first format whose runs record their division
 
 
 class Results(Mapping[str, Result]):
@@ -69,7 +71,12 @@ class Store(RunFolder):
     @property
     def divided(self) -> DivisionRecord | None:
         """Read the division; return None for runs of older versions."""
-        return read_record(self.division_file, DivisionRecord) if self.division_file.is_file() else None
+        if self.division_file.is_file():
+            return read_record(self.division_file, DivisionRecord)
+        if read_format(self.manifest_file) < DIVIDED:
+            return None
+        advice = "restore it, or start another run: without it nobody knows what was judged"
+        raise FileFormatError(f"a file {self.division_file}", "none", advice)
 
     @cached_property
     def about_data(self) -> DatasetManifest:
@@ -148,10 +155,17 @@ class Store(RunFolder):
         return read_record(self.left_out_file, LeftOutAudits).unless(lambda audit: self.plan_file(audit).is_file())
 
     def wanted(self) -> WantedConditions:
-        """Read the conditions under which each audit needs answers."""
+        """Read the conditions under which each audit needs answers, whose probes must be there."""
+        advice = "run `eyechart probe` first"
         if not self.wanted_file.is_file():
-            return WantedConditions("wanted", {})
-        return read_record(self.wanted_file, WantedConditions)
+            raise FileFormatError(f"probes in {self.folder}", f"no {self.wanted_file.name}", advice)
+        wanted = read_record(self.wanted_file, WantedConditions)
+        if not wanted.conditions and self.study_folders():
+            raise FileFormatError(f"conditions in {self.wanted_file}", "none, though there are studies", advice)
+        for condition in wanted.every:
+            if not self.probe_file(condition).is_file():
+                raise FileFormatError(f"a file {self.probe_file(condition)}", "none", "run `eyechart probe` again")
+        return wanted
 
     def studies(self) -> Results:
         """Return the studies made so far, each opened when needed."""

@@ -10,9 +10,8 @@ from threading import Lock
 from typing import NamedTuple, Self, TypeVar
 
 import polars as pl
-from polars.exceptions import PolarsError
 
-from eyechart.base.files import damaged, missing, read_table, replacing, write_table
+from eyechart.base.files import missing, read_table, reading, replacing, scan_table, write_table
 from eyechart.data.tables import Schema, check, check_columns, empty
 
 Answer = TypeVar("Answer")
@@ -33,9 +32,7 @@ class StoredTable:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a Parquet table we wrote, reading only its schema."""
-        stored = cls(pl.scan_parquet(path), path, path)
-        _ = stored.columns  # fails at once if it is not a Parquet file
-        return stored
+        return cls(scan_table(path), path, path)
 
     @cached_property
     def columns(self) -> pl.Schema:
@@ -74,12 +71,8 @@ class StoredTable:
                 self._query(lambda: self.frame.sink_parquet(draft, row_group_size=self.group))
 
     def _query(self, query: Callable[[], Answer]) -> Answer:
-        try:
+        with reading(self.place):
             return query()
-        except FileNotFoundError:
-            raise missing(self.place) from None
-        except (PolarsError, OSError) as error:
-            raise damaged(self.place, str(error)) from None
 
 
 class LazyTable:
@@ -172,7 +165,7 @@ class TableFile(NamedTuple):
 
     def scan(self) -> pl.LazyFrame:
         """Read the file lazily."""
-        return pl.scan_parquet(self.path, glob=False)
+        return scan_table(self.path)
 
 
 def stat_table(path: Path) -> TableFile:

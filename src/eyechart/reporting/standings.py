@@ -13,12 +13,13 @@ from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
 from eyechart.reporting.collect import columns_of, find_facts, read_learned
 from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
-from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin
+from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.grid import format_p
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
 
+OLDER = "An older version, which did not record which way is better, judged these models: values without ranks."
 LEADERS = ("audit", "measure", "best", "value [interval]", "n", "leads in")
 
 
@@ -124,6 +125,7 @@ class Standings:
     entrants: tuple[Entrant, ...]
     contests: tuple[AuditRanking, ...]
     left_out: tuple[str, ...]  # what is not compared, and why
+    outdated: str = ""  # how many of the results an older version made
 
     def leaders(self) -> TextGrid:
         """List which model has the best value by each audit."""
@@ -159,6 +161,7 @@ def collect_standings(
         entrants=entrants,
         contests=tuple(_rank(results, runs[0], base, learned) for results in kept.values()),
         left_out=tuple(f"{name}: {reason}" for name, reason in left_out.items()),
+        outdated=describe_outdated(result.verdict for results in kept.values() for result in results.values()),
     )
 
 
@@ -194,12 +197,13 @@ def _rank(results: dict[str, Result], run: Store, base: str | None, learned: dic
         Standing.of(row, results[row["model"]], learned[row["model"]]) for row in rows.iter_rows(named=True)
     )
     compared = Comparison.of(results[base].audit, table)
+    is_older = any(result.verdict.is_outdated for result in results.values())
     return AuditRanking(
         audit=compared.audit,
         base=base,
         measure=name_measure(vars(headline)) if headline else "",
         better=better_of(rows),
-        sentence=_conclude(standings, headline, better_of(rows)),
+        sentence=OLDER if is_older else _conclude(standings, headline, better_of(rows)),
         standings=standings,
         drawings=tuple(draw_standings(table, headline, base, tuple(results))) if headline else (),
         whole=compared.whole,
