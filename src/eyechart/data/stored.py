@@ -47,7 +47,12 @@ class StoredTable:
     def select(self, names: Collection[str]) -> Self:
         """Keep some columns, in their order."""
         kept = [name for name in self.columns if name in names]
-        return self if len(kept) == len(self.columns) else self.changed(self.frame.select(kept))
+        if len(kept) == len(self.columns):
+            return self
+        narrow = self.changed(self.frame.select(kept))
+        if "height" in self.__dict__:  # it has as many rows
+            narrow.__dict__["height"] = self.height
+        return narrow
 
     def filter(self, keep: pl.Expr) -> Self:
         """Keep the rows for which an expression of columns is true."""
