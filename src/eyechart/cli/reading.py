@@ -25,7 +25,7 @@ from eyechart.zoo.features import with_features
 
 DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
-_HEAT_HELP = "Human attention maps, as `QUESTION_ID.png`; their hot regions become the evidence for `grounding`."
+_HEAT_HELP = "Human attention maps, as `QUESTION_ID.png`; their hot regions become the `evidence` of the examples."
 _FEATURES_HELP = "Region features of the images, from `python -m eyechart.zoo.converters`; `train` needs them."
 _MAP_HELP = "Which column holds what, such as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, such as `images=500`; may be repeated."

@@ -26,7 +26,7 @@ from eyechart.runs.exports import find_exporter
 _OWN_AUDIT_HELP = "Your own audit, whose pages to add; may be repeated."
 _PAGE_HELP = "Also write a self-contained HTML page."
 _FORM_HELP = f"Print the tables as {', '.join(TEXTS)} or csv."
-_OPTIONS_HELP = "With --ask: the answer options to offer, one of the sets of `decoys`."
+_OPTIONS_HELP = "With --ask: the answer options to offer, a set that an audit drew. Default: those of the data."
 _HOST_HELP = "The address to listen on; anything but 127.0.0.1 lets other machines connect."
 _NAME_HELP = "A host name by which others reach it; may be repeated."
 
@@ -45,7 +45,7 @@ Ask = Annotated[
     bool, typer.Option("--ask", help="Let people answer probes instead; their answers become the model `human`.")
 ]
 Items = Annotated[int, typer.Option(help="With --ask: how many examples to ask each person about.", min=1)]
-Options = Annotated[str, typer.Option(metavar="SET", help=_OPTIONS_HELP)]
+Options = Annotated[str, typer.Option(metavar="SET", help=_OPTIONS_HELP, show_default=False)]
 Host = Annotated[str, typer.Option(help=_HOST_HELP)]
 Port = Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help=_NAME_HELP)]
@@ -179,7 +179,7 @@ def view(
     *,
     ask: Ask = False,
     items: Items = 40,
-    options: Options = "orig",
+    options: Options = "",
     seed: options.Seed = 0,
     host: Host = "127.0.0.1",
     port: Port = 0,

@@ -11,7 +11,7 @@ from eyechart.base.files import our_version
 from eyechart.base.registry import unknown_name
 from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
-from eyechart.reporting.collect import columns_of, find_facts, read_learned
+from eyechart.reporting.collect import collect_hidings, columns_of, find_facts, read_learned
 from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
 from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
@@ -221,12 +221,19 @@ def _choose(table: pl.DataFrame, headline: Key | None) -> Key | None:
         return None
     name, condition = (headline.name, headline.condition or "plain") if headline else (None, "plain")
     same_name = pl.col("name").eq_missing(pl.lit(name, pl.String))
-    # For another measure, prefer the condition with nothing hidden: `orig` rather than `orig-image`.
-    wanted = pl.when(same_name).then(pl.lit(condition)).otherwise(pl.lit(condition.partition("-")[0]))
+    # For another measure, prefer the condition that offers the same options and hides nothing.
+    wanted = pl.when(same_name).then(pl.lit(condition)).otherwise(pl.lit(_unhidden(condition)))
     nearest = candidates.sort(
         ~same_name, pl.col("name") != "accuracy", pl.col("condition").fill_null("plain") != wanted, maintain_order=True
     )
     return Key(*nearest.row(0))
+
+
+def _unhidden(condition: str) -> str:
+    """Return the condition that offers the same options and hides nothing; most conditions know of none."""
+    hidings = collect_hidings()
+    options = {each.options for each in hidings if each.condition == condition}
+    return next((each.condition for each in hidings if each.options in options and not each.hidden), condition)
 
 
 def _is(chosen: Key | None) -> pl.Expr:

@@ -19,7 +19,7 @@ from eyechart.base.files import damaged_inside
 from eyechart.data.store import Store
 from eyechart.viewing.furniture import gather_furniture
 from eyechart.viewing.pages import routes
-from eyechart.viewing.questionnaire import ORIG, plan_questions
+from eyechart.viewing.questionnaire import plan_questions
 from eyechart.viewing.rendering import Endpoint, Receiver, fill_failed, fill_missing
 from eyechart.viewing.survey import SurveyPages
 
@@ -157,7 +157,7 @@ def ask_people(
     *,
     items: int = 40,
     seed: int = 0,
-    options: str = ORIG,
+    options: str = "",
 ) -> None:
     """Serve the survey of a run, which asks each person about `items` examples, until it is stopped."""
     run.manifest  # noqa: B018 - fails at once when this is no run
@@ -169,7 +169,7 @@ def build_explorer(run: Store, guard: Guard, audits: tuple[str, ...] = ()) -> "F
     return make_app(routes(run, gather_furniture(audits)), guard)
 
 
-def build_survey(run: Store, guard: Guard, items: int = 40, seed: int = 0, options: str = ORIG) -> "FastAPI":
+def build_survey(run: Store, guard: Guard, items: int = 40, seed: int = 0, options: str = "") -> "FastAPI":
     """Build the app of the survey, without the explorer's pages, because those show the answers."""
     survey = SurveyPages(plan_questions(run, items, seed, options))
     return make_app(survey.pages(), guard, survey.forms())
