@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from eyechart.data.dataset import Dataset as Dataset
     from eyechart.data.furniture import ExplorerPage as ExplorerPage
     from eyechart.data.furniture import Furniture as Furniture
+    from eyechart.data.furniture import Hiding as Hiding
     from eyechart.data.furniture import Look as Look
     from eyechart.data.furniture import Option as Option
     from eyechart.data.furniture import Sheet as Sheet
@@ -38,6 +39,7 @@ _PLACES = {
     "EyechartError": "base.errors",
     "ExplorerPage": "data.furniture",
     "Furniture": "data.furniture",
+    "Hiding": "data.furniture",
     "Images": "data.images",
     "Key": "data.result",
     "Look": "data.furniture",

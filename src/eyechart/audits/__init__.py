@@ -94,13 +94,19 @@ def learns(audit: type[Audit] | Audit) -> bool:
 
 def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:
     """List the columns that an audit needs and that are missing or empty in the data."""
-    return tuple(name for name in audit.needs if name not in data.columns or _is_empty(data, name))
+    known = [name for name in audit.needs if name in data.columns]
+    filled = _filled(data, known) if known else set()
+    return tuple(name for name in audit.needs if name not in filled)
 
 
-def _is_empty(data: Dataset, column: str) -> bool:
-    """Check whether a column has no value; the first rows usually suffice to find one."""
-    values = data.scan(column).select(pl.col(column).is_null())
-    return all(part.collect().to_series().all() for part in (values.head(_FIRST), values))
+def _filled(data: Dataset, columns: Sequence[str]) -> set[str]:
+    """Return the columns that have a value; the first rows usually suffice to find one in each."""
+    rows, found = data.scan(*columns), set[str]()
+    for part in (rows.head(_FIRST), rows):
+        if rest := [name for name in columns if name not in found]:
+            has_any = part.select(pl.col(rest).is_not_null().any()).collect().row(0, named=True)
+            found |= {name for name in rest if has_any[name]}
+    return found
 
 
 def runnable(data: Dataset) -> list[str]:

@@ -21,6 +21,7 @@ from eyechart.audits.measures import (
     score_rows,
 )
 from eyechart.data.dataset import Dataset
+from eyechart.data.furniture import Furniture
 from eyechart.data.predictions import Predictions
 from eyechart.data.probes import PLAIN_CONDITION, Prober
 from eyechart.data.protocols import Engine
@@ -43,6 +44,7 @@ class Accuracy:
     name: ClassVar[str] = "accuracy"
     needs: ClassVar[tuple[str, ...]] = ("answer",)
     gone: ClassVar[Mapping[str, str]] = {"split": "choose what is judged with --judge"}
+    furniture: ClassVar[Furniture] = Furniture(scored="accuracy")
 
     score: str = "auto"
     by: tuple[str, ...] = ()

@@ -153,14 +153,34 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 def read_table(path: Path) -> pl.DataFrame:
     """Read a Parquet table we wrote."""
-    try:
+    with reading(path):
         return pl.read_parquet(path)
+
+
+def scan_table(path: Path) -> pl.LazyFrame:
+    """Read a Parquet table we wrote lazily; its columns are read at once, so that a torn file is an error here."""
+    with reading(path):
+        scan = pl.scan_parquet(path, glob=False)
+        scan.collect_schema()
+    return scan
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raise our errors about a table that is missing or damaged."""
+    try:
+        yield
     except FileNotFoundError:
         raise missing(path) from None
     except PermissionError as error:
         raise unreadable(path, error) from None
     except (PolarsError, OSError) as error:
         raise damaged(path, str(error)) from None
+
+
+def damaged_inside(error: PolarsError) -> FileFormatError | None:
+    """Convert the error of a query over a table of which only the columns can be read; None for other errors."""
+    return damaged("tables", str(error)) if str(error).startswith("parquet: ") else None
 
 
 def write_record(record: object, path: Path) -> None:
@@ -180,19 +200,11 @@ def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) 
     """
     from pydantic import TypeAdapter, ValidationError
 
+    found, content = _read_content(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        found, writer = int(content.pop("format")), content.pop("eyechart", "unknown")
-        if found > FORMAT:
-            written = f"format {found}, written by eyechart {writer}"
-            raise FileFormatError(f"{path} in format {FORMAT} or older", written, "upgrade eyechart to read it")
         if upgrade is not None and found < FORMAT:
             content = upgrade(content)
         return TypeAdapter(kind).validate_python(content)
-    except FileNotFoundError:
-        raise missing(path) from None
-    except OSError as error:
-        raise unreadable(path, error) from None
     except ValidationError as error:
         first = error.errors()[0]
         if first["loc"] == ("kind",) and first["type"] == "literal_error" and isinstance(first["input"], str):
@@ -201,6 +213,28 @@ def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) 
         raise damaged(path, reason) from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise damaged(path, str(error)) from None
+
+
+def read_format(path: Path) -> int:
+    """Return the format that a record was written in."""
+    return _read_content(path)[0]
+
+
+def _read_content(path: Path) -> tuple[int, dict[str, Any]]:
+    """Return the format and the content of a record, refusing newer formats."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found, writer = int(content.pop("format")), content.pop("eyechart", "unknown")
+    except FileNotFoundError:
+        raise missing(path) from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise damaged(path, str(error)) from None
+    if found > FORMAT:
+        written = f"format {found}, written by eyechart {writer}"
+        raise FileFormatError(f"{path} in format {FORMAT} or older", written, "upgrade eyechart to read it")
+    return found, content
 
 
 def _of_another_kind(path: Path, wanted: str, found: str) -> FileFormatError:
@@ -228,7 +262,7 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def damaged(path: Path, reason: str) -> FileFormatError:
+def damaged(path: Path | str, reason: str) -> FileFormatError:
     """Build the error for a file that cannot be trusted."""
     found = f"a damaged file ({reason.splitlines()[0] if reason else 'no reason given'})"
     return FileFormatError(f"{path} to be intact", found, "create it again")

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from polars.exceptions import PolarsError
 from typer.exceptions import TyperException
 
 from eyechart.base.errors import EyechartError
-from eyechart.base.files import our_version
+from eyechart.base.files import damaged_inside, our_version
 from eyechart.cli import listing, models, reading, results, running
 from eyechart.cli.options import AuditCommand
 
@@ -76,6 +77,10 @@ def main() -> None:
         code = typer.main.get_command(app).main(prog_name="eyechart", standalone_mode=False)
     except EyechartError as error:
         code = _fail(str(error))
+    except PolarsError as error:
+        if (told := damaged_inside(error)) is None:
+            raise
+        code = _fail(str(told))
     except OSError as error:  # typer itself exits quietly if a pipe is closed
         code = _fail(_describe(error))
     except TyperException as error:

@@ -93,6 +93,8 @@ def print_summary(page: Page, *, as_json: bool) -> None:
     columns = ("audit", "subject", "verdict", "measure", "value [95 %]", "n", "clusters")
     rows = [(row.audit, row.subject, row.state, row.measured, row.text, row.n, row.clusters) for row in page.summary]
     print_table(page.title, columns, rows)
+    if page.outdated:
+        typer.echo(page.outdated)
     print_learned(page.learned)
 
 

@@ -13,6 +13,7 @@ from eyechart.base.errors import SettingError, UnknownNameError
 from eyechart.base.files import replacing_folder
 from eyechart.cli import options, printing
 from eyechart.data.dataset import FILES, PICTURES, Dataset
+from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
 from eyechart.formats import read as read_data
 from eyechart.formats import reader_settings
@@ -24,7 +25,7 @@ from eyechart.zoo.features import with_features
 
 DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
 
-_HEAT_HELP = "Human attention maps, as `QUESTION_ID.png`; their hot regions become the evidence for `grounding`."
+_HEAT_HELP = "Human attention maps, as `QUESTION_ID.png`; their hot regions become the `evidence` of the examples."
 _FEATURES_HELP = "Region features of the images, from `python -m eyechart.zoo.converters`; `train` needs them."
 _MAP_HELP = "Which column holds what, such as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, such as `images=500`; may be repeated."
@@ -64,14 +65,15 @@ def demo(
         read_data("world", draft / PICTURES, seed=seed, images=images, render=True).write_into(draft)
         advance(images)
     world = Dataset.load(out / "world")
-    if (out / "run" / "manifest.json").is_file():
-        shutil.rmtree(out / "run")  # from an earlier demo
-    run = Run(Store(out / "run"), progress=progress).start(world, options.command_line(), seed)
+    store = Store(out / "run")
+    if store.manifest_file.is_file():
+        shutil.rmtree(store.folder)  # from an earlier demo
+    run = Run(store, progress=progress).start(world, options.command_line(), seed)
     run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
     for name in DEMO_MODELS:
         run.audit(load(f"world:{name}"))
     page = collect(run.store)
-    path = write_report(run.store, page, out / "report.html")
+    path = write_report(run.store, page, out / REPORT)
     printing.print_summary(page, as_json=json)
     if not json:
         typer.echo(f"report: {path}")

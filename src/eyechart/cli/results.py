@@ -12,6 +12,7 @@ import typer
 from eyechart.base.errors import MissingExtraError
 from eyechart.base.registry import import_object, unknown_name
 from eyechart.cli import options, printing
+from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
 from eyechart.data.web import Web
 from eyechart.reporting import Page, collect, to_json, write_page, write_report
@@ -25,13 +26,11 @@ from eyechart.runs.exports import find_exporter
 _OWN_AUDIT_HELP = "Your own audit, whose pages to add; may be repeated."
 _PAGE_HELP = "Also write a self-contained HTML page."
 _FORM_HELP = f"Print the tables as {', '.join(TEXTS)} or csv."
-_OPTIONS_HELP = "With --ask: the answer options to offer, one of the sets of `decoys`."
+_OPTIONS_HELP = "With --ask: the answer options to offer, a set that an audit drew. Default: those of the data."
 _HOST_HELP = "The address to listen on; anything but 127.0.0.1 lets other machines connect."
 _NAME_HELP = "A host name under which others reach this server; may be repeated."
 
-PageFile = Annotated[
-    Path | None, typer.Option("-o", "--out", help="The page to write. Default: report.html in the run.")
-]
+PageFile = Annotated[Path | None, typer.Option("-o", "--out", help=f"The page to write. Default: {REPORT} in the run.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print a summary in Markdown instead.")]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)]
 Base = Annotated[str | None, typer.Option(help="The model to compare the others with. Default: the first.")]
@@ -46,7 +45,7 @@ Ask = Annotated[
     bool, typer.Option("--ask", help="Let people answer probes instead; their answers become the model `human`.")
 ]
 Items = Annotated[int, typer.Option(help="With --ask: how many examples to ask each person about.", min=1)]
-Options = Annotated[str, typer.Option(metavar="SET", help=_OPTIONS_HELP)]
+Options = Annotated[str, typer.Option(metavar="SET", help=_OPTIONS_HELP, show_default=False)]
 Host = Annotated[str, typer.Option(help=_HOST_HELP)]
 Port = Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help=_NAME_HELP)]
@@ -76,7 +75,7 @@ def report(
     elif markdown:
         typer.echo(summarise(page))
     else:
-        typer.echo(f"report: {write_report(store, page, out or run / 'report.html')}")
+        typer.echo(f"report: {write_report(store, page, out or store.report_file)}")
     apply_thresholds(page, thresholds)
 
 
@@ -129,6 +128,8 @@ def _print_standings(standings: Standings) -> None:
             _print_grid(f"{contest.audit} by group", contest.groups)
     for sentence in standings.left_out:
         typer.echo(f"not compared by {sentence}")
+    if standings.outdated:
+        typer.echo(standings.outdated)
     printing.print_learned(replace(each.learned, model=each.name) for each in standings.entrants if each.learned)
 
 
@@ -178,7 +179,7 @@ def view(
     *,
     ask: Ask = False,
     items: Items = 40,
-    options: Options = "orig",
+    options: Options = "",
     seed: options.Seed = 0,
     host: Host = "127.0.0.1",
     port: Port = 0,

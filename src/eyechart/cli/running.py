@@ -183,7 +183,7 @@ def audit(
         if not json:
             printing.print_answers(run.store, answerer.name, run.store.stock(answerer.name))
     page = collect(run.store)
-    path = write_report(run.store, page, out / "report.html")
+    path = write_report(run.store, page, run.store.report_file)
     printing.print_summary(page, as_json=json)
     if not json:
         typer.echo(f"report: {path}")

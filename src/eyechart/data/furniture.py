@@ -30,6 +30,16 @@ class Look:
 
 
 @dataclass(frozen=True)
+class Hiding:
+    """A condition that offers a set of options and hides modalities, so that people can be asked what models are."""
+
+    condition: str
+    options: str  # the name of the set
+    hidden: tuple[str, ...] = ()
+    is_own: bool = False  # they are the options of the data
+
+
+@dataclass(frozen=True)
 class Option:
     """A short option of the command line for a setting of the audit: `--precision 2` for `--set precision=2`."""
 
@@ -59,6 +69,8 @@ class Furniture:
     """Everything that an audit provides besides its methods."""
 
     looks: tuple[Look, ...] = ()
+    hidings: tuple[Hiding, ...] = ()
+    scored: str = ""  # the column of its results' rows with the score of the answer to the unchanged example
     pages: tuple[ExplorerPage, ...] = ()
     exports: Mapping[str, str] = field(default_factory=dict)  # name -> function of a store and a folder
     options: tuple[Option, ...] = ()

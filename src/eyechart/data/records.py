@@ -62,6 +62,11 @@ class WantedConditions:
     kind: Literal["wanted"]
     conditions: dict[str, tuple[str, ...]]
 
+    @property
+    def every(self) -> tuple[str, ...]:
+        """List the conditions that any audit needs."""
+        return tuple(dict.fromkeys(name for own in self.conditions.values() for name in own))
+
     def served_by(self, has_answers: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
         """Keep the audits that have answers under all their conditions."""
         return {name: own for name, own in self.conditions.items() if all(map(has_answers, own))}

@@ -18,6 +18,7 @@ Unit = Literal["points", "number", "count", "ratio"]  # a share is stored as 0..
 Better = Literal["higher", "lower", "neither"]  # neither: constants and descriptions, which nothing is ranked by
 ViewKind = Literal["bars", "histogram", "lines", "matrix", "scatter", "table", "gallery"]
 Read = Callable[[Path], pl.DataFrame]
+RECORD = "settings.json"  # the file that marks a folder as a result
 OWN_TABLES = ("measures", "rows")  # the tables of every result, besides its counts
 
 
@@ -45,6 +46,11 @@ class Verdict:
     sentence: str
     measure: Key | None = None  # None only if nothing was measured
     margin: float | None = None
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return whether an older version drew the conclusion, which answered no question."""
+        return self.state == "not tested" and not self.question
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ class ResultRecord:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read the record of a result in any format."""
-        return read_record(folder / "settings.json", cls, _upgrade_verdict)
+        return read_record(folder / RECORD, cls, _upgrade_verdict)
 
 
 class ResultTables(Mapping[str, pl.DataFrame]):
@@ -194,14 +200,14 @@ class Result:
 
     def save(self, folder: Path) -> None:
         """Write the result as a folder of Parquet and JSON files."""
-        with replacing_folder(folder, mark="settings.json") as draft:
+        with replacing_folder(folder, mark=RECORD) as draft:
             for name in ("measures", "rows", *self.tables):
                 write_table(self.table(name), draft / f"{name}.parquet")
             record = ResultRecord(
                 self.audit, self.subject, self.settings, self.verdict, self.wants_more, tuple(self.tables)
             )
             write_record({"views": self.views}, draft / "views.json")
-            write_record(record, draft / "settings.json")
+            write_record(record, draft / RECORD)
 
     @classmethod
     def load(cls, folder: Path, read: Read | None = None) -> Self:

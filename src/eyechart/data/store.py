@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
 import polars as pl
 
 from eyechart.base.errors import FileFormatError
-from eyechart.base.files import digest_arrays, read_record, write_table
+from eyechart.base.files import digest_arrays, read_format, read_record, write_table
 from eyechart.data.dataset import Dataset, DatasetManifest
+from eyechart.data.folder import RunFolder
 from eyechart.data.furniture import Look
 from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions
@@ -32,6 +32,8 @@ from eyechart.data.result import OWN_TABLES, Result, read_result_table
 from eyechart.data.stored import TableCache, TableFile, stat_table
 from eyechart.data.tables import COUNTS, empty
 from eyechart.data.web import Web
+
+DIVIDED = 2  # the first format whose runs record their division
 
 
 class Results(Mapping[str, Result]):
@@ -52,17 +54,11 @@ class Results(Mapping[str, Result]):
 
 
 @dataclass(frozen=True, eq=False)
-class Store:
-    """A run folder."""
+class Store(RunFolder):
+    """A run folder, whose contents are read when they are needed."""
 
-    folder: Path
     web: Web = field(default_factory=Web)  # pictures that may be fetched when only their addresses are known
     _tables: TableCache = field(default_factory=TableCache, repr=False)
-
-    @property
-    def manifest_file(self) -> Path:
-        """Return the file of the manifest."""
-        return self.folder / "manifest.json"
 
     @property
     def manifest(self) -> RunManifest:
@@ -73,19 +69,14 @@ class Store:
         return read_record(self.manifest_file, RunManifest)
 
     @property
-    def division_file(self) -> Path:
-        """Return the file that records the division."""
-        return self.folder / "division.json"
-
-    @property
     def divided(self) -> DivisionRecord | None:
         """Read the division; return None for runs of older versions."""
-        return read_record(self.division_file, DivisionRecord) if self.division_file.is_file() else None
-
-    @property
-    def data_folder(self) -> Path:
-        """Return the folder of the dataset."""
-        return self.folder / "data"
+        if self.division_file.is_file():
+            return read_record(self.division_file, DivisionRecord)
+        if read_format(self.manifest_file) < DIVIDED:
+            return None
+        advice = "restore it, or start another run: without it nobody knows what was judged"
+        raise FileFormatError(f"a file {self.division_file}", "none", advice)
 
     @cached_property
     def about_data(self) -> DatasetManifest:
@@ -148,35 +139,14 @@ class Store:
         for name in (*OWN_TABLES, *result.tables):
             self._tables.keep(folder / f"{name}.parquet", result.table(name))
 
-    def plan_file(self, audit: str) -> Path:
-        """Return the file of the plan of a study."""
-        return self.folder / "studies" / f"{audit}.json"
-
     def plan(self, audit: str) -> StudyPlan:
         """Read which audit made a study."""
         return read_record(self.plan_file(audit), StudyPlan)
 
     def looks(self) -> list[Look]:
         """Collect the looks of the conditions of all studies."""
-        plans = [self.plan(audit) for audit in self.studies() if self.plan_file(audit).is_file()]
+        plans = [read_record(file, StudyPlan) for file in self.plan_files()]
         return list(dict.fromkeys(look for plan in plans for look in plan.looks))
-
-    def study_folder(self, audit: str) -> Path:
-        """Return the folder of a study."""
-        return self.folder / "studies" / audit
-
-    def result_folder(self, model: str, audit: str) -> Path:
-        """Return the folder of a result."""
-        return self.folder / "results" / _quoted(model) / audit
-
-    def probe_file(self, condition: str) -> Path:
-        """Return the file of the probes of a condition."""
-        return self.folder / "probes" / f"{_quoted(condition)}.parquet"
-
-    @property
-    def left_out_file(self) -> Path:
-        """Return the file that records which audits were not studied."""
-        return self.folder / "left_out.json"
 
     def left_out(self) -> dict[str, str]:
         """Read why audits were not studied, except for those that were studied later."""
@@ -184,44 +154,26 @@ class Store:
             return {}
         return read_record(self.left_out_file, LeftOutAudits).unless(lambda audit: self.plan_file(audit).is_file())
 
-    @property
-    def wanted_file(self) -> Path:
-        """Return the file that records the conditions each audit needs."""
-        return self.folder / "probes" / "wanted.json"
-
     def wanted(self) -> WantedConditions:
-        """Read the conditions under which each audit needs answers."""
+        """Read the conditions under which each audit needs answers, whose probes must be there."""
+        advice = "run `eyechart probe` first"
         if not self.wanted_file.is_file():
-            return WantedConditions("wanted", {})
-        return read_record(self.wanted_file, WantedConditions)
-
-    def answer_folder(self, model: str) -> Path:
-        """Return the folder of the answers of a model."""
-        return self.folder / "answers" / _quoted(model)
-
-    def answer_file(self, model: str, condition: str) -> Path:
-        """Return the file of the answers of a model under a condition."""
-        return self.answer_folder(model) / f"{_quoted(condition)}.parquet"
-
-    def stock_file(self, model: str) -> Path:
-        """Return the file with the counts of a model's answer files."""
-        return self.folder / "answers" / f"{_quoted(model)}.parquet"
-
-    def asked_file(self, model: str) -> Path:
-        """Return the file that records the identity of a model."""
-        return self.folder / "answers" / f"{_quoted(model)}.json"
-
-    def lock_file(self, model: str) -> Path:
-        """Return the file that is locked while a process asks a model."""
-        return self.folder / "answers" / f".{_quoted(model)}.lock"
+            raise FileFormatError(f"probes in {self.folder}", f"no {self.wanted_file.name}", advice)
+        wanted = read_record(self.wanted_file, WantedConditions)
+        if not wanted.conditions and self.study_folders():
+            raise FileFormatError(f"conditions in {self.wanted_file}", "none, though there are studies", advice)
+        for condition in wanted.every:
+            if not self.probe_file(condition).is_file():
+                raise FileFormatError(f"a file {self.probe_file(condition)}", "none", "run `eyechart probe` again")
+        return wanted
 
     def studies(self) -> Results:
         """Return the studies made so far, each opened when needed."""
-        return self._results(self.folder / "studies")
+        return self._results(self.study_folders())
 
     def results(self) -> dict[str, Results]:
         """Return the results so far by model and audit, each opened when needed."""
-        return {model: self._results(folder) for model, folder in _list_folders(self.folder / "results").items()}
+        return {model: self._results(folders) for model, folders in self.result_folders().items()}
 
     def rows(self, audit: str, model: str | None = None) -> TableFile | None:
         """Find the rows of a study or of a model's result, None if there are none."""
@@ -232,10 +184,6 @@ class Store:
         folder = self.study_folder(audit) if model is None else self.result_folder(model, audit)
         return _find_table(folder / f"{name}.parquet")
 
-    def conditions(self) -> list[str]:
-        """List the conditions that were probed."""
-        return _list_tables(self.folder / "probes")
-
     def probes(self, condition: str) -> pl.DataFrame:
         """Read the probes of a condition."""
         return self.table(self.probe_file(condition))
@@ -243,14 +191,6 @@ class Store:
     def probe_keys(self, condition: str) -> TableFile | None:
         """Find the probes of a condition; None if there are none."""
         return _find_table(self.probe_file(condition))
-
-    def models(self) -> list[str]:
-        """List the models that answered."""
-        return list(_list_folders(self.folder / "answers"))
-
-    def answered(self, model: str) -> list[str]:
-        """List the conditions that a model answered under."""
-        return _list_tables(self.answer_folder(model))
 
     def answers(self, model: str) -> Predictions:
         """Read the answers of a model under all conditions."""
@@ -274,8 +214,8 @@ class Store:
         file = self.asked_file(model)
         return read_record(file, ModelIdentity).identity if file.is_file() else {}
 
-    def _results(self, folder: Path) -> Results:
-        return Results(_list_folders(folder), lambda path: self._tables.table(path, read_result_table))
+    def _results(self, folders: Mapping[str, Path]) -> Results:
+        return Results(folders, lambda path: self._tables.table(path, read_result_table))
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
@@ -288,20 +228,6 @@ def fingerprint(folder: Path) -> dict[str, str]:
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _quoted(name: str) -> str:
-    # Names of models and conditions contain slashes and colons, which not every system allows in file names.
-    return quote(name, safe=" #+=@")
-
-
-def _list_folders(parent: Path) -> dict[str, Path]:
-    folders = sorted(path for path in parent.iterdir() if path.is_dir()) if parent.is_dir() else []
-    return {unquote(path.name): path for path in folders if not path.name.startswith(".")}
-
-
-def _list_tables(folder: Path) -> list[str]:
-    return [unquote(path.stem) for path in sorted(folder.glob("*.parquet"))]
 
 
 def _find_table(path: Path) -> TableFile | None:

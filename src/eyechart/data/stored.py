@@ -10,9 +10,8 @@ from threading import Lock
 from typing import NamedTuple, Self, TypeVar
 
 import polars as pl
-from polars.exceptions import PolarsError
 
-from eyechart.base.files import damaged, missing, read_table, replacing, write_table
+from eyechart.base.files import missing, read_table, reading, replacing, scan_table, write_table
 from eyechart.data.tables import Schema, check, check_columns, empty
 
 Answer = TypeVar("Answer")
@@ -33,9 +32,7 @@ class StoredTable:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a Parquet table we wrote, reading only its schema."""
-        stored = cls(pl.scan_parquet(path), path, path)
-        _ = stored.columns  # fails at once if it is not a Parquet file
-        return stored
+        return cls(scan_table(path), path, path)
 
     @cached_property
     def columns(self) -> pl.Schema:
@@ -50,7 +47,12 @@ class StoredTable:
     def select(self, names: Collection[str]) -> Self:
         """Keep some columns, in their order."""
         kept = [name for name in self.columns if name in names]
-        return self if len(kept) == len(self.columns) else self.changed(self.frame.select(kept))
+        if len(kept) == len(self.columns):
+            return self
+        narrow = self.changed(self.frame.select(kept))
+        if "height" in self.__dict__:  # it has as many rows
+            narrow.__dict__["height"] = self.height
+        return narrow
 
     def filter(self, keep: pl.Expr) -> Self:
         """Keep the rows for which an expression of columns is true."""
@@ -74,12 +76,8 @@ class StoredTable:
                 self._query(lambda: self.frame.sink_parquet(draft, row_group_size=self.group))
 
     def _query(self, query: Callable[[], Answer]) -> Answer:
-        try:
+        with reading(self.path):
             return query()
-        except FileNotFoundError:
-            raise missing(self.path) from None
-        except (PolarsError, OSError) as error:
-            raise damaged(self.path, str(error)) from None
 
 
 class LazyTable:
@@ -172,7 +170,7 @@ class TableFile(NamedTuple):
 
     def scan(self) -> pl.LazyFrame:
         """Read the file lazily."""
-        return pl.scan_parquet(self.path, glob=False)
+        return scan_table(self.path)
 
 
 def stat_table(path: Path) -> TableFile:

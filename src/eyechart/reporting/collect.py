@@ -9,7 +9,7 @@ import polars as pl
 
 from eyechart.audits import AUDITS
 from eyechart.base.files import our_version
-from eyechart.data.furniture import Look, looks_of
+from eyechart.data.furniture import Hiding, Look, furniture_of, looks_of
 from eyechart.data.predictions import USABLE
 from eyechart.data.result import Result
 from eyechart.data.store import Store
@@ -91,6 +91,11 @@ def collect_looks(store: Store | None = None) -> tuple[Look, ...]:
     """Collect the looks of conditions, from all registered audits and from the studies of a run."""
     registered = looks_of(AUDITS.get(name) for name in AUDITS.names())
     return tuple(dict.fromkeys([*registered, *(store.looks() if store else ())]))
+
+
+def collect_hidings() -> tuple[Hiding, ...]:
+    """Collect what the conditions of all registered audits offer and hide."""
+    return tuple(hiding for name in AUDITS.names() for hiding in furniture_of(AUDITS.get(name)).hidings)
 
 
 def judged_by_audit(store: Store) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The contents of a page, as plain values that JSON can hold."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Self
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from eyechart.data.furniture import Look
 from eyechart.data.records import DivisionRecord, RunManifest, StudyPlan
-from eyechart.data.result import OUTDATED, Better, State, Unit, Verdict, speak
+from eyechart.data.result import Better, State, Unit, Verdict, speak
 from eyechart.reporting.comparison_table import TextGrid, lay_out
 from eyechart.reporting.drawing import Drawing, plain
 
@@ -282,6 +282,11 @@ class Page:
     @property
     def outdated(self) -> str:
         """Say how many results an older version of eyechart made; empty if none."""
-        n = sum(section.role == "result" and section.verdict == OUTDATED for section in self.sections)
-        made = "1 result was" if n == 1 else f"{n:,} results were"
-        return f"{made} made by an older version of eyechart; run `eyechart judge RUN` to update." if n else ""
+        return describe_outdated(section.verdict for section in self.sections if section.role == "result")
+
+
+def describe_outdated(verdicts: Iterable[Verdict]) -> str:
+    """Say how many results an older version of eyechart made; empty if none."""
+    n = sum(verdict.is_outdated for verdict in verdicts)
+    made = "1 result was" if n == 1 else f"{n:,} results were"
+    return f"{made} made by an older version of eyechart; run `eyechart judge RUN` to update." if n else ""

@@ -11,14 +11,15 @@ from eyechart.base.files import our_version
 from eyechart.base.registry import unknown_name
 from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
-from eyechart.reporting.collect import columns_of, find_facts, read_learned
+from eyechart.reporting.collect import collect_hidings, columns_of, find_facts, read_learned
 from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
-from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin
+from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.grid import format_p
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
 
+OLDER = "An older version, which did not record which way is better, judged these models: values without ranks."
 LEADERS = ("audit", "measure", "best", "value [interval]", "n", "leads in")
 
 
@@ -124,6 +125,7 @@ class Standings:
     entrants: tuple[Entrant, ...]
     contests: tuple[AuditRanking, ...]
     left_out: tuple[str, ...]  # what is not compared, and why
+    outdated: str = ""  # how many of the results an older version made
 
     def leaders(self) -> TextGrid:
         """List which model has the best value by each audit."""
@@ -159,6 +161,7 @@ def collect_standings(
         entrants=entrants,
         contests=tuple(_rank(results, runs[0], base, learned) for results in kept.values()),
         left_out=tuple(f"{name}: {reason}" for name, reason in left_out.items()),
+        outdated=describe_outdated(result.verdict for results in kept.values() for result in results.values()),
     )
 
 
@@ -194,12 +197,13 @@ def _rank(results: dict[str, Result], run: Store, base: str | None, learned: dic
         Standing.of(row, results[row["model"]], learned[row["model"]]) for row in rows.iter_rows(named=True)
     )
     compared = Comparison.of(results[base].audit, table)
+    is_older = any(result.verdict.is_outdated for result in results.values())
     return AuditRanking(
         audit=compared.audit,
         base=base,
         measure=name_measure(vars(headline)) if headline else "",
         better=better_of(rows),
-        sentence=_conclude(standings, headline, better_of(rows)),
+        sentence=OLDER if is_older else _conclude(standings, headline, better_of(rows)),
         standings=standings,
         drawings=tuple(draw_standings(table, headline, base, tuple(results))) if headline else (),
         whole=compared.whole,
@@ -217,12 +221,19 @@ def _choose(table: pl.DataFrame, headline: Key | None) -> Key | None:
         return None
     name, condition = (headline.name, headline.condition or "plain") if headline else (None, "plain")
     same_name = pl.col("name").eq_missing(pl.lit(name, pl.String))
-    # For another measure, prefer the condition with nothing hidden: `orig` rather than `orig-image`.
-    wanted = pl.when(same_name).then(pl.lit(condition)).otherwise(pl.lit(condition.partition("-")[0]))
+    # For another measure, prefer the condition that offers the same options and hides nothing.
+    wanted = pl.when(same_name).then(pl.lit(condition)).otherwise(pl.lit(_unhidden(condition)))
     nearest = candidates.sort(
         ~same_name, pl.col("name") != "accuracy", pl.col("condition").fill_null("plain") != wanted, maintain_order=True
     )
     return Key(*nearest.row(0))
+
+
+def _unhidden(condition: str) -> str:
+    """Return the condition that offers the same options and hides nothing; most conditions know of none."""
+    hidings = collect_hidings()
+    options = {each.options for each in hidings if each.condition == condition}
+    return next((each.condition for each in hidings if each.options in options and not each.hidden), condition)
 
 
 def _is(chosen: Key | None) -> pl.Expr:

@@ -41,6 +41,7 @@ def render_standings(page: Standings) -> str:
 def summarise_standings(page: Standings) -> str:
     """Summarise standings as Markdown for GitHub."""
     lines = [f"# {page.title}", "", f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
+    lines += [page.outdated, ""] if page.outdated else []
     lines.append(to_markdown(page.leaders()))
     for ranking in page.contests:
         title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences from {ranking.base}"

@@ -97,7 +97,7 @@ class Interview:
         """Record the identity of the model, and refuse to mix its answers with those of another one."""
         name, current = self.model.name, ModelIdentity("asked", identity)
         file = self.store.asked_file(name)
-        if file.is_file() and any(self.store.answer_folder(name).glob("*")):
+        if file.is_file() and self.store.has_answers(name):
             changed = ModelIdentity("asked", self.store.identity(name)).differences(current)
             if changed:
                 found = f"another {', '.join(changed)}"
@@ -106,7 +106,7 @@ class Interview:
 
     def _predict(self, step: AnswerStep, condition: str) -> pl.DataFrame:
         file = self.store.answer_file(self.model.name, condition)
-        log = AnswerLog(file.with_suffix(".jsonl"))
+        log = AnswerLog(self.store.answer_log(self.model.name, condition))
         if (copied := self._copy_answers(condition)).height:
             log.append(copied)
         todo = self._unanswered(condition)
@@ -148,7 +148,7 @@ class Interview:
         """Read the answers so far, saved and logged."""
         file = self.store.answer_file(self.model.name, condition)
         saved = self.store.table(file) if file.is_file() else empty(ANSWERS)
-        logged = AnswerLog(file.with_suffix(".jsonl")).read()
+        logged = AnswerLog(self.store.answer_log(self.model.name, condition)).read()
         return pl.concat([saved, logged], how="diagonal").unique(ANSWERS.key, keep="last", maintain_order=True)
 
     @property

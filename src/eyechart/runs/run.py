@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
-from urllib.parse import unquote
 
 import polars as pl
 
@@ -16,6 +15,7 @@ from eyechart.base.errors import DataError, FileFormatError
 from eyechart.base.files import replacing_folder, write_record
 from eyechart.base.progress import Progress, quiet, watched_by
 from eyechart.data.dataset import Dataset
+from eyechart.data.folder import RunFolder
 from eyechart.data.furniture import furniture_of
 from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Audit, Engine, EstimatingModel, Model
@@ -63,11 +63,12 @@ class Run:
             self._continue(data, command, seed, named)
             return self
         data = _divide(data, named, seed)
-        with replacing_folder(self.store.folder) as draft:
-            data.save(draft / "data")
-            inputs = fingerprint(draft / "data")
-            write_record(RunManifest("run", command, seed, limit, inputs), draft / "manifest.json")
-            _write_division(data, draft / "division.json")
+        with replacing_folder(self.store.folder) as folder:
+            draft = RunFolder(folder)
+            data.save(draft.data_folder)
+            inputs = fingerprint(draft.data_folder)
+            write_record(RunManifest("run", command, seed, limit, inputs), draft.manifest_file)
+            _write_division(data, draft.division_file)
         return self
 
     def _continue(self, data: Dataset, command: str, seed: int, named: NamedSplits) -> None:
@@ -146,10 +147,9 @@ class Run:
         """Judge a model by every study of the run."""
         predictions = self.store.answers(model)
         wanted = self._answered(predictions)
-        for condition in self.store.conditions():
-            if any(condition in conditions for conditions in wanted.values()):
-                probes = self.store.probes(condition)
-                predictions.check_against(probes, condition, allow_partial=self.asking.allow_partial)
+        for condition in dict.fromkeys(name for conditions in wanted.values() for name in conditions):
+            probes = self.store.probes(condition)
+            predictions.check_against(probes, condition, allow_partial=self.asking.allow_partial)
         names = [name for name in self.store.studies() if name in wanted]
         if isinstance(self.engine, Local) or len(names) == 1:
             for name in names:
@@ -203,25 +203,28 @@ class Run:
             raise DataError(f"the columns that audit {audit.name!r} needs", found, advice)
         file, settings = self.store.plan_file(audit.name), asdict(audit)  # type: ignore[call-overload]  # a dataclass
         plan = StudyPlan(refer_to(audit), settings, learns(audit), data.division, furniture_of(audit).looks)
-        if file.is_file() and self._is_made(audit, plan):
+        changed = self._find_change(audit, plan) if file.is_file() else "its study is new"
+        if changed is None:
             return
         self.store.save(audit.study(data, self.engine), self.store.study_folder(audit.name))
-        self._remove_results(audit.name)
+        self._remove_results(audit.name, changed)
         write_record(plan, file)
 
-    def _is_made(self, audit: Audit, plan: StudyPlan) -> bool:
-        """Return whether the same audit has already studied the same division."""
+    def _find_change(self, audit: Audit, plan: StudyPlan) -> str | None:
+        """Say how the plan of a study differs from the one already made; None if it does not."""
         made = self.store.plan(audit.name)
-        return made.division == plan.division and _remade(made) == audit
+        if made.division == plan.division:
+            return None if _remade(made) == audit else "its settings changed"
+        return "an older version studied the data" if made.division is None else "its division changed"
 
-    def _remove_results(self, audit: str) -> None:
+    def _remove_results(self, audit: str, changed: str) -> None:
         """Remove the results that models have by a study that is replaced."""
-        old = [folder for folder in (self.store.folder / "results").glob(f"*/{audit}") if folder.is_dir()]
-        for folder in old:
+        old = {model: by_audit[audit] for model, by_audit in self.store.result_folders().items() if audit in by_audit}
+        for folder in old.values():
             shutil.rmtree(folder)
         if old:
-            message = "removed the results of audit %r for %s: its settings changed; `eyechart judge` makes new ones"
-            _log.warning(message, audit, ", ".join(unquote(folder.parent.name) for folder in old))
+            message = "removed the results of audit %r for %s: %s; `eyechart judge` makes new ones"
+            _log.warning(message, audit, ", ".join(old), changed)
 
     def _data_for(self, audit: Audit) -> Dataset:
         """Return the data with the columns of other studies that an audit's settings name."""

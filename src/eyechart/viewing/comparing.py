@@ -13,6 +13,7 @@ from eyechart.data.stored import TableFile
 from eyechart.reporting.comparison_table import TextGrid, lay_out
 from eyechart.runs.comparison import compare
 from eyechart.viewing import inventory
+from eyechart.viewing.furniture import scoring_audits
 from eyechart.viewing.scores import RIGHT, scored
 
 CELLS = {"first": (True, False), "second": (False, True), "both": (True, True), "neither": (False, False)}
@@ -44,7 +45,7 @@ class ModelPair:
             second,
             query.one_of("condition", both, both[0] if both else ""),
             query.one_of("cell", tuple(CELLS), "first"),
-            query.one_of("audit", judged, "accuracy" if "accuracy" in judged else next(iter(judged), "")),
+            query.one_of("audit", judged, next((name for name in (*scoring_audits(), *judged) if name in judged), "")),
         )
 
     def answers(self, store: Store) -> pl.DataFrame:

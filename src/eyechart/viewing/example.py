@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from eyechart.base.files import scan_table
 from eyechart.data.store import Store
 from eyechart.scoring import auto_score, score
 from eyechart.viewing import inventory
@@ -38,7 +39,7 @@ def answers_to(store: Store, example: Mapping[str, Any], shown: Mapping[str, Map
     """List the first answers to an example by model and condition, given what is shown under each condition."""
     keys = [(model, condition) for model in store.models() for condition in inventory.conditions_of(store, model)]
     scans = [
-        pl.scan_parquet(store.answer_file(*key), glob=False)
+        scan_table(store.answer_file(*key))
         .filter(pl.col("id") == example["id"])
         .select(pl.lit(key[0]).alias("model"), pl.lit(key[1]).alias("condition"), "draw", "answer", "status")
         for key in keys
@@ -77,7 +78,7 @@ def are_right(
 def shown_under(store: Store, name: str) -> dict[str, dict[str, Any]]:
     """List what is shown of an example, by condition."""
     conditions = inventory.conditions(store)
-    scans = [pl.scan_parquet(store.probe_file(each), glob=False).filter(pl.col("id") == name) for each in conditions]
+    scans = [scan_table(store.probe_file(each)).filter(pl.col("id") == name) for each in conditions]
     probes = zip(conditions, pl.collect_all(scans), strict=True)
     return {condition: probe.row(0, named=True) for condition, probe in probes if probe.height}
 

@@ -79,5 +79,10 @@ def gather_furniture(audits: tuple[str, ...] = ()) -> ExplorerFurniture:
     return ExplorerFurniture({kind.name: furniture_of(kind) for kind in known_audits(audits)})
 
 
+def scoring_audits() -> dict[str, str]:
+    """Return the registered audits that score unchanged examples, with the column of the scores in their rows."""
+    return {kind.name: column for kind in known_audits() if (column := furniture_of(kind).scored)}
+
+
 def _imported(name: str) -> Any:  # noqa: ANN401 - a function, whose parameters docs/extending.md lists
     return import_object(name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -36,7 +37,7 @@ def has_pictures(store: Store) -> bool:
 
 def plans(store: Store) -> tuple[TableFile, ...]:
     """Stamp the plans of all studies; as long as they are unchanged, so is the furniture of audits."""
-    return _stamp(store, "studies/*.json", "studies/*/settings.json")
+    return _stamp([*store.plan_files(), *store.verdict_files()])
 
 
 def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
 
 def verdicts(store: Store) -> tuple[Summary, ...]:
     """Collect the verdicts, cached until the last-written file of a study or result changes."""
-    return _verdicts(store, _stamp(store, "studies/*/settings.json", "results/*/*/settings.json"))
+    return _verdicts(store, _stamp(store.verdict_files()))
 
 
 def verdict_table(store: Store) -> pl.DataFrame:
@@ -68,8 +69,8 @@ def _verdicts(store: Store, _stamps: tuple[TableFile, ...]) -> tuple[Summary, ..
     return collect_summary(store)
 
 
-def _stamp(store: Store, *patterns: str) -> tuple[TableFile, ...]:
-    return tuple(stat_table(path) for pattern in patterns for path in sorted(store.folder.glob(pattern)))
+def _stamp(files: Iterable[Path]) -> tuple[TableFile, ...]:
+    return tuple(map(stat_table, files))
 
 
 def _unchanged_first(names: Iterable[str]) -> list[str]:

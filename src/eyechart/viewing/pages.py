@@ -1,6 +1,7 @@
 """The pages of the explorer: each reads its address and the run, and fills a template."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from time import sleep
 from typing import Any
@@ -10,6 +11,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from eyechart.base.errors import EyechartError
 from eyechart.data.furniture import Sheet
 from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery, ListPage
 from eyechart.data.store import Store
@@ -225,7 +227,8 @@ class Explorer:
 
     def _prepare(self) -> None:
         sleep(PAUSE)  # lets an immediate click be served first
-        self.furniture.prepare(self.store)
+        with suppress(EyechartError):  # the page that needs it says what is wrong
+            self.furniture.prepare(self.store)
 
     def _beside(self, name: str) -> list[str]:
         """Render the sections that audits add to the page of an example."""

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from eyechart.audits import known_audits
 from eyechart.base.errors import DataError, SettingError
 from eyechart.base.hashing import combine, hash_text
 from eyechart.data.dataset import Dataset
+from eyechart.data.furniture import furniture_of
 from eyechart.data.probes import PLAIN_CONDITION, Prober, Removal, fill
 from eyechart.data.store import Store
-
-ORIG = "orig"  # the options of the data
 
 
 class Variant(NamedTuple):
@@ -59,13 +59,14 @@ class Questionnaire:
         return _shuffled(tuple(options), self.seed, f"options {person} {item}")
 
 
-def plan_questions(run: Store, items: int, seed: int = 0, options: str = ORIG) -> Questionnaire:
-    """Choose examples among those asked of models, and complete what is shown of them."""
-    if options != ORIG and options not in run.conditions():
-        advice = "study `decoys` and probe the run, or leave --options out"
-        raise SettingError(f"probes with the options {options!r}", ", ".join(run.conditions()) or "none", advice)
+def plan_questions(run: Store, items: int, seed: int = 0, options: str = "") -> Questionnaire:
+    """Choose examples among those asked of models, and complete what is shown of them.
+
+    `options` names a set of options that an audit offers; empty, those of the data.
+    """
+    offered = _find_conditions(run, options)
     data = _sampled(run, items, seed)
-    variants = tuple(_variants(run, data, options))
+    variants = tuple(_variants(data, offered))
     probes = {variant.condition: variant.probes(run, data) for variant in variants}
     shown = {
         name: {row["id"]: row for row in fill(table, data).iter_rows(named=True)} for name, table in probes.items()
@@ -83,10 +84,23 @@ def _sampled(run: Store, items: int, seed: int) -> Dataset:
     return known.sample(items, seed)
 
 
-def _variants(run: Store, data: Dataset, options: str) -> list[Variant]:
-    """List the variants, under the conditions of `decoys` if the run has them, since they hide the same parts."""
-    known = run.conditions()
-    has_options = options in known or _all_have_options(data)
+def _find_conditions(run: Store, options: str) -> dict[tuple[str, ...], str]:
+    """Find the conditions of a run that offer a set of options, by what they hide."""
+    known = set(run.conditions())
+    by_audit = {kind.name: furniture_of(kind).hidings for kind in known_audits()}
+    probed = [each for hidings in by_audit.values() for each in hidings if each.condition in known]
+    found = {each.hidden: each.condition for each in probed if (each.options == options if options else each.is_own)}
+    if options and () not in found:
+        audits = " or ".join(f"`{name}`" for name, hidings in by_audit.items() if hidings)
+        names = ", ".join(dict.fromkeys(each.options for each in probed)) or "none"
+        advice = f"study {audits} and probe the run, or leave --options out"
+        raise SettingError(f"probes with the options {options!r}", names, advice)
+    return found
+
+
+def _variants(data: Dataset, offered: dict[tuple[str, ...], str]) -> list[Variant]:
+    """List the variants, under the conditions of the run that hide the same parts where there are any."""
+    has_options = () in offered or _all_have_options(data)
     hidings: dict[str, tuple[str, ...]] = {
         "everything": (),
         "the question" + (" and the options" if has_options else ""): ("image",),
@@ -95,9 +109,8 @@ def _variants(run: Store, data: Dataset, options: str) -> list[Variant]:
         hidings |= {"the picture and the options": ("question",), "the options": ("image", "question")}
     variants = []
     for name, hidden in hidings.items():
-        by_decoys = "-".join((options, *hidden))
         plain = Removal(hidden, "none").name if hidden else PLAIN_CONDITION
-        variants.append(Variant(name, hidden, by_decoys if by_decoys in known else plain))
+        variants.append(Variant(name, hidden, offered.get(hidden, plain)))
     return variants
 
 

@@ -63,7 +63,12 @@ def fill_page(template: str, content: Mapping[str, Any], palette: Palette = NO_L
 
 def fill_missing(sentence: str) -> str:
     """Render the page for something that does not exist; it belongs to no run, so its menu is empty."""
-    return fill_page("missing.html", {"here": "", "menu": (), "sentence": sentence})
+    return fill_page("notice.html", {"here": "", "menu": (), "title": "Not found", "sentence": sentence})
+
+
+def fill_failed(sentence: str) -> str:
+    """Render the page for something that cannot be read."""
+    return fill_page("notice.html", {"here": "", "menu": (), "title": "Not readable", "sentence": sentence})
 
 
 def fill_fragment(template: str, content: Mapping[str, Any], palette: Palette = NO_LOOKS) -> str:

@@ -8,9 +8,9 @@ from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.scoring import SCORES, auto_score, score
+from eyechart.viewing.furniture import scoring_audits
 
 KEPT = 8
-JUDGED = "accuracy"  # the audit that scores unchanged examples, and the column of its rows
 RIGHT = 0.5  # the lowest score that counts as right
 SCHEMA = {"id": pl.String, "given": pl.String, "status": pl.String, "score": pl.Float64}
 
@@ -20,16 +20,17 @@ def scored(store: Store, model: str, condition: str) -> pl.DataFrame:
     answers = store.answers_under(model, condition)
     if answers is None:
         return pl.DataFrame(schema=SCHEMA)
-    judged = store.rows(JUDGED, model) if condition == PLAIN_CONDITION else None
-    if judged is not None and judged.changed >= answers.changed and JUDGED in judged.scan().collect_schema():
-        return _as_judged(answers, judged)
+    for audit, column in scoring_audits().items() if condition == PLAIN_CONDITION else ():
+        judged = store.rows(audit, model)
+        if judged is not None and judged.changed >= answers.changed and column in judged.scan().collect_schema():
+            return _as_judged(answers, judged, column)
     return _scored(answers, store.examples, store.probe_keys(condition))
 
 
 @lru_cache(maxsize=KEPT)
-def _as_judged(answers: TableFile, judged: TableFile) -> pl.DataFrame:
+def _as_judged(answers: TableFile, judged: TableFile, column: str) -> pl.DataFrame:
     """Take the scores by which the model was judged, whichever scoring was used."""
-    scores = judged.scan().select("id", pl.col(JUDGED).alias("score"))
+    scores = judged.scan().select("id", pl.col(column).alias("score"))
     given = _first(answers).select(*list(SCHEMA)[:3])
     return given.join(scores, on="id", how="left", validate="1:1").select(*SCHEMA).cast(SCHEMA).collect()  # type: ignore[arg-type]
 

@@ -12,12 +12,15 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
+from polars.exceptions import PolarsError
+
 from eyechart.base.errors import EyechartError, SettingError
+from eyechart.base.files import damaged_inside
 from eyechart.data.store import Store
 from eyechart.viewing.furniture import gather_furniture
 from eyechart.viewing.pages import routes
-from eyechart.viewing.questionnaire import ORIG, plan_questions
-from eyechart.viewing.rendering import Endpoint, Receiver, fill_missing
+from eyechart.viewing.questionnaire import plan_questions
+from eyechart.viewing.rendering import Endpoint, Receiver, fill_failed, fill_missing
 from eyechart.viewing.survey import SurveyPages
 
 if TYPE_CHECKING:
@@ -154,7 +157,7 @@ def ask_people(
     *,
     items: int = 40,
     seed: int = 0,
-    options: str = ORIG,
+    options: str = "",
 ) -> None:
     """Serve the survey of a run, which asks each person about `items` examples, until it is stopped."""
     run.manifest  # noqa: B018 - fails at once when this is no run
@@ -166,7 +169,7 @@ def build_explorer(run: Store, guard: Guard, audits: tuple[str, ...] = ()) -> "F
     return make_app(routes(run, gather_furniture(audits)), guard)
 
 
-def build_survey(run: Store, guard: Guard, items: int = 40, seed: int = 0, options: str = ORIG) -> "FastAPI":
+def build_survey(run: Store, guard: Guard, items: int = 40, seed: int = 0, options: str = "") -> "FastAPI":
     """Build the app of the survey, without the explorer's pages, because those show the answers."""
     survey = SurveyPages(plan_questions(run, items, seed, options))
     return make_app(survey.pages(), guard, survey.forms())
@@ -188,7 +191,8 @@ def make_app(pages: dict[str, Endpoint], guard: Guard, forms: dict[str, Receiver
         openapi_url=None,
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=guard)],
     )
-    app.add_exception_handler(EyechartError, _show_error)
+    for error in (EyechartError, PolarsError):
+        app.add_exception_handler(error, _show_error)
     app.add_exception_handler(404, _show_missing)
     return app
 
@@ -210,7 +214,10 @@ def _serve(build: Callable[[Guard], "FastAPI"], address: ServerAddress, announce
 def _show_error(_request: "Request", error: Exception) -> "Response":
     from starlette.responses import HTMLResponse
 
-    return HTMLResponse(fill_missing(str(error)), 500)
+    told = damaged_inside(error) if isinstance(error, PolarsError) else error
+    if told is None:
+        raise error
+    return HTMLResponse(fill_failed(str(told)), 500)
 
 
 def _show_missing(_request: "Request", _error: Exception) -> "Response":

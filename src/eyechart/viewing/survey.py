@@ -122,11 +122,10 @@ class SurveyLog:
 
 def open_log(run: Store) -> SurveyLog:
     """Open the log of a run, refusing to overwrite the answers of another `human`."""
-    file = run.folder / "people.jsonl"
-    if not file.exists() and any(run.answer_folder(HUMAN).glob("*")):
+    if not run.people_file.exists() and run.has_answers(HUMAN):
         advice = "ask in another run, or move those answers away"
         raise FileFormatError(f"no answers of {HUMAN!r} from another source in {run.folder}", "some", advice)
-    return SurveyLog(file)
+    return SurveyLog(run.people_file)
 
 
 def answer_table(answers: Sequence[HumanAnswer]) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 """A run folder is opened lazily: names without loading, each table once while its file stays the same."""
 
 import os
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ import pytest
 
 from eyechart.audits.accuracy import Accuracy
 from eyechart.base.errors import DataError, FileFormatError
+from eyechart.base.files import write_record
 from eyechart.data.dataset import Dataset
+from eyechart.data.records import DivisionRecord, WantedConditions
 from eyechart.data.result import OUTDATED, Result
 from eyechart.data.store import Store
 from eyechart.data.stored import TableCache
@@ -127,12 +130,12 @@ def test_data_that_were_divided_before_stay_so(tmp_path: Path) -> None:
 
 
 def test_another_division_makes_another_study(tmp_path: Path) -> None:
-    """The same audit on the same folder of data, once divided anew, is not taken for studied."""
+    """The same audit on the same folder of data, divided in another way, is not taken for studied."""
     data = read("world", seed=0, images=20)
     run = Run(Store(tmp_path / "run")).start(data)
     run.study([Accuracy()])
     before = set(run.store.studies()["accuracy"].rows["id"])
-    run.store.division_file.unlink()
+    write_record(DivisionRecord.of(data.decide(judge=["val"])), run.store.division_file)
     other = Run(Store(tmp_path / "run")).start(data, parts=NamedSplits(judge=["val"]))
     other.study([Accuracy()])
 
@@ -147,18 +150,101 @@ def test_data_that_leave_nothing_to_judge_leave_no_folder(tmp_path: Path) -> Non
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda file: file.unlink(), r"a file .*rows\.parquet; found none"),
-        (lambda file: os.truncate(file, 100), r"rows\.parquet to be intact; found a damaged file"),
-    ],
+FILES = (
+    "manifest.json",
+    "division.json",
+    "data/manifest.json",
+    "data/examples.parquet",
+    "data/images.parquet",
+    "data/counts.parquet",
+    "studies/accuracy.json",
+    "studies/accuracy/settings.json",
+    "studies/accuracy/views.json",
+    "studies/accuracy/measures.parquet",
+    "studies/accuracy/rows.parquet",
+    "studies/accuracy/counts.parquet",
+    "studies/accuracy/majority.parquet",
+    "probes/wanted.json",
+    "probes/plain.parquet",
+    "answers/guesser.parquet",
+    "answers/guesser/plain.parquet",
+    "results/guesser/accuracy/settings.json",
+    "results/guesser/accuracy/views.json",
+    "results/guesser/accuracy/measures.parquet",
+    "results/guesser/accuracy/rows.parquet",
+    "results/guesser/accuracy/counts.parquet",
+    "results/guesser/accuracy/parsing.parquet",
 )
-def test_a_table_that_is_missing_or_torn_is_one_clear_error(run: Run, damage, told: str) -> None:  # noqa: ANN001
-    damage(run.store.result_folder("guesser", "accuracy") / "rows.parquet")
+MAY_BE_MISSING = {"answers/guesser.parquet"}  # models that are asked have none
+SAID = {  # where one line says more than which file there is none of
+    "manifest.json": r"a run in .*; found no manifest\.json there; make one",
+    "probes/wanted.json": r"probes in .*; found no wanted\.json; run `eyechart probe` first",
+    "answers/guesser/plain.parquet": r"answers of guesser in .*; found none; run `eyechart predict` first",
+}
 
-    with pytest.raises(FileFormatError, match=told):
-        _ = Store(run.store.folder).results()["guesser"]["accuracy"].rows
+
+def read_everything(folder: Path) -> None:
+    store = Store(folder)
+    _ = store.manifest, store.divided, store.data.examples, store.data.images.table, store.stock("guesser")
+    for name, study in store.studies().items():
+        _ = store.plan(name), study.read()
+    for result in store.results()["guesser"].values():
+        result.read()
+    for condition in store.wanted().every:
+        store.probes(condition)
+    store.answers("guesser")
+
+
+def test_these_are_the_files_of_a_run(run: Run) -> None:
+    folder = run.store.folder
+    found = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.suffix in {".json", ".parquet"}}
+
+    assert found == set(FILES)
+
+
+@pytest.mark.parametrize("name", sorted({*FILES} - MAY_BE_MISSING))
+def test_a_file_that_is_missing_is_one_clear_error(run: Run, name: str) -> None:
+    (run.store.folder / name).unlink()
+
+    with pytest.raises(FileFormatError, match=SAID.get(name, rf"a file .*{re.escape(name)}; found none; \w+")):
+        read_everything(run.store.folder)
+
+
+@pytest.mark.parametrize("size", [0, 25])
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_torn_is_one_clear_error(run: Run, name: str, size: int) -> None:
+    os.truncate(run.store.folder / name, size)
+
+    with pytest.raises(FileFormatError, match=rf"{re.escape(name)} to be intact; found a damaged file \(.+\)"):
+        read_everything(run.store.folder)
+
+
+def test_without_the_list_of_conditions_nothing_is_judged(run: Run) -> None:
+    run.store.wanted_file.unlink()
+
+    with pytest.raises(FileFormatError, match=r"found no wanted\.json; run `eyechart probe` first"):
+        Run(Store(run.store.folder)).judge("guesser")
+
+
+def test_an_empty_list_of_conditions_is_no_list(run: Run) -> None:
+    write_record(WantedConditions("wanted", {}), run.store.wanted_file)
+
+    with pytest.raises(FileFormatError, match=r"conditions in .*; found none, though there are studies"):
+        Run(Store(run.store.folder)).judge("guesser")
+
+
+def test_answers_are_not_judged_without_the_probes_they_belong_to(run: Run) -> None:
+    run.store.probe_file("plain").unlink()
+
+    with pytest.raises(FileFormatError, match=r"plain\.parquet; found none; run `eyechart probe` again"):
+        Run(Store(run.store.folder)).judge("guesser")
+
+
+def test_a_division_that_is_gone_is_not_replaced_by_another(run: Run, tiny: Dataset) -> None:
+    run.store.division_file.unlink()
+
+    with pytest.raises(FileFormatError, match=r"division\.json; found none; restore it, or start another run"):
+        Run(Store(run.store.folder)).start(tiny)
 
 
 def test_of_an_older_run_all_is_read_but_the_verdicts(older: Path) -> None:
@@ -187,11 +273,21 @@ def test_an_older_run_is_judged_anew_on_what_it_studied(older: Path) -> None:
         assert after[name].verdict.question
 
 
-def test_an_older_run_goes_on_as_one_of_today(older: Path) -> None:
+def test_all_its_verdicts_are_of_an_older_version(older: Path) -> None:
+    results = [result for by_audit in Store(older).results().values() for result in by_audit.values()]
+
+    assert len(results) == 8
+    assert all(result.verdict.is_outdated for result in results)
+
+
+def test_an_older_run_goes_on_as_one_of_today(older: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Its studies are made anew, of a division that is stored now; the answers stay."""
     data = Dataset.load(older / "data")
     run = Run(Store(older)).start(data)
     run.study([Accuracy()])
+
+    told = "removed the results of audit 'accuracy' for cheater, guesser: an older version studied the data;"
+    assert told in caplog.text
 
     assert run.calls(load("world:cheater"))["plain"] == 0
     assert run.store.divided is not None

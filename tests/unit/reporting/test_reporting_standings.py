@@ -20,7 +20,7 @@ from eyechart.reporting import collect, render
 from eyechart.reporting.charts import drawable, make_spec
 from eyechart.reporting.collect import read_learned
 from eyechart.reporting.page import summarise
-from eyechart.reporting.standings import Standings, as_dict, collect_standings
+from eyechart.reporting.standings import Standings, _unhidden, as_dict, collect_standings
 from eyechart.reporting.standings_page import render_standings, summarise_standings
 from eyechart.runs.comparison import compare, list_judged_models
 from eyechart.runs.verbs import audit
@@ -201,3 +201,17 @@ def test_readers_are_warned_wherever_the_result_of_such_a_model_stands(schooled:
         assert "VQA &lt;script&gt;" in text
         assert NASTY not in text
     assert "⚠ trained on what this audit measures" in summarise(page)
+
+
+@pytest.mark.parametrize(
+    ("condition", "whole"),
+    [
+        ("orig-image-question", "orig"),
+        ("iou+qou-image", "iou+qou"),
+        ("plain", "plain"),
+        ("image#2", "image#2"),
+        ("my-own", "my-own"),  # a dash in a name that nobody declared hides nothing
+    ],
+)
+def test_what_a_condition_hides_is_what_its_audit_says(condition: str, whole: str) -> None:
+    assert _unhidden(condition) == whole

@@ -14,7 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.predictions import tidy
 from eyechart.data.probes import Prober
-from eyechart.data.records import RunManifest
+from eyechart.data.records import DivisionRecord, RunManifest
 from eyechart.data.result import Key, Measure, Result, Verdict, measures_table
 from eyechart.data.store import Store, fingerprint
 from eyechart.data.tables import COUNTS, OBJECT, empty
@@ -100,6 +100,7 @@ def make_run(folder: Path) -> Store:
     write_record(
         RunManifest("run", f"it {NASTY}", 0, None, fingerprint(run.folder / "data")), run.folder / "manifest.json"
     )
+    write_record(DivisionRecord.of(data.decide()), run.division_file)
     judged = examples.filter(pl.col("split") == "test")
     rows = judged.select("id", pl.col("image").alias("cluster"))
     kinds = pl.Series("kind", ["easy", "counterexample"] * 40)

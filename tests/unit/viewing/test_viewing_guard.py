@@ -87,7 +87,8 @@ def test_a_run_with_nothing_in_it_has_pages(tmp_path_factory: pytest.TempPathFac
     bare = tmp_path_factory.mktemp("bare") / "run"
     bare.mkdir()
     shutil.copytree(run.folder / "data", bare / "data")
-    shutil.copy(run.folder / "manifest.json", bare)
+    shutil.copy(run.manifest_file, bare)
+    shutil.copy(run.division_file, bare)
     with TestClient(build_explorer(Store(bare), guard), base_url=HERE, cookies={guard.cookie: guard.token}) as client:
         codes = {path: client.get(path).status_code for path in ("/", "/examples", "/compare", "/overview.csv")}
         rules = client.get("/rules")

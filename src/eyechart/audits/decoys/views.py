@@ -6,7 +6,7 @@ import polars as pl
 
 from eyechart.audits.decoys.settings import IOU, JUDGED, ORIG, QOU, RANDOM, REPAIRED
 from eyechart.base.hashing import hash_text
-from eyechart.data.furniture import Furniture, Look
+from eyechart.data.furniture import Furniture, Hiding, Look
 from eyechart.data.result import Unit, View
 
 BARS = {"x": "accuracy", "y": "solver", "low": "low", "high": "high", "chance": "chance", "n": "n", "label": "picks"}
@@ -160,4 +160,9 @@ EXPORTS = {
     "decoys-lmms-eval": "eyechart.audits.decoys.exports:export_lmms_eval",
     "decoys-inspect": "eyechart.audits.decoys.exports:export_inspect",
 }
-FURNITURE = Furniture(looks=LOOKS, exports=EXPORTS)
+HIDINGS = tuple(
+    Hiding(name + hidden, name, tuple(hidden.split("-")[1:]), name == ORIG)
+    for name in SET_NAMES
+    for hidden in HIDDEN_NAMES
+)
+FURNITURE = Furniture(looks=LOOKS, hidings=HIDINGS, exports=EXPORTS)

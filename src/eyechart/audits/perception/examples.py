@@ -64,7 +64,7 @@ def seen_table(
 ) -> pl.DataFrame:
     """List the least perceived examples of every permutation, one row as they are and one with each first donor."""
     removals = [each for each in scores.removed if each.kind == PERMUTE]
-    if not removals or not set(CONTENT) <= set(data.examples.columns):
+    if not removals or not set(CONTENT) <= set(data.columns):
         return pl.DataFrame()
     pools = make_pools(settings, judged_part(data, study), tuple(removals))
     donors = {(name, k): draw(pool, settings.seed, k) for name, pool in pools.items() for k in range(DRAWS)}
