@@ -1,0 +1,62 @@
+"""Lay rows out as Markdown tables: one head and one line, in which `{key:format}` stands for a field of the row."""
+
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from record import Row
+
+Layout = Callable[[list[Row]], Iterable[str]]
+
+
+class _Cells(string.Formatter):
+    """Format fields; nothing for one that is missing, `value [low, high]` for a list, points for a share."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401, ARG002
+        return kwargs.get(str(key))
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - any field of a row
+        if value is None:
+            return ""
+        if isinstance(value, list):
+            value, low, high = (self.format_field(each, format_spec) for each in value)
+            return f"{value} [{low}, {high}]"
+        if format_spec == "points":
+            return f"{100 * value:z.1f}"
+        return str(value) if isinstance(value, str) else format(value, format_spec)
+
+
+CELLS = _Cells()
+
+
+def lay_out(head: str, line: str, rows: Iterable[Row]) -> Iterator[str]:
+    """Write the head, and the line for each row."""
+    yield head
+    yield "|---" * (head.count("|") - 1) + "|"
+    yield from (CELLS.vformat(line, (), row) for row in rows)
+
+
+class Table(NamedTuple):
+    """A table of the rows whose field `table` names it; of all rows if they have none."""
+
+    head: str
+    line: str
+    name: str = ""
+
+    def __call__(self, rows: list[Row]) -> Iterator[str]:
+        """Lay them out."""
+        return lay_out(self.head, self.line, (row for row in rows if row.get("table", "") == self.name))
+
+
+def pivot(rows: Iterable[Row], index: str, column: str, value: str = "value") -> list[Row]:
+    """Put the values of rows that share an index into one row, under the names in a column."""
+    found: dict[Any, Row] = {}
+    for row in rows:
+        found.setdefault(row[index], {index: row[index]})[row[column]] = row[value]
+    return list(found.values())
+
+
+def show(layouts: Mapping[str, Layout], rows: list[Row]) -> None:
+    """Print all tables."""
+    for layout in layouts.values():
+        print("\n".join(layout(rows)), end="\n\n", flush=True)
