@@ -4,7 +4,7 @@ import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from record import Row
+from record import Row, keep
 
 Layout = Callable[[list[Row]], Iterable[str]]
 
@@ -56,7 +56,9 @@ def pivot(rows: Iterable[Row], index: str, column: str, value: str = "value") ->
     return list(found.values())
 
 
-def show(layouts: Mapping[str, Layout], rows: list[Row]) -> None:
-    """Print all tables."""
+def report(name: str, layouts: Mapping[str, Layout], rows: list[Row], *, kept: bool) -> None:
+    """Print all tables of what was measured, and keep the rows if that was asked for."""
     for layout in layouts.values():
         print("\n".join(layout(rows)), end="\n\n", flush=True)
+    if kept:
+        keep(name, rows)

@@ -55,11 +55,11 @@ SMALL = {
         {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){6} cannot tell \|$"}, ("vaderSentiment",)
     ),
     "perception_synthetic": Small(
-        {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"Table 7.*\n\n.*\n.*\n\| 1 \|{N},{N}\|"}
+        {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"P_c \|\n.*\n\| 1 \|{N},{N}\|"}
     ),
     "predict": Small({"--latency 0.01 --rounds 1 --goal 0": rf"^ +64 +64 +{N}"}, ("openai",)),
     "read": Small({"--share 0.0001 --gigabytes 0": rf"^jsonl, json \+ pandas{N}"}, ("pandas",)),
-    "rules_world": Small({"--seeds 1 --images 60": r"^\| cheater:pair \| \d \| \d \| \d \|$"}),
+    "rules_world": Small({"--seeds 1 --images 60": r"^\| `cheater:pair` \| \d \| \d \| \d \|$"}),
     "scale": Small(
         {
             '--sizes 100 --only "read parquet" --place {place}': '^{"arrow": "read parquet", "n": 100, "stopped": "", ',
