@@ -71,7 +71,9 @@ SMALL = {
     "splits_head_share": Small(
         {"--images 60 --concepts QT --steps 1 --shares 0.5": rf"^\| QT \|{N}\| 50% \|{N}"}, ("torch",)
     ),
-    "splits_world": Small({"--worlds 1 --draws 1 --forms small": r"^\| small \| \d+ of \d+ \| \d+ of \d+ \|$"}),
+    "splits_world": Small(
+        {"--worlds 1 --draws 1 --forms small --leaners 200": rf"^\| small \| \d+ of {N} \(.*\n\n.*\n.*\n\| `prior`"}
+    ),
     "view": Small({"--rules 300 --judged 100 --train 50": rf"^CSV of all rules{N}"}, ("fastapi", "uvicorn")),
     "zoo": Small(
         {
