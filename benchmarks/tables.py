@@ -2,7 +2,7 @@
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from record import Row, keep
 
@@ -21,9 +21,9 @@ class _Cells(string.Formatter):
         if isinstance(value, list):
             value, low, high = (self.format_field(each, format_spec) for each in value)
             return f"{value} [{low}, {high}]"
-        if format_spec == "points":
-            return f"{100 * value:z.1f}"
-        return str(value) if isinstance(value, str) else format(value, format_spec)
+        if isinstance(value, str):
+            return value
+        return f"{100 * value:z.1f}" if format_spec == "points" else format(value, format_spec)
 
 
 CELLS = _Cells()
@@ -36,16 +36,9 @@ def lay_out(head: str, line: str, rows: Iterable[Row]) -> Iterator[str]:
     yield from (CELLS.vformat(line, (), row) for row in rows)
 
 
-class Table(NamedTuple):
-    """A table of the rows whose field `table` names it; of all rows if they have none."""
-
-    head: str
-    line: str
-    name: str = ""
-
-    def __call__(self, rows: list[Row]) -> Iterator[str]:
-        """Lay them out."""
-        return lay_out(self.head, self.line, (row for row in rows if row.get("table", "") == self.name))
+def table(head: str, line: str, name: str = "") -> Layout:
+    """Lay out the rows whose field `table` has this name; all rows if they have no such field."""
+    return lambda rows: lay_out(head, line, (row for row in rows if row.get("table", "") == name))
 
 
 def pivot(rows: Iterable[Row], index: str, column: str, value: str = "value") -> list[Row]:
