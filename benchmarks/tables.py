@@ -33,7 +33,8 @@ def lay_out(head: str, line: str, rows: Iterable[Row]) -> Iterator[str]:
     """Write the head, and the line for each row."""
     yield head
     yield "|---" * (head.count("|") - 1) + "|"
-    yield from (CELLS.vformat(line, (), row) for row in rows)
+    for row in rows:
+        yield CELLS.vformat(line, (), row).replace("|  |", "| |").replace("|  |", "| |")
 
 
 def table(head: str, line: str, name: str = "") -> Layout:
