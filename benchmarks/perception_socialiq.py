@@ -25,7 +25,7 @@ from eyechart.data.protocols import Model
 from eyechart.language.sentiment import sentiment
 from real import as_list
 from record import Row, add_flag
-from tables import Layout, report, table
+from tables import Layout, lay_out, report, table
 
 MODALITIES = ("candidate", "question", "video")
 
@@ -100,9 +100,11 @@ def measure(folder: Path) -> Iterator[Row]:
         for name in MODALITIES:
             shown = {each: result.measure(each, name).value for each in SHOWN}
             score = {"score": as_list(result.measure("perception", name)), "verdict": result.verdict.state}
-            yield {"table": "", "model": model.name, "removed": name} | whole | shown | score
+            yield {"table": "models", "model": model.name, "removed": name} | whole | shown | score
     study = eyechart.study(data, [AUDIT])["perception"]
-    yield from ({"table": "sentiment"} | row for row in study.tables["sentiment"].iter_rows(named=True))
+    for row in study.tables["sentiment"].filter(pl.col("label") == "true").iter_rows(named=True):
+        share = {"n": row["n"], "value": [row["share"], row["low"], row["high"]]}
+        yield {"table": "sentiment", "sentiment": row["sentiment"], "label": row["label"]} | share
     val = data.examples.filter(pl.col("split") == "val")
     shared = train.join(val, on="video", how="semi")["video"].n_unique()
     yield {"table": "sizes", "train": train.height, "val": val.height, "videos": val["video"].n_unique()} | {
@@ -112,12 +114,30 @@ def measure(folder: Path) -> Iterator[Row]:
 
 AUDIT = PerceptionAudit(modalities=MODALITIES, score="exact", sentiment="candidate", by=("idx_type", "sentiment"))
 SHOWN = ("accuracy without", "perception / task", "perception / model")
-HEAD = "| model | removed | Acc | Acc without | P | P/Z_D | P/Z_f | verdict |"
+PAPER = {  # Acc and P of Table 3, on Social-IQ 1
+    ("question and answer", "candidate"): "FGA 67.38, 10.27",
+    ("question and answer", "question"): "FGA 67.38, 2.19",
+    ("question and answer", "video"): "FGA 67.38, 2.96",
+    ("answer only", "candidate"): "68.65, 11.39",
+    ("sentiment", "candidate"): "66.70, 11.18",
+}
+HEAD = "| model | removed | Acc | Acc without | P | P/Z_D | P/Z_f | verdict | paper: Acc, P |"
 LINE = (
     "| {model} | {removed} | {accuracy:points} | {accuracy without:points} | {score:points} "
-    "| {perception / task:points} | {perception / model:points} | {verdict} |"
+    "| {perception / task:points} | {perception / model:points} | {verdict} | {paper} |"
 )
-LAYOUTS: dict[str, Layout] = {"": table(HEAD, LINE)}
+
+
+def lay_out_models(rows: list[Row]) -> Iterator[str]:
+    """Write a row for each model and each modality that is removed, beside the paper's."""
+    own = (row for row in rows if row["table"] == "models")
+    return lay_out(HEAD, LINE, (row | {"paper": PAPER.get((row["model"], row["removed"]))} for row in own))
+
+
+FEELINGS = table(
+    "| candidates that sound | marked | n | share |", "| {sentiment} | {label} | {n} | {value:points} |", "sentiment"
+)
+LAYOUTS: dict[str, Layout] = {"models": lay_out_models, "sentiment": FEELINGS}
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from tables import CELLS, Layout, lay_out, pivot, report, table
 AUDIT = RulesAudit()
 SHOWN = 7  # rules that a model follows where they are wrong
 SURE = 0.05
+TRIED = 8  # held-out images that a rule matches
 SHARES = ("easy share", "counterexample share", "uncovered share", "best rule mixed")
 KINDS = ("words", "objects", "mixed")
 GROUPS = ("counterexample", "easy")
@@ -58,7 +59,7 @@ def measure(folder: Path) -> Iterator[Row]:
 
 def describe(study: Result) -> Row:
     """Count the rules, and the examples by what rules say of them."""
-    kinds = {kind: {"rules": 0, "confirmed": 0} for kind in KINDS}
+    kinds = {kind: {"rules": 0, "confirmed": 0, "untestable": 0} for kind in KINDS}
     kinds |= {row["kind"]: row for row in study.tables["kinds"].iter_rows(named=True)}
     totals = study.tables["kinds"].select(pl.col("rules", "kept", "confirmed", "refuted", "untestable").sum())
     found: Row = {"table": "study"} | totals.row(0, named=True)
@@ -66,10 +67,21 @@ def describe(study: Result) -> Row:
         n = kinds[kind]["rules"]
         found |= {kind: n, f"{kind} share": n / max(found["rules"], 1), f"{kind} confirmed": kinds[kind]["confirmed"]}
     found |= {name: find(study, name) for name in SHARES}
+    found["objects untestable"] = kinds["objects"]["untestable"]
+    found |= describe_rules(study.tables["rules"])
+    for row in study.tables["answer_types"].filter(pl.col("answer_type") == "yes/no").iter_rows(named=True):
+        found[f"yes/no, {row['subset']}"] = [row["share"], row["low"], row["high"]]
     for way in ("vote", "best"):
         found[way] = find(study, f"classifier, {way}")
         found |= {f"{way} {group}": find(study, f"classifier, {way}", "kind", group) for group in GROUPS}
     return found
+
+
+def describe_rules(rules: pl.DataFrame) -> Row:
+    """Average what becomes of the confidences of rules that match enough held-out images."""
+    tried = rules.filter(pl.col("held_out_support") >= TRIED, pl.col("kind").is_in(KINDS))
+    means = {key: tried[key].mean() for key in ("confidence", "held_out_confidence")}
+    return {"tried": tried.height} | means
 
 
 def followed(name: str, result: Result) -> Iterator[Row]:
@@ -121,6 +133,14 @@ LINES = (
         "{words confirmed} / {objects confirmed} / {mixed confirmed}",
         "not tested",
     ),
+    ("of objects alone, untestable", "{objects untestable}", "not tested"),
+    (
+        "mean confidence of rules that match 8 held-out images: in train, there",
+        "{confidence:points}, {held_out_confidence:points} ({tried:,} rules)",
+        "not tested",
+    ),
+    ("yes/no questions among the easy", "{yes/no, easy:points}", ""),
+    ("yes/no questions among counterexamples", "{yes/no, counterexample:points}", ""),
 )
 
 

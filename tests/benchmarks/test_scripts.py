@@ -55,7 +55,7 @@ SMALL = {
         {"--worlds 1 --images 30 --repeats 1 --large 30 --only seer=0.2": rf"^\| `mix.*` \| question / model \|{N}\|"}
     ),
     "perception_socialiq": Small(
-        {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){5} cannot tell \|$"}, ("vaderSentiment",)
+        {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){5} cannot tell \|"}, ("vaderSentiment",)
     ),
     "perception_synthetic": Small(
         {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"P_c \|\n.*\n\| 1 \|{N},{N}\|"}
