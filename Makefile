@@ -33,6 +33,7 @@ fuzz: $(VENV)/.dev-ready
 
 docs: $(VENV)/.dev-ready
 	$(BIN)/python docs/make_cli_page.py
+	$(BIN)/python docs/make_tables.py
 
 site: docs
 	$(INSTALL) --editable '.[docs]'

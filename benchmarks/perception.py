@@ -1,6 +1,6 @@
 """Show what the default plan of the perception audit costs and whether its intervals hold.
 
-    python benchmarks/perception.py [--repeats 500] [--worlds 10] [--images 1000] [--large 20000] [--only MODEL]
+    python benchmarks/perception.py [--repeats 500] [--worlds 10] [--images 1000] [--large 20000] [--record]
 
 Widths: the default plan (4 draws an example) and the paper's protocol (5 draws, 5 repeats) in the same worlds.
 Coverage: many small worlds, each audited with the default plan; the truth is that of the mixture's members in a world
@@ -8,9 +8,9 @@ of 20,000 images, in their shares. Everything runs in memory.
 """
 
 import argparse
-import time
+from collections.abc import Iterable, Iterator
+from statistics import fmean
 
-import numpy as np
 import polars as pl
 
 import eyechart
@@ -21,6 +21,8 @@ from eyechart.data.result import Result
 from eyechart.engines.local import Local
 from eyechart.models import load
 from eyechart.models.asking import AnswerStep, ask
+from record import Row, add_flag
+from tables import Layout, lay_out, report
 
 MODELS = (
     "seer",
@@ -48,36 +50,47 @@ def run(audit: PerceptionAudit, data: Dataset, model: str) -> tuple[Result, int]
     return judged, sum(part.height for part in probes)
 
 
-def show_widths(worlds: int, images: int, only: str) -> None:
-    """Print calls and interval widths of both plans, each the mean over several worlds."""
-    data = [eyechart.read("world", seed=seed, images=images) for seed in range(5, 5 + worlds)]
-    print(
-        "| model | score | default: calls, width | 5 x 5: calls, width | calls | width | draws' share of the variance |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    for model in (model for model in MODELS if only in model):
-        found = [compare_plans(each, model) for each in data]
-        for name in MODALITIES:
-            value, calls, width, most, widest, share = np.mean([each[name] for each in found], axis=0)
-            print(
-                f"| `{model}` | {name} {value:.1f} | {calls:,.0f}, {width:.2f} | {most:,.0f}, {widest:.2f} "
-                f"| {calls / most:.3f} | {width / widest:.3f} | {share:.2f} |",
-                flush=True,
-            )
-
-
-def compare_plans(data: Dataset, model: str) -> dict[str, tuple[float, ...]]:
-    """Judge by both plans: of each score its value, then calls and width of both, and the share of draws."""
+def measure_plans(seed: int, images: int, model: str) -> Iterator[Row]:
+    """Judge by both plans in one world: of each score its value, then calls and width of both, and the draws' share."""
+    data = eyechart.read("world", seed=seed, images=images)
     ours, calls = run(PerceptionAudit(), data, model)
     theirs, most = run(PerceptionAudit(draws=5, repeats=5), data, model)
-    found: dict[str, tuple[float, ...]] = {}
     for name in MODALITIES:
         one, other = (result.measure("perception", name) for result in (ours, theirs))
-        width, widest = (100 * (each.high - each.low) for each in (one, other))
         errors = ours.tables["errors"].row(by_predicate=pl.col("removed") == name, named=True)
-        share = (errors["draws_se"] / errors["se"]) ** 2 if errors["se"] else 0.0
-        found[name] = (100 * one.value, calls, width, most, widest, share)
-    return found
+        yield {
+            "table": "widths",
+            "model": model,
+            "seed": seed,
+            "score": name,
+            "value": one.value,
+            "calls": calls,
+            "width": one.high - one.low,
+            "calls 5 x 5": most,
+            "width 5 x 5": other.high - other.low,
+            "draws": (errors["draws_se"] / errors["se"]) ** 2 if errors["se"] else 0.0,
+        }
+
+
+def lay_out_widths(rows: list[Row]) -> Iterator[str]:
+    """Write calls and interval widths of both plans, each the mean over several worlds."""
+    found: list[Row] = []
+    for (model, score), own in _grouped(rows):
+        mean = {key: fmean(row[key] for row in own) for key in PLANS}
+        points = {key: 100 * mean[key] for key in ("value", "width", "width 5 x 5")}
+        ratios = {"fewer": mean["calls"] / mean["calls 5 x 5"], "wider": mean["width"] / mean["width 5 x 5"]}
+        found.append({"model": model, "score": score} | mean | points | ratios)
+    head = "| model | score | default: calls, width | 5 x 5: calls, width | calls | width | draws' share |"
+    first = "| `{model}` | {score} {value:.1f} | {calls:,.0f}, {width:.2f} | {calls 5 x 5:,.0f}, {width 5 x 5:.2f} "
+    return lay_out(head, first + "| {fewer:.3f} | {wider:.3f} | {draws:.2f} |", found)
+
+
+def _grouped(rows: list[Row]) -> Iterator[tuple[tuple[str, str], list[Row]]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row["table"] == "widths":
+            found.setdefault((row["model"], row["score"]), []).append(row)
+    yield from found.items()
 
 
 def read_whole(seed: int, images: int) -> Dataset:
@@ -97,24 +110,42 @@ def find_truth(shares: dict[str, float], images: int) -> dict[str, float]:
     return truth | {f"{name} / model": value / accuracy for name, value in truth.items()}
 
 
-def show_coverage(repeats: int, large: int, only: str) -> None:
-    """Print how often the 95 % intervals of small worlds hold the truth."""
-    print("| model | score | truth | mean of the estimates | coverage | mean width |")
-    print("|---|---|---|---|---|---|")
-    for model, shares in ((model, shares) for model, shares in COVERED.items() if only in model):
-        truth = find_truth(shares, large)
-        rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in truth}
-        for seed in range(1, repeats + 1):
-            result, _ = run(PerceptionAudit(), read_whole(seed, 100), model)
-            for name in truth:
-                modality, over, _ = name.partition(" / ")
-                found = result.measure("perception / model" if over else "perception", modality)
-                rows[name].append((found.value, found.low, found.high))
-        for name, value in truth.items():
-            estimates, low, high = np.array(rows[name]).T
-            share = np.mean((low <= value) & (value <= high))
-            numbers = (100 * value, 100 * estimates.mean(), 100 * share, 100 * (high - low).mean())
-            print(f"| `{model}` | {name} | " + " | ".join(f"{each:.1f}" for each in numbers) + " |", flush=True)
+def measure_coverage(model: str, repeats: int, large: int) -> Iterator[Row]:
+    """Give the true scores, and those of small worlds with their intervals."""
+    truth = find_truth(COVERED[model], large)
+    yield {"table": "truth", "model": model} | truth
+    for seed in range(1, repeats + 1):
+        yield {"table": "coverage", "model": model, "seed": seed} | measure_small(model, seed, list(truth))
+
+
+def measure_small(model: str, seed: int, names: Iterable[str]) -> Row:
+    """Give the scores of one small world, each with its interval, to six digits."""
+    result, _ = run(PerceptionAudit(), read_whole(seed, 100), model)
+    found = {}
+    for name in names:
+        modality, over, _ = name.partition(" / ")
+        one = result.measure("perception / model" if over else "perception", modality)
+        found[name] = [round(each, 6) for each in (one.value, one.low, one.high)]
+    return found
+
+
+def lay_out_coverage(rows: list[Row]) -> Iterator[str]:
+    """Write how often the 95 % intervals of small worlds hold the truth."""
+    found: list[Row] = []
+    for known in (row for row in rows if row["table"] == "truth"):
+        own = [row for row in rows if (row["table"], row["model"]) == ("coverage", known["model"])]
+        for score in (key for key in known if key not in ("table", "model")):
+            values, lows, highs = zip(*(row[score] for row in own), strict=True)
+            covered = fmean(low <= known[score] <= high for low, high in zip(lows, highs, strict=True))
+            means = {"mean": fmean(values), "covered": covered, "width": fmean(highs) - fmean(lows)}
+            found.append({"model": known["model"], "score": score, "truth": known[score]} | means)
+    head = "| model | score | truth | mean of the estimates | coverage | mean width |"
+    line = "| `{model}` | {score} | {truth:points} | {mean:points} | {covered:points} | {width:points} |"
+    return lay_out(head, line, found)
+
+
+PLANS = ("value", "calls", "width", "calls 5 x 5", "width 5 x 5", "draws")
+LAYOUTS: dict[str, Layout] = {"widths": lay_out_widths, "coverage": lay_out_coverage}
 
 
 def main() -> None:
@@ -125,13 +156,13 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=1000, help="of each of these worlds")
     parser.add_argument("--large", type=int, default=20_000, help="images of the world that holds the truth")
     parser.add_argument("--only", default="", help="a word in the names of the models")
-    arguments = parser.parse_args()
-    began = time.perf_counter()
-    show_widths(arguments.worlds, arguments.images, arguments.only)
-    print()
-    if arguments.repeats:
-        show_coverage(arguments.repeats, arguments.large, arguments.only)
-    print(f"\n{time.perf_counter() - began:.0f} s")
+    add_flag(parser)
+    given = parser.parse_args()
+    seeds = range(5, 5 + given.worlds)
+    wide, covered = ([model for model in models if given.only in model] for models in (MODELS, COVERED))
+    rows = [row for model in wide for seed in seeds for row in measure_plans(seed, given.images, model)]
+    rows += [row for model in covered if given.repeats for row in measure_coverage(model, given.repeats, given.large)]
+    report("perception", LAYOUTS, rows, kept=given.record)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Run the analyses of section 4.2 of the Perceptual Score on Social-IQ 2.0 with light text models.
 
-    python benchmarks/perception_socialiq.py FOLDER        (with qa_train.json and qa_val.json, also packed)
+    python benchmarks/perception_socialiq.py FOLDER [--record]      (with qa_train.json and qa_val.json, also packed)
 
 A candidate is judged true or false. Of the three wrong candidates of a question one is kept, chosen by a hash, so that
 half of all are true. `answer only` is a logistic regression on the words of the candidate; `question and answer` has
@@ -9,6 +9,7 @@ of VADER is above 0, and was never trained. None sees the video. Train and val s
 """
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ from eyechart.audits.perception import PerceptionAudit
 from eyechart.base.hashing import hash_text
 from eyechart.data.protocols import Model
 from eyechart.language.sentiment import sentiment
+from real import as_list
+from record import Row, add_flag
+from tables import Layout, lay_out, report, table
 
 MODALITIES = ("candidate", "question", "video")
 
@@ -84,33 +88,66 @@ class Feeling:
         return pl.DataFrame({"id": probes["id"], "answer": np.where(good, "true", "false")})
 
 
-def main() -> None:
-    """Print the layout of Table 3, and the sentiment of true and false candidates."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    data = read_pairs(parser.parse_args().folder)
+def measure(folder: Path) -> Iterator[Row]:
+    """Judge each model without each modality, and count which sentiment goes with true candidates."""
+    data = read_pairs(folder)
     train = data.examples.filter(pl.col("split") == "train")
-    shared = train.join(data.examples.filter(pl.col("split") == "val"), on="video", how="semi")["video"].n_unique()
-    print(f"{train.height} train candidates; videos in both splits: {shared}\n")
-    audit = PerceptionAudit(modalities=MODALITIES, score="exact", sentiment="candidate", by=("idx_type", "sentiment"))
     texts = [TextModel("question and answer", asks=True).fit(train), TextModel("answer only", asks=False).fit(train)]
     models: tuple[Model, ...] = (*texts, Feeling())
-    print("| model | removed | Acc | Acc without | P | P/Z_D | P/Z_f | majority | verdict |")
-    print("|---|---|---|---|---|---|---|---|---|")
     for model in models:
-        result = eyechart.audit(data, model, [audit])["perception"]
+        result = eyechart.audit(data, model, [AUDIT])["perception"]
+        whole = {name: result.measure(name, "plain").value for name in ("accuracy", "majority")}
         for name in MODALITIES:
-            keys = [("accuracy", "plain"), *((each, name) for each in SHOWN), ("majority", "plain")]
-            found = [result.measure(*key) for key in keys]
-            shown = [f"{100 * each.value:.1f}" for each in found]
-            shown[2] += f" [{100 * found[2].low:.1f}, {100 * found[2].high:.1f}]"
-            print(f"| {model.name} | {name} | " + " | ".join(shown) + f" | {result.verdict.state} |")
-    study = eyechart.study(data, [audit])["perception"]
-    print(study.tables["sentiment"])
-    print(result.tables["groups"].filter(pl.col("removed") == "candidate"))
+            shown = {each: result.measure(each, name).value for each in SHOWN}
+            score = {"score": as_list(result.measure("perception", name)), "verdict": result.verdict.state}
+            yield {"table": "models", "model": model.name, "removed": name} | whole | shown | score
+    study = eyechart.study(data, [AUDIT])["perception"]
+    for row in study.tables["sentiment"].filter(pl.col("label") == "true").iter_rows(named=True):
+        share = {"n": row["n"], "value": [row["share"], row["low"], row["high"]]}
+        yield {"table": "sentiment", "sentiment": row["sentiment"], "label": row["label"]} | share
+    val = data.examples.filter(pl.col("split") == "val")
+    shared = train.join(val, on="video", how="semi")["video"].n_unique()
+    yield {"table": "sizes", "train": train.height, "val": val.height, "videos": val["video"].n_unique()} | {
+        "both": shared
+    }
 
 
-SHOWN = ("accuracy without", "perception", "perception / task", "perception / model")
+AUDIT = PerceptionAudit(modalities=MODALITIES, score="exact", sentiment="candidate", by=("idx_type", "sentiment"))
+SHOWN = ("accuracy without", "perception / task", "perception / model")
+PAPER = {  # Acc and P of Table 3, on Social-IQ 1
+    ("question and answer", "candidate"): "FGA 67.38, 10.27",
+    ("question and answer", "question"): "FGA 67.38, 2.19",
+    ("question and answer", "video"): "FGA 67.38, 2.96",
+    ("answer only", "candidate"): "68.65, 11.39",
+    ("sentiment", "candidate"): "66.70, 11.18",
+}
+HEAD = "| model | removed | Acc | Acc without | P | P/Z_D | P/Z_f | verdict | paper: Acc, P |"
+LINE = (
+    "| {model} | {removed} | {accuracy:points} | {accuracy without:points} | {score:points} "
+    "| {perception / task:points} | {perception / model:points} | {verdict} | {paper} |"
+)
+
+
+def lay_out_models(rows: list[Row]) -> Iterator[str]:
+    """Write a row for each model and each modality that is removed, beside the paper's."""
+    own = (row for row in rows if row["table"] == "models")
+    return lay_out(HEAD, LINE, (row | {"paper": PAPER.get((row["model"], row["removed"]))} for row in own))
+
+
+FEELINGS = table(
+    "| candidates that sound | marked | n | share |", "| {sentiment} | {label} | {n} | {value:points} |", "sentiment"
+)
+LAYOUTS: dict[str, Layout] = {"models": lay_out_models, "sentiment": FEELINGS}
+
+
+def main() -> None:
+    """Print the layout of Table 3."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    add_flag(parser)
+    given = parser.parse_args()
+    report("perception_socialiq", LAYOUTS, list(measure(given.folder)), kept=given.record)
+
 
 if __name__ == "__main__":
     main()

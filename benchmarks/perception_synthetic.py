@@ -1,6 +1,6 @@
 """Bring back Tables 6 and 7 of the Perceptual Score: three modalities whose label is a*b + c, and two classifiers.
 
-    python benchmarks/perception_synthetic.py [--repeats 5] [--quick] [--examples 1000] [--draws 20]
+    python benchmarks/perception_synthetic.py [--repeats 5] [--quick] [--examples 1000] [--draws 20] [--record]
 
 Data as in section 4.5, with its slips mended: a and b from N(0, 1), c from N(0, sd) with the printed Var(c) as the
 standard deviation, |a*b + c| <= 0.25 rejected, label [a*b + c > 0]; each is multiplied onto a fixed direction of 2000,
@@ -9,9 +9,10 @@ The classifiers are scikit-learn's, asked by the audit; the oracle knows the rul
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from eyechart.audits.perception import PerceptionAudit
 from eyechart.data.predictions import Predictions
 from eyechart.engines.local import Local
 from eyechart.models.asking import AnswerStep, ask
+from record import Row, add_flag
+from tables import Layout, lay_out, report
 
 SIZES = {"a": 2000, "b": 1000, "c": 100}
 SPREADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -131,58 +134,69 @@ def fit(kind: str, sample: Sample, n_train: int) -> Classifier:
 
 
 class Plan(NamedTuple):
-    """The spreads of c, how many data sets of as many train as test examples, and how many donors of each example."""
+    """How many data sets of as many train as test examples, and how many donors of each example."""
 
-    spreads: tuple[float, ...]
     repeats: int
     examples: int
     draws: int
 
 
-@cache
-def measure(kind: str, spread: float, plan: Plan) -> list[float]:
-    """Audit a classifier on several data sets: accuracy, the three scores, the majority's accuracy, in points."""
+KINDS = ("logistic", "network", "oracle")
+SCORES = ("accuracy", *SIZES)
+
+
+def measure(kind: str, spread: float, seed: int, plan: Plan) -> Row:
+    """Audit a classifier on one data set: accuracy, the three scores, the majority's accuracy."""
     audit = PerceptionAudit(donors="uniform", draws=plan.draws, published="tables-6-7", score="exact")
-    lines, n = [], plan.examples
-    for seed in range(plan.repeats):
-        sample = make_sample(spread, 2 * n, 100 * seed + round(10 * spread))
-        data, model = make_dataset(sample, n), fit(kind, sample, n)
-        study = audit.study(data, Local())
-        step = AnswerStep(model, data.images)
-        answers = [part for _, probes in audit.probe(data, study) for part in ask(step, probes, data, Local(), 5000)]
-        result = audit.judge(data, study, Predictions(kind, pl.concat(answers)), Local())
-        scores = [result.measure("perception", name).value for name in SIZES]
-        ends = [result.measure(name, "plain").value for name in ("accuracy", "majority")]
-        lines.append([ends[0], *scores, ends[1]])
-    points: list[float] = (100 * np.mean(lines, axis=0)).tolist()
-    return points
+    sample = make_sample(spread, 2 * plan.examples, 100 * seed + round(10 * spread))
+    data, model = make_dataset(sample, plan.examples), fit(kind, sample, plan.examples)
+    study = audit.study(data, Local())
+    step = AnswerStep(model, data.images)
+    answers = [part for _, probes in audit.probe(data, study) for part in ask(step, probes, data, Local(), 5000)]
+    result = audit.judge(data, study, Predictions(kind, pl.concat(answers)), Local())
+    scores = {name: result.measure("perception", name).value for name in SIZES}
+    ends = {name: result.measure(name, "plain").value for name in ("accuracy", "majority")}
+    return {"classifier": kind, "spread": spread, "seed": seed} | scores | ends
 
 
-def show(title: str, kind: str, printed: Mapping[float, tuple[float, ...]], plan: Plan) -> None:
-    """Print our figures and the paper's side by side."""
-    print(f"\n{title}\n")
-    print("| Var(c) | Acc: ours, paper | P_a | P_b | P_c | oracle's P_a, P_b, P_c |")
-    print("|---|---|---|---|---|---|")
-    for spread in plan.spreads:
-        ours, oracle = (measure(name, spread, plan) for name in (kind, "oracle"))
-        pairs = [f"{one:.1f}, {other:.1f}" for one, other in zip(ours[:4], printed[spread][:4], strict=True)]
-        known = ", ".join(f"{each:.1f}" for each in oracle[1:4])
-        print(f"| {spread:g} | " + " | ".join(pairs) + f" | {known} |", flush=True)
+def compare(rows: list[Row], kind: str, printed: Mapping[float, tuple[float, ...]], *, oracle: bool) -> Iterator[str]:
+    """Write our means over data sets beside the paper's figures, and beside those of an oracle."""
+    found = []
+    for spread in dict.fromkeys(row["spread"] for row in rows):
+        pairs = zip(_means(rows, kind, spread), printed[spread], strict=False)
+        cells = [f"{ours:z.1f}, {theirs:z.1f}" for ours, theirs in pairs]
+        known = ", ".join(f"{each:z.1f}" for each in _means(rows, "oracle", spread)[1:])
+        found.append({"spread": f"{spread:g}", "cells": " | ".join([*cells, known] if oracle else cells)})
+    head = "| Var(c) | Acc: ours, paper | P_a | P_b | P_c |" + (" oracle's P_a, P_b, P_c |" if oracle else "")
+    return lay_out(head, "| {spread} | {cells} |", found)
+
+
+def _means(rows: list[Row], kind: str, spread: float) -> list[float]:
+    own = [row for row in rows if (row["classifier"], row["spread"]) == (kind, spread)]
+    return [100 * fmean(row[name] for row in own) for name in SCORES]
+
+
+LAYOUTS: dict[str, Layout] = {
+    "6": partial(compare, kind="logistic", printed=TABLE_6, oracle=False),
+    "7": partial(compare, kind="network", printed=TABLE_7, oracle=True),
+}
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print Table 6, with logistic regression, and Table 7, with a network of one hidden layer."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5, help="data sets")
     parser.add_argument("--quick", action="store_true", help="few spreads")
     parser.add_argument("--spreads", type=float, nargs="+", choices=SPREADS, default=SPREADS)
     parser.add_argument("--examples", type=int, default=1000, help="for training, and as many for the test")
     parser.add_argument("--draws", type=int, default=DRAWS, help="donors of each example")
-    arguments = parser.parse_args()
-    spreads = QUICK if arguments.quick else tuple(arguments.spreads)
-    plan = Plan(spreads, arguments.repeats, arguments.examples, arguments.draws)
-    show("Table 6: logistic regression", "logistic", TABLE_6, plan)
-    show("Table 7: a network of one hidden layer", "network", TABLE_7, plan)
+    add_flag(parser)
+    given = parser.parse_args()
+    spreads = QUICK if given.quick else tuple(given.spreads)
+    plan = Plan(given.repeats, given.examples, given.draws)
+    seeds = range(plan.repeats)
+    rows = [measure(kind, spread, seed, plan) for kind in KINDS for spread in spreads for seed in seeds]
+    report("perception_synthetic", LAYOUTS, rows, kept=given.record)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Count over many planted worlds which planted rules and which controls are confirmed, and what is said of whom.
 
-    python benchmarks/rules_world.py [--seeds 20] [--images 1000]
+    python benchmarks/rules_world.py [--seeds 20] [--images 1000] [--record]
 
 A planted rule must be confirmed: its cue, alone or beside words that every question of its type has. A control is a
 word or an object that was put in like a cue and means nothing; none of more than 5 % may be confirmed.
@@ -17,12 +17,16 @@ from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import fill
 from eyechart.data.result import Result
 from eyechart.engines.local import Local
-from eyechart.statistics import wilson
 from eyechart.world import World, WorldSettings, load_answerer, make_world
+from record import Row, add_flag
+from tables import Layout, lay_out, report
 
 AUDIT = RulesAudit()
 STATES = ("yes", "no", "cannot tell")
 PLANTED = ("word", "object", "pair")
+KINDS = (*PLANTED, "control")
+STRENGTHS = (0.6, 0.8)
+JUDGED = 0.8  # the strength of the worlds in which answerers are judged
 ANSWERERS = ("seer", "blind", "cheater", "cheater:word", "cheater:object", "cheater:pair")
 STEM = {"doing", "for", "tool", "?"}  # words of every question of a type that stand behind the cue
 
@@ -52,34 +56,54 @@ def verdicts(study: Result, world: World) -> Iterator[tuple[str, str]]:
         yield name, AUDIT.judge(world.data, study, Predictions(name, answers), Local()).verdict.state
 
 
+def measure(strength: float, seed: int, images: int) -> Row:
+    """Count in one world the planted rules, the controls and those of them that are confirmed, and judge everybody."""
+    world = make_world(WorldSettings(seed=seed, images=images, strength=strength))
+    study = AUDIT.study(world.data, Local())
+    found = list(confirmed(study, world))
+    planted, hits = Counter(kind for kind, _ in found), Counter(kind for kind, hit in found if hit)
+    counts = {kind: [hits[kind], planted[kind]] for kind in KINDS}
+    states = dict(verdicts(study, world)) if strength == JUDGED else {}
+    return {"strength": strength, "seed": seed} | counts | states
+
+
+def lay_out_rules(rows: list[Row]) -> Iterator[str]:
+    """Write a row for each strength."""
+    head = "| strength | word rules confirmed | object rules | word + object rules | controls |"
+    for_each = [
+        {"strength": strength}
+        | {kind: _of([row[kind] for row in rows if row["strength"] == strength]) for kind in KINDS}
+        for strength in dict.fromkeys(row["strength"] for row in rows)
+    ]
+    return lay_out(head, "| {strength} | " + " | ".join(f"{{{kind}}}" for kind in KINDS) + " |", for_each)
+
+
+def _of(counts: list[list[int]]) -> str:
+    hits, n = (sum(each) for each in zip(*counts, strict=True))
+    return f"{hits} of {n}"
+
+
+def lay_out_verdicts(rows: list[Row]) -> Iterator[str]:
+    """Write a row for each answerer."""
+    judged = [row for row in rows if row["strength"] == JUDGED]
+    counts = {name: Counter(row[name] for row in judged) for name in ANSWERERS}
+    found = [{"name": name} | {state: counts[name][state] for state in STATES} for name in ANSWERERS]
+    head = f"| answerer | {' | '.join(f'`{state}`' for state in STATES)} |"
+    return lay_out(head, "| `{name}` | " + " | ".join(f"{{{state}}}" for state in STATES) + " |", found)
+
+
+LAYOUTS: dict[str, Layout] = {"rules": lay_out_rules, "verdicts": lay_out_verdicts}
+
+
 def main() -> None:
     """Print a table of rules and one of answerers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--images", type=int, default=1000)
-    options = parser.parse_args()
-    print("| strength | what | confirmed | of | share [95 %] |\n|---|---|---|---|---|")
-    states: Counter[tuple[str, str]] = Counter()
-    for strength in (0.6, 0.8):
-        found: Counter[str] = Counter()
-        hits: Counter[str] = Counter()
-        for seed in range(options.seeds):
-            world = make_world(WorldSettings(seed=seed, images=options.images, strength=strength))
-            study = AUDIT.study(world.data, Local())
-            for kind, hit in confirmed(study, world):
-                found[kind] += 1
-                hits[kind] += hit
-            if strength == 0.8:
-                states.update(verdicts(study, world))
-        for kind, n in found.items():
-            low, high = wilson(hits[kind], n)
-            print(
-                f"| {strength} | {kind} | {hits[kind]} | {n} | {hits[kind] / n:.1%} [{low:.1%}, {high:.1%}] |",
-                flush=True,
-            )
-    print(f"\n| answerer | {' | '.join(STATES)} |\n|{'---|' * (len(STATES) + 1)}")
-    for name in ANSWERERS:
-        print(f"| {name} | " + " | ".join(str(states[name, state]) for state in STATES) + " |")
+    add_flag(parser)
+    given = parser.parse_args()
+    rows = [measure(strength, seed, given.images) for strength in STRENGTHS for seed in range(given.seeds)]
+    report("rules_world", LAYOUTS, rows, kept=given.record)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python benchmarks/scale.py [--sizes 10000 100000] [--only study] [--skip decoys] [--place FOLDER]
     python benchmarks/scale.py --draw          tables, and the figures of docs/scale.md, from what was measured so far
 
-Every arrow is a process of its own through the command line. What is measured is added to `scale.json` at once and not
-measured again, so this can be stopped and run in parts; `--place` keeps the data and the runs between parts. An arrow
-that takes more than the budget, or whose forerunner did, is written down as stopped, with the reason.
+Every arrow is a process of its own through the command line. What is measured is added to `results/scale.json` at once
+and not measured again, so this can be stopped and run in parts; `--place` keeps the data and the runs between parts.
+An arrow that takes more than the budget, or whose forerunner did, is written down as stopped, with the reason.
 """
 
 import argparse
@@ -14,29 +14,24 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+import record
 from children import EYECHART, Limits, Spent, run
+from record import Row
 from scale_arrows import ARROWS, Arrow
 from scale_figures import draw
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 SECONDS, MEGABYTES = 600, 12_000  # of processor time and of memory: the budget of one arrow
-RESULTS = Path(__file__).with_name("scale.json")
+HOURS = "timings of one machine, hours of it: run the command again"
 DATA = Path(__file__).with_name("scale_data.py")
-Row = dict[str, Any]
-
-
-def load() -> list[Row]:
-    """Read what was measured so far."""
-    return list(json.loads(RESULTS.read_text())) if RESULTS.is_file() else []
 
 
 def add(row: Row) -> None:
     """Write down a measurement in the place of an older one."""
-    others = [one for one in load() if (one["arrow"], one["n"]) != (row["arrow"], row["n"])]
+    others = [one for one in record.load_rows("scale") if (one["arrow"], one["n"]) != (row["arrow"], row["n"])]
     ordered = sorted([*others, row], key=lambda one: (list(ARROWS).index(one["arrow"]), one["n"]))
-    RESULTS.write_text("[\n" + ",\n".join(map(json.dumps, ordered)) + "\n]\n")
+    record.keep("scale", ordered, command="python benchmarks/scale.py", recorded=HOURS)
 
 
 def measure(arrow: Arrow, n: int, folder: Path) -> Row:
@@ -57,7 +52,7 @@ def measure(arrow: Arrow, n: int, folder: Path) -> Row:
 def known(name: str, n: int, folder: Path) -> Row:
     """Look up a measurement whose files are there, or make it."""
     done = folder / f"{name}.done"
-    rows = [row for row in load() if (row["arrow"], row["n"]) == (name, n)]
+    rows = [row for row in record.load_rows("scale") if (row["arrow"], row["n"]) == (name, n)]
     if rows and (rows[0]["stopped"] or done.is_file()):
         return rows[0]
     row = measure(ARROWS[name], n, folder)
@@ -96,7 +91,7 @@ def main() -> None:
     parser.add_argument("--draw", action="store_true", help="print the tables and draw the figures instead")
     given = parser.parse_args()
     if given.draw:
-        draw(load())
+        draw(record.load_rows("scale"))
         return
     with tempfile.TemporaryDirectory() as temporary:
         for n in given.sizes:

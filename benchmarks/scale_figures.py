@@ -3,14 +3,15 @@
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from record import Row
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 FIGURES = {"cpu": ("scale-time", "processor seconds"), "mb": ("scale-memory", "peak memory, MB")}
 VERBS = ("read", "study", "probe", "predict", "judge", "report", "export")
 EACH = {"cpu": "µs an example", "mb": "bytes an example"}
 TICKS = [1e4, 1e5, 1e6, 1e7]
-Row = dict[str, Any]
 
 
 def draw(rows: list[Row]) -> None:

@@ -3,12 +3,12 @@
     python benchmarks/zoo.py prepare runs/zoo                      # here: worlds, studies, probes, bundle.npz
     python benchmarks/zoo.py train runs/zoo --out shard-1.npz      # where the GPU is; torch and NumPy are enough
     python benchmarks/zoo.py judge runs/zoo shard-1.npz ...        # here: by the audits, writes runs/zoo/rows.json
-    python benchmarks/zoo.py table runs/zoo                        # adds them to zoo.json; writes its page and figure
+    python benchmarks/zoo.py table runs/zoo                        # adds them to results/zoo.json; draws its figure
     python benchmarks/zoo.py time runs/zoo --only "mcan plain;mac hint"  # where the GPU is: what an epoch takes
     python benchmarks/zoo.py forecast runs/zoo --workers 15        # where the GPU is: how many shards all rows take
 
-`train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz` or stand in zoo.json, so that the
-study goes on where it stopped, on the same machine or another; rows it did not finish wait in `runs/zoo/part`.
+`train` stops after `--minutes` and leaves out rows that lie in `runs/zoo/done/*.npz` or stand in the results, so that
+the study goes on where it stopped, on the same machine or another; rows it did not finish wait in `runs/zoo/part`.
 `time` lets `--workers` processes train the same pair side by side, then the next one; with `--compile` both ways.
 `forecast` trains one seed of each pair, which the study has not, for few epochs in the study's way, within `--minutes`.
 `--quick` prepares a small world and trains few rows for few epochs; it is not for `table`.
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--compile", action="store_true", help="compile the steps: for deep networks and RMFE")
-    parser.add_argument("--again", action="store_true", help="train rows that stand in zoo.json as well")
+    parser.add_argument("--again", action="store_true", help="train rows that stand in the results as well")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     VERBS[given.verb](given)

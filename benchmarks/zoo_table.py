@@ -1,14 +1,15 @@
-"""Lay the measured rows of the study out as a page: `zoo.json` is what was measured, `docs/zoo_table.md` the page."""
+"""Lay the rows of the study out as the tables of `docs/zoo_table.md`: `results/zoo.json` is what was measured."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, stdev
 
+import record
+from record import Row
 from zoo_rows import ALONE, METHODS, NETWORKS, SEEDS, all_rows
 
-RESULTS = Path(__file__).with_name("zoo.json")
-PAGE = Path(__file__).parents[1] / "docs" / "zoo_table.md"
+HOURS = "two hours of one GPU"
 COLUMNS = {
     "iid": "IID",
     "shifted": "shifted",
@@ -32,39 +33,36 @@ NAMES = {
     **{name: name.upper() for name in ("san", "ban", "block", "mac", "mcan")},
 }
 CROSS_ENTROPY = ("plain-ce", "rubi", "lpf", "lpf-5", "cf-vqa", "lff", "visfis")  # the loss these build on
-HEAD = """# Every row of the zoo's study
-
-Means of three seeds ± their standard deviation, in points; [the zoo](zoo.md) says what was trained and what the columns
-are, and reads them. The last two columns are of the epoch that was best on validation, all others of the last one.
-`plain@15,ssl` is SSL after 15 plain epochs. Methods stand under the loss they build on, with that loss alone in the
-first line. Written by `python benchmarks/zoo.py table`.
-"""
 
 Measured = dict[str, dict[str, float]]
 
 
 def load() -> Measured:
     """Read what was measured so far."""
-    found: Measured = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
-    return found
+    return by_training(record.load_rows("zoo"))
+
+
+def by_training(rows: list[Row]) -> Measured:
+    """Name each row's measures by its training."""
+    return {row["training"]: {key: value for key, value in row.items() if key != "training"} for row in rows}
 
 
 def keep(folder: Path) -> None:
-    """Add what was judged in a folder to the results, in the order of the rows, and write the page."""
+    """Add what was judged in a folder to the results, in the order of the rows."""
     measured = load() | json.loads((folder / "rows.json").read_text())
-    lines = [f"{json.dumps(row.name)}: {_rounded(measured[row.name])}" for row in all_rows() if row.name in measured]
-    RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    PAGE.write_text(page(load()), encoding="utf-8")
+    known = (row.name for row in all_rows() if row.name in measured)
+    record.keep("zoo", ({"training": name} | _rounded(measured[name]) for name in known), recorded=HOURS)
 
 
-def page(measured: Measured) -> str:
+def lay_out(rows: list[Row]) -> Iterator[str]:
     """Write the tables, one of anchors and one for each network; pairs without all seeds are counted, not shown."""
-    parts = [HEAD, _told(measured), *_table("Anchors and networks, trained plainly", _plainly(measured))]
+    measured = by_training(rows)
+    parts = [_told(measured), *_table("Anchors and networks, trained plainly", _plainly(measured))]
     for network in ("updn", *NETWORKS):
         title = NAMES.get(network, network)
         parts += _table(f"{title} by methods over binary cross-entropy", _methods(measured, network, over=False))
         parts += _table(f"{title} by methods over cross-entropy", _methods(measured, network, over=True))
-    return "\n".join(parts)
+    yield "\n".join(parts).strip()
 
 
 def _told(measured: Measured) -> str:
@@ -109,5 +107,5 @@ def _cell(values: list[float]) -> str:
     return f"{mean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else ""
 
 
-def _rounded(values: dict[str, float]) -> str:
-    return json.dumps({key: round(values[key], 4) for key in COLUMNS if key in values})
+def _rounded(values: dict[str, float]) -> dict[str, float]:
+    return {key: round(values[key], 4) for key in COLUMNS if key in values}

@@ -43,9 +43,13 @@ def _write_vqa2(world: Dataset, folder: Path) -> None:
     whole = world.examples.join(seen, on="image", validate="m:1", maintain_order="left")
     kept = ("question", "question_type", "answer", "answers", "objects")
     source = pl.col("split").replace_strict(SOURCES)
-    table = whole.select(*kept, question_id="id", image_id="image", source=source)
+    table = whole.select(*kept, question_id="id", image_id="image", source=source, answer_type=pl.lit("other"))
     table.write_parquet(folder / "vqa2_89710_with_objects.parquet")
     _pack(dict(seen.iter_rows()), folder / "coco2014_objects.json.gz")
+    (folder / "predictions").mkdir()
+    said = {row["id"]: row["answer"].split() for row in world.examples.iter_rows(named=True)}
+    for model in ("gpt2", "vqa_baseline", "vggpt2"):
+        _pack(said, folder / "predictions" / f"pred_{model}.json.gz")
 
 
 def _write_aokvqa(world: Dataset, folder: Path) -> None:

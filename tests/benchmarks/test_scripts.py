@@ -38,13 +38,16 @@ class Small(NamedTuple):
 
 SMALL = {
     "audit_stages": Small({"--examples 100": r"^now audit of 100 examples \{.*after the studies.*\}$"}),
+    "accuracy_real": Small({"{data}": rf"^\| GPT-2, text only \|{N}"}),
     "decoys": Small({"--sizes 300 --drawings neutral --pairs 0": rf"^\| neutral \| 300 \|{N}\|.*\|$"}, ("faiss",)),
-    "decoys_real": Small({"{data}": r"^A-OKVQA, \d+ s\n\n\| points above chance \| qou \|\n(\|.*\|\n){6}"}),
+    "decoys_real": Small({"{data}": rf"^\| VQA v2, leave_out \| I\+Q\+A \|{N}"}),
+    "decoys_world": Small({"--images 40 --seeds 1 --small 20": r"^\| A, mlp \|"}),
     "engines": Small(
         {'--examples 100 --only waiting --engines "ray, 1 process"': rf"^\| predict.* ray, 1 process \|{N}\|"},
         ("ray",),
     ),
     "grounding": Small({"--sizes 100": rf"^\| 100 \|{N}\|.*{N} relevant,{N} irrelevant \|$"}),
+    "grounding_world": Small({"--seeds 1 --images 20 --drawn 5": r"^\| `reader` \| 1 \|"}),
     "mining": Small({"--sizes 400 --validation 300": rf"^\| usual \| 400 \|.*\|{PEER}\|\n(.*\n)+\| 400 \| 300 \|"}),
     "out_of_core": Small(
         {"--rows 200 --limit-mb 0 --times 0.0005 --only read splits": rf"^\| `study -a splits` \|{N}\|"}
@@ -53,14 +56,15 @@ SMALL = {
         {"--worlds 1 --images 30 --repeats 1 --large 30 --only seer=0.2": rf"^\| `mix.*` \| question / model \|{N}\|"}
     ),
     "perception_socialiq": Small(
-        {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){6} cannot tell \|$"}, ("vaderSentiment",)
+        {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){5} cannot tell \|"}, ("vaderSentiment",)
     ),
     "perception_synthetic": Small(
-        {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"Table 7.*\n\n.*\n.*\n\| 1 \|{N},{N}\|"}
+        {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"P_c \|\n.*\n\| 1 \|{N},{N}\|"}
     ),
     "predict": Small({"--latency 0.01 --rounds 1 --goal 0": rf"^ +64 +64 +{N}"}, ("openai",)),
     "read": Small({"--share 0.0001 --gigabytes 0": rf"^jsonl, json \+ pandas{N}"}, ("pandas",)),
-    "rules_world": Small({"--seeds 1 --images 60": r"^\| cheater:pair \| \d \| \d \| \d \|$"}),
+    "rules_real": Small({"{data}": rf"^\| overall \|{N}"}),
+    "rules_world": Small({"--seeds 1 --images 60": r"^\| `cheater:pair` \| \d \| \d \| \d \|$"}),
     "scale": Small(
         {
             '--sizes 100 --only "read parquet" --place {place}': '^{"arrow": "read parquet", "n": 100, "stopped": "", ',
@@ -69,10 +73,13 @@ SMALL = {
     ),
     "scoring": Small({"--examples 90": rf"^ndcg +90{N}"}),
     "splits": Small({"--sizes 500": rf"^\| 500 \|{N}\|"}, ("pandas",)),
+    "splits_real": Small({"{data}": rf"^\| all judged \(IID\) \|{N}"}),
     "splits_head_share": Small(
         {"--images 60 --concepts QT --steps 1 --shares 0.5": rf"^\| QT \|{N}\| 50% \|{N}"}, ("torch",)
     ),
-    "splits_world": Small({"--worlds 1 --draws 1 --forms small": r"^\| small \| \d+ of \d+ \| \d+ of \d+ \|$"}),
+    "splits_world": Small(
+        {"--worlds 1 --draws 1 --forms small --leaners 200": rf"^\| small \| \d+ of {N} \(.*\n\n.*\n.*\n\| `prior`"}
+    ),
     "view": Small({"--rules 300 --judged 100 --train 50": rf"^CSV of all rules{N}"}, ("fastapi", "uvicorn")),
     "zoo": Small(
         {
