@@ -14,12 +14,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
+import record
+
 PROJECT = Path(__file__).resolve().parent.parent
-RESULTS = PROJECT / "benchmarks" / "results" / "audit_stages.json"
 AUDITS, MODELS = ("accuracy", "rules", "splits"), ("world:seer", "world:cheater")
 
 # Runs a command in this version's process, and prints the seconds of its stages on the last line. The names of modules
@@ -93,15 +93,9 @@ def main() -> None:
                 stages = measure(source, command)
                 rows.append({"version": version, "command": name} | stages)
                 print(version, name, {stage: round(seconds, 1) for stage, seconds in stages.items()})
-    write(rows, given.examples)
-
-
-def write(rows: list[dict[str, Any]], examples: int) -> None:
-    """Write the outcomes if both versions were measured."""
-    if len({row["version"] for row in rows}) == 2:
-        record = {"command": f"python benchmarks/audit_stages.py --before b25d05e --examples {examples} --demo"}
-        record |= {"date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count()}
-        RESULTS.write_text(json.dumps(record | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    if given.before:
+        command = f"python benchmarks/audit_stages.py --before b25d05e --examples {given.examples} --demo"
+        record.keep("audit_stages", rows, command=command, recorded="processor seconds of one machine")
 
 
 if __name__ == "__main__":

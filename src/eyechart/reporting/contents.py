@@ -149,7 +149,7 @@ class Section:
             sentence=verdict.sentence,
             measure=measure.name if measure else "",
             unit=measure.unit if measure else None,
-            said=measure.text if measure else "-",
+            text=measure.text if measure else "-",
             n=measure.n if measure else None,
             clusters=measure.clusters if measure else None,
             judged=self.judged,
