@@ -94,8 +94,8 @@ def main() -> None:
                 rows.append({"version": version, "command": name} | stages)
                 print(version, name, {stage: round(seconds, 1) for stage, seconds in stages.items()})
     if given.before:
-        command = f"python benchmarks/audit_stages.py --before b25d05e --examples {given.examples} --demo"
-        record.keep("audit_stages", rows, command=command, recorded="processor seconds of one machine")
+        called = f"python benchmarks/audit_stages.py --before b25d05e --examples {given.examples} --demo"
+        record.keep("audit_stages", rows, command=called, recorded="processor seconds of one machine")
 
 
 if __name__ == "__main__":
