@@ -254,10 +254,12 @@ class Result:
 
     def _check_verdict(self) -> None:
         """Reject a verdict without a measure, unless nothing was measured."""
-        key = self.verdict.measure
+        key, expected = self.verdict.measure, f"the verdict of {self.audit} to name the measure it is based on"
+        advice = "name it by Key(name, condition, by, group)"
         if key is None and self.verdict.state != "not tested":
-            found, advice = f"{self.verdict.state!r} without a measure", "name it by Key(name, condition, by, group)"
-            raise TableError(f"the verdict of {self.audit} to name the measure it is based on", found, advice)
+            raise TableError(expected, f"{self.verdict.state!r} without a measure", advice)
+        if key is not None and type(key) is not Key:  # from code that no type checker has seen
+            raise TableError(expected, repr(key), advice)
         if key is not None and self._find(key).height != 1:
             advice = "add the measure, or name another"
             raise TableError(f"the verdict of {self.audit} to be based on one of its measures", f"none {key}", advice)

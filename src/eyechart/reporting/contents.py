@@ -119,6 +119,11 @@ class Summary:
         return "; ".join(caution.short for caution in self.cautions)
 
 
+def join_questions(rows: Iterable[Summary]) -> str:
+    """Join the questions that verdicts answer, each once: that of the data may differ from that of the models."""
+    return " ".join(dict.fromkeys(row.question for row in rows if row.question))
+
+
 @dataclass(frozen=True)
 class Section:
     """The findings of one audit about one subject."""

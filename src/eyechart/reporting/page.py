@@ -9,7 +9,7 @@ from typing import Any
 
 from eyechart.data.result import State
 from eyechart.reporting.comparison_table import TextGrid, to_markdown
-from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary
+from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary, join_questions
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import Thumbnails
 from eyechart.reporting.grid import (
@@ -85,11 +85,11 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
 
 
 def _by_audit(summary: tuple[Summary, ...]) -> Iterator[tuple[str, str, str, list[tuple[Summary, str]]]]:
-    """Group the verdicts by audit: its name, its question, what is judged, and rows with their anchors."""
+    """Group the verdicts by audit: its name, its questions, what is judged, and rows with their anchors."""
     anchored = [(row, f"section-{number}") for number, row in enumerate(summary, start=1)]
     for audit, group in groupby(anchored, key=lambda pair: pair[0].audit):
         rows = list(group)
-        yield audit, next((row.question for row, _ in rows if row.question), ""), rows[0][0].judged, rows
+        yield audit, join_questions(row for row, _ in rows), rows[0][0].judged, rows
 
 
 def _block(section: Section, anchor: str, draw: Callable[[Drawing, str], Figure], *, is_open: bool) -> dict[str, Any]:

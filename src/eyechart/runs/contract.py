@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from eyechart.audits import refer_to, remake_audit
+from eyechart.audits import learns, refer_to, remake_audit
 from eyechart.base.errors import TableError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
@@ -43,8 +43,11 @@ class Case:
     def results(self, folder: Path, data: Dataset | None = None, engine: Engine | None = None) -> tuple[Result, Result]:
         """Study and judge in a folder, and return the study and the result."""
         run = Run(Store(folder), engine or self.engine, asking=Asking(batch=37)).start(data or self.data)
-        study = run.study([self.audit])[self.audit.name]
-        return study, run.audit(self.model)[self.audit.name]
+        try:
+            study = run.study([self.audit])[self.audit.name]
+            return study, run.audit(self.model)[self.audit.name]
+        except TableError as error:  # raised by a table or a result that is invalid in itself
+            raise AssertionError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -122,22 +125,38 @@ def work_resumes_from_files(case: Case, folder: Path) -> None:
 
 
 def verdicts_rest_on_a_measure(case: Case, folder: Path) -> None:
-    """Check that every verdict answers a question, has a label, and rests on a measure of the result."""
-    try:
-        results = case.results(folder)
-    except TableError as error:  # raised by a result that is invalid in itself
-        raise AssertionError(str(error)) from None
+    """Check that every verdict answers a question, has a label, and rests on a measure of the result.
+
+    A verdict that tests something has a margin, and one of yes or no a measure of which one direction is better. The
+    question is the same for the data and the model, unless the study answers its own.
+    """
+    results = case.results(folder)
     for result in results:
-        verdict = result.verdict
+        verdict, headline = result.verdict, result.headline
         assert verdict.question.endswith("?"), f"not a question: {verdict.question!r}"
         assert verdict.label, "no label: sum up the verdict in two or three words"
         assert verdict.measure or not result.measures.height, "no measure: name the one that the verdict rests on"
+        is_margin_known = verdict.margin is not None or verdict.state == "not tested"
+        assert is_margin_known, f"{verdict.state!r} without a margin: say how far from the ideal counts"
+        has_way = verdict.state not in ("yes", "no") or headline is None or headline.better != "neither"
+        assert has_way, f"{verdict.state!r} by {headline}, which neither direction makes better: declare which is"
+    of_data, of_model = (result.verdict for result in results)
+    is_same = of_data.question == of_model.question or of_data.state != "not tested"
+    assert is_same, f"a study of {of_data.question!r}, which the result does not answer: {of_model.question!r}"
 
 
 def settings_are_recorded(case: Case, folder: Path) -> None:
     """Check that the settings recorded in study and result recreate the same audit."""
     for result in case.results(folder):
         assert remake_audit(refer_to(case.audit), result.settings) == case.audit, result.settings
+
+
+def only_judged_examples_are_studied(case: Case, folder: Path) -> None:
+    """Check that the rows of the study are of examples that the run judges, not of those it learns from."""
+    study, _ = case.results(folder)
+    judged = case.data.divided(learns=learns(case.audit)).judge
+    outside = set(study.rows["id"]) - set(judged.examples["id"])
+    assert not outside, f"rows of examples that are not judged: {sorted(outside)[:3]}; take them from `data.divided`"
 
 
 def every_example_is_accounted_for(case: Case, folder: Path) -> None:
@@ -159,6 +178,7 @@ PROMISES: Sequence[Callable[[Case, Path], None]] = (
     verdicts_rest_on_a_measure,
     work_resumes_from_files,
     settings_are_recorded,
+    only_judged_examples_are_studied,
     every_example_is_accounted_for,
 )
 

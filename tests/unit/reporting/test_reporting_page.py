@@ -215,6 +215,13 @@ def test_an_audit_that_wants_more_says_so(result: Result) -> None:
     assert "asked for more draws" in words
 
 
+def test_a_question_of_the_data_stands_before_that_of_the_models(result: Result) -> None:
+    study = replace(result, verdict=replace(result.verdict, question="Are the data well?"))
+    words = read(render(collect_results([result, replace(result, subject="b")], [study]))).words
+
+    assert words.count("Are the data well? Better than guessing?") == 1
+
+
 def test_a_short_breakdown_stands_open_and_a_long_one_is_folded(result: Result) -> None:
     long = pl.concat(
         [

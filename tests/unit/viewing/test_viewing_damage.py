@@ -13,7 +13,7 @@ from eyechart.data.store import Store
 from eyechart.viewing.server import Guard, build_explorer
 
 PAGES = {  # file -> pages that need it
-    "data/examples.parquet": ("/", "/examples", "/examples.csv", "/example?id=e/041", "/rules"),
+    "data/examples.parquet": ("/examples", "/examples.csv", "/example?id=e/041", "/rules"),
     "data/images.parquet": ("/examples", "/example?id=e/041"),
     "studies/rules/rules.parquet": ("/rules", "/rules.csv"),
     "studies/rules/rows.parquet": ("/examples", "/example?id=e/041"),
@@ -62,10 +62,17 @@ def test_a_page_says_what_is_damaged(
     assert damage is spoil or str(fresh.folder / name) in answer.text
 
 
-@pytest.mark.parametrize("name", ["data/examples.parquet", "data/images.parquet", "studies/rules/settings.json"])
-def test_a_page_says_which_file_is_missing(fresh: Store, visitor: TestClient, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("data/examples.parquet", "/examples"),
+        ("data/images.parquet", "/examples"),
+        ("studies/rules/settings.json", "/"),
+    ],
+)
+def test_a_page_says_which_file_is_missing(fresh: Store, visitor: TestClient, name: str, page: str) -> None:
     (fresh.folder / name).unlink()
-    answer = visitor.get("/")
+    answer = visitor.get(page)
 
     assert answer.status_code == 500
     assert "<title>Not readable" in answer.text
