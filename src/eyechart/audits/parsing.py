@@ -1,6 +1,7 @@
 """Report how many answers could be parsed under each condition, and how much the others could change the accuracy.
 
-Answers that could not be parsed or obtained are left out of every measure. The table `parsing` of each result gives
+Answers that could not be parsed or obtained count as wrong in the audit `accuracy`, and are left out of every other
+measure. The table `parsing` of each result gives
 their number, and the accuracy with them left out, counted as wrong, and counted as right by chance (one option of k).
 """
 

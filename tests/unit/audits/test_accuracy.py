@@ -86,7 +86,7 @@ def test_the_floor_of_options_takes_the_most_frequent_one_that_is_offered() -> N
     found = study(with_options([*train, *asked]), ["accuracy"])["accuracy"]
 
     assert found.rows["floor"].to_list() == pytest.approx([1, 0, 1, 0, 1 / 3])
-    assert "the option most frequent in train, or else a guess" in found.verdict.sentence
+    assert "the option that is most often an answer, or else a guess" in found.verdict.sentence
 
 
 def never_met(k: int) -> Dataset:
@@ -136,8 +136,10 @@ def test_a_model_that_lost_what_it_might_have_failed_is_not_cleared(lost: float,
     )
     result = audit(world, said, ["accuracy"])["accuracy"]
 
-    assert result.measure("gain", "plain").low > 0
-    assert (result.measure("gain, lost as wrong", "plain").low > 0) == (state == "yes")
+    assert result.measure("accuracy", "plain").value == pytest.approx(1 - lost, abs=0.01)
+    assert result.measure("accuracy, parsed only", "plain").value == 1
+    assert result.measure("gain, parsed only", "plain").low > 0
+    assert (result.measure("gain", "plain").low > 0) == (state == "yes")
     assert result.verdict.state == state
     assert (result.verdict.label == "too many answers lost") == (state == "cannot tell")
 
@@ -148,14 +150,47 @@ def test_a_run_can_be_kept(tiny: Dataset, tmp_path: Path) -> None:
     assert (tmp_path / "run" / "results" / "red" / "accuracy" / "measures.parquet").is_file()
 
 
-def test_without_a_train_split_there_is_no_floor_and_all_is_judged(tiny: Dataset) -> None:
+def test_without_a_train_split_all_is_judged_and_the_floor_learns_from_other_images(tiny: Dataset) -> None:
+    """Two images say red, one blue: whoever guesses blue's colour by the others says red, and so on."""
     data = replace(tiny, examples=tiny.examples.drop("split"))
     result = audit(data, Function("red", lambda rows: ["red"] * len(rows)), ["accuracy"])["accuracy"]
+    floor = dict(study(data, ["accuracy"])["accuracy"].rows.select("id", "floor").rows())
 
     assert (result.measure("accuracy", "plain").value, result.rows.height) == (3 / 8, 8)
-    assert (result.verdict.state, result.verdict.label) == ("not tested", "no floor")
-    assert result.headline == result.measure("accuracy", "plain")
-    assert study(data, ["accuracy"])["accuracy"].headline is None
+    assert (floor["00"], floor["06"]) == (1.0, 0.0)
+    assert result.headline == result.measure("gain", "plain")
+
+
+def test_no_example_teaches_the_answer_to_its_own_image() -> None:
+    """Every image has an answer of its own, asked about many times: by other images it cannot be known."""
+    rows = pl.DataFrame({"image": [f"{at // 10}" for at in range(200)]})
+    examples = rows.with_columns(
+        pl.int_range(200).cast(pl.String).alias("id"), pl.lit("who?").alias("question"), pl.col("image").alias("answer")
+    )
+    found = study(Dataset("names", examples, Images.named(examples["image"])), ["accuracy"])["accuracy"]
+
+    assert found.measure("floor", "plain").value == 0
+
+
+def test_the_floor_is_the_best_of_the_guesses() -> None:
+    """The usual train answer is always wrong here, so that a guess among the options scores more."""
+    rows = [("train", "a", "red", ["red", "dog"])] * 9
+    asked = [("test", "a", answer, ["red", "dog", "cat"]) for answer in ("dog", "cat") * 10]
+    found = study(with_options([*rows, *asked]), ["accuracy"])["accuracy"]
+
+    guesses = dict(found.tables["guesses"].select("guess", "value").rows())
+    assert guesses == {"chance": pytest.approx(1 / 3), "option": 0, "majority": 0}
+    assert found.measure("floor", "plain").value == pytest.approx(1 / 3)
+    assert "Answering with a guess among the options" in found.verdict.sentence
+
+
+def test_the_verdict_says_that_beating_guesses_is_not_looking() -> None:
+    world = make_world(WorldSettings(images=200)).data
+    truth = dict(world.examples.select("id", "answer").rows())
+    seen = audit(world, Function("all", lambda rows: [truth[row["id"]] for row in rows]), ["accuracy"])["accuracy"]
+
+    assert seen.verdict.state == "yes"
+    assert "says nothing about looking" in seen.verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -173,7 +208,7 @@ def test_judged_is_test_or_val_or_the_only_split_there_is_beside_train(
     found = study(data, ["accuracy"])["accuracy"]
 
     assert found.rows["id"].to_list() == [f"0{at}" for at in judged]
-    assert (found.headline is None) == ("train" not in splits)
+    assert found.headline == found.measure("floor", "plain")
 
 
 def test_what_is_learned_from_and_judged_is_that_of_the_run(tiny: Dataset) -> None:

@@ -143,13 +143,13 @@ def test_too_few_answers_are_an_error_unless_allowed(run: Run) -> None:
     assert partial.measure("accuracy", "plain").n == 1
 
 
-def test_failed_answers_are_counted_and_their_worst_case_is_shown(run: Run) -> None:
+def test_failed_answers_count_as_wrong_and_accuracy_without_them_stands_beside(run: Run) -> None:
     half = Function("half", lambda rows: [None if row["id"] > "05" else "red" for row in rows])
     result = run.audit(half)["accuracy"]
 
     assert dict(result.tables["counts"].select("status", "n").rows()) == {"failed": 2, "ok": 2}
-    assert result.measure("accuracy", "plain").value == 0.5
-    assert result.measure("accuracy, lost as wrong", "plain").value == 0.25
+    assert result.measure("accuracy", "plain").value == 0.25
+    assert result.measure("accuracy, parsed only", "plain").value == 0.5
 
 
 def test_a_study_with_other_settings_forgets_what_models_were_found_to_be(
