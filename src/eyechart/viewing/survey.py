@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl
 
 import polars as pl
@@ -30,7 +30,7 @@ from eyechart.scoring import auto_score, score
 from eyechart.statistics import mean
 from eyechart.statistics.means import Estimate
 from eyechart.viewing.pictures import draw
-from eyechart.viewing.questionnaire import Questionnaire, Variant
+from eyechart.viewing.questionnaire import Questionnaire
 from eyechart.viewing.rendering import (
     Endpoint,
     Receiver,
@@ -149,17 +149,8 @@ def save_origin(run: Store, items: int, seed: int) -> None:
     write_record(ModelIdentity("asked", {"kind": "people", "items": items, "seed": seed}), run.asked_file(HUMAN))
 
 
-class VariantResult(NamedTuple):
-    """How often people were right in one variant, and how often two of them agreed."""
-
-    variant: Variant
-    people: int
-    accuracy: Estimate
-    agreement: Estimate
-
-
-def measure_agreement(plan: Questionnaire, answers: Sequence[HumanAnswer]) -> Iterator[VariantResult]:
-    """Measure accuracy and agreement for each variant with answers."""
+def measure_agreement(plan: Questionnaire, answers: Sequence[HumanAnswer]) -> Iterator[dict[str, Any]]:
+    """Measure how often people were right, and how often two agreed, in each variant with answers."""
     examples = plan.data.examples.with_columns(plan.data.clusters().alias("cluster"))
     for variant in plan.variants:
         given = [asdict(each) for each in answers if each.condition == variant.condition and each.id in plan.items]
@@ -167,8 +158,9 @@ def measure_agreement(plan: Questionnaire, answers: Sequence[HumanAnswer]) -> It
             table = pl.DataFrame(given).rename({"answer": "given"}).join(examples, on="id", validate="m:1")
             choices = [plan.shown[variant.condition][name].get("choices") for name in table["id"]]
             table = table.with_columns(pl.Series("choices", choices, dtype=pl.List(pl.String)))
-            accuracy = mean(score(table, auto_score(table)), table["cluster"])
-            yield VariantResult(variant, table["person"].n_unique(), accuracy, _agreement(table))
+            right = mean(score(table, auto_score(table)), table["cluster"])
+            people = table["person"].n_unique()
+            yield {"variant": variant, "people": people, "accuracy": right, "agreement": _agreement(table)}
 
 
 def _agreement(table: pl.DataFrame) -> Estimate:

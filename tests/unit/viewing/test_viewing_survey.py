@@ -206,9 +206,9 @@ def test_agreement_is_the_share_of_pairs_that_say_the_same(chosen: Run) -> None:
         given = [each.answer for each in answers if each.id == item]
         pairs = [one == two for one, two in combinations(given, 2)]
         shares += [sum(pairs) / len(pairs)] if pairs else []
-    assert row.agreement.n == len(shares)
-    assert row.agreement.value == pytest.approx(np.mean(shares))
-    assert row.accuracy.value == pytest.approx(np.mean([each.answer == "red" for each in answers]))
+    assert row["agreement"].n == len(shares)
+    assert row["agreement"].value == pytest.approx(np.mean(shares))
+    assert row["accuracy"].value == pytest.approx(np.mean([each.answer == "red" for each in answers]))
 
 
 def test_without_options_people_write_with_and_without_the_picture(fresh: Store, guard: Guard) -> None:
@@ -246,4 +246,4 @@ def test_the_conditions_of_the_decoys_audit_are_asked_with_the_options_it_offers
         assert plan.shown[part.condition][plan.items[0]]["probe"] == asked["probe"][0]
         assert sorted(plan.options("ann", plan.items[0], part.condition)) == ["pink", "red"]
     answers = [HumanAnswer("ann", 0, item, "qou", "p", "pink", "now") for item in plan.items]
-    assert next(iter(measure_agreement(plan, answers))).accuracy.value == 0
+    assert next(iter(measure_agreement(plan, answers)))["accuracy"].value == 0
