@@ -102,6 +102,11 @@ def test_a_changed_input_never_gets_the_answer_to_the_unchanged_one(store: Respo
     assert len(parrot.asked) == 3
 
 
+def test_a_batch_with_a_part_missing_is_not_mistaken_for_another(store: ResponseStore) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        CachedBackend(Parrot(), store).keys(PromptBatch(["a", "b"], [None], [None, None]))
+
+
 def test_another_asker_is_asked_itself(store: ResponseStore) -> None:
     one, other = Parrot("t=0"), Parrot("t=1")
     for parrot in (one, other):
