@@ -125,7 +125,7 @@ def prompt_backend(name: str, backend: Backend, common: Mapping[str, Any]) -> Pr
     draws = common.get("draws", 1)
     if draws < 1 or (draws > 1 and not getattr(backend, "temperature", 0)):
         advice = "set temperature above 0, or leave draws at 1"
-        raise SettingError("several draws only if they can differ", f"draws={draws} at temperature 0", advice)
+        raise SettingError("a temperature above 0 for several draws", f"draws={draws} at temperature 0", advice)
     store = open_cache(common.get("cache"), fresh=common.get("fresh", False))
     return Prompted(name, CachedBackend(backend, store), choose_template(common.get("prompt")), draws)
 

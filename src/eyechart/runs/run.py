@@ -76,7 +76,8 @@ class Run:
             same = self.store.manifest.inputs == fingerprint(folder)
         if not same:
             advice = "choose another folder for this run, or remove that one"
-            raise FileFormatError(f"the run in {self.store.folder} to be on {data.name!r}", "other data there", advice)
+            expected = f"the run in {self.store.folder} to be of {data.name!r}"
+            raise FileFormatError(expected, "a run of other data", advice)
         known, is_requested = self.store.divided, named != NamedSplits() or data.division is not None
         if known is None:  # an older eyechart made it
             _write_division(_divide(data, named, seed), self.store.division_file)

@@ -133,7 +133,7 @@ def test_a_run_goes_on_with_stored_data_and_refuses_others(saved: Path, tmp_path
 
     assert run.store.manifest.inputs == fingerprint(saved)
     run.start(Dataset.load(saved))
-    with pytest.raises(FileFormatError, match="other data there"):
+    with pytest.raises(FileFormatError, match="a run of other data"):
         run.start(Dataset.load(saved).take(pl.col("split") != "val"))
 
 

@@ -187,7 +187,7 @@ def test_draws_without_temperature_are_refused(run: Path, server: Served, eyecha
     done = eyechart(*predict(run, server, "lucky", "--draws", 3))
 
     assert done.code == 1
-    assert "expected several draws only if they can differ; found draws=3 at temperature 0" in done.err
+    assert "expected a temperature above 0 for several draws; found draws=3 at temperature 0" in done.err
 
 
 def test_failures_are_told_and_asked_again(run: Path, server: Served, eyechart: Eyechart) -> None:

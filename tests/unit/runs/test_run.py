@@ -98,7 +98,7 @@ def test_a_budget_is_kept(run: Run) -> None:
 def test_a_run_on_other_data_is_refused(run: Run, tiny: Dataset) -> None:
     other = replace(tiny, examples=tiny.examples.with_columns(pl.lit("green").alias("answer")))
 
-    with pytest.raises(FileFormatError, match="other data there; choose another folder"):
+    with pytest.raises(FileFormatError, match="a run of other data; choose another folder"):
         Run(run.store).start(other)
     assert Run(run.store).start(tiny).store.manifest.command == "eyechart test"
 

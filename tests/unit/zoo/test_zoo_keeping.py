@@ -269,7 +269,7 @@ def test_a_run_is_not_gone_on_with_on_other_features(world: Dataset, tmp_path: P
     for value in (0, 0, 1):
         write_features(((name, np.full((2, 5), value), None) for name in names), tmp_path / "f")
         if value:
-            with pytest.raises(FileFormatError, match="other data there"):
+            with pytest.raises(FileFormatError, match="a run of other data"):
                 Run(Store(tmp_path / "run")).start(data)
         else:
             Run(Store(tmp_path / "run")).start(data)
