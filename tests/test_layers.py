@@ -36,6 +36,15 @@ FILES = sorted(SOURCE.rglob("*.py"))
 FRONT_DOOR = SOURCE / "__init__.py"
 REFERENCE = re.compile(r"(eyechart(?:\.\w+)+):\w+")
 MOST_LINES, MOST_IN_A_BODY = 350, 40
+# Files whose functions import our own modules by name, with what these would otherwise load at the start.
+BY_NAME = {
+    "audits/decoys/__init__.py": "Numba, for which `eyechart ls audits` should not wait",
+    "audits/rules/__init__.py": "Numba, likewise",
+    "cli/listing.py": "torch, which lists networks and methods, and may not be installed",
+    "cli/models.py": "torch, which only training needs",
+    "cli/results.py": "starlette, which only `eyechart view` needs",
+    "zoo/train/__init__.py": "torch, which a trained model needs when it is opened",
+}
 
 Graph = Mapping[str, set[str]]
 
@@ -118,6 +127,18 @@ def hidden(text: str) -> list[str]:
     return sorted({name for node in imports for name in imported(node) if name.split(".")[0] == "eyechart"})
 
 
+def by_name(text: str) -> list[str]:
+    """List our modules that `import_object` imports inside functions."""
+    tree = ast.parse(text)
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    texts = {name_of(each.targets[0]): each.value.value for each in assigned if isinstance(each.value, ast.Constant)}
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    calls = [node for each in functions for node in ast.walk(each) if isinstance(node, ast.Call)]
+    targets = [node.args[0] for node in calls if name_of(node.func) == "import_object" and node.args]
+    names = [str(texts.get(name_of(node), "")) or text_of(node, texts) for node in targets]
+    return sorted({reference[1] for reference in map(REFERENCE.fullmatch, names) if reference})
+
+
 def rings(graph: Graph) -> list[set[str]]:
     """List the sets of nodes that reach each other."""
     reached = {node: reachable(graph, node) for node in graph}
@@ -164,6 +185,13 @@ def test_imports_go_down(path: Path) -> None:
 @each_file
 def test_our_own_modules_are_imported_at_the_top(path: Path) -> None:
     assert hidden(path.read_text(encoding="utf-8")) == []
+
+
+def test_our_own_modules_are_imported_by_name_only_for_a_reason() -> None:
+    """An `import_object` inside a function is an import inside a function, in other words."""
+    late = {path.relative_to(SOURCE).as_posix() for path in FILES if by_name(path.read_text(encoding="utf-8"))}
+
+    assert late == set(BY_NAME)
 
 
 @each_file
@@ -225,6 +253,12 @@ def test_the_check_sees_imports_inside_functions() -> None:
     text = "class A:\n    async def late(self):\n        import torch\n        from eyechart.base import b"
 
     assert hidden(text) == ["eyechart.base.b"]
+
+
+def test_the_check_sees_imports_by_name() -> None:
+    text = "RUN = 'eyechart.runs.run:Run'\ndef late():\n    import_object(RUN)\n    import_object(name)"
+
+    assert by_name(text) == ["eyechart.runs.run"]
 
 
 def test_the_check_sees_rings() -> None:

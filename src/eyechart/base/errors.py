@@ -66,3 +66,8 @@ class EngineError(EyechartError):
 
 class MissingExtraError(EyechartError):
     """An optional part of eyechart is not installed."""
+
+
+def and_more(n: int) -> str:
+    """Write how many more there are than the one an error names; nothing if there are none."""
+    return f" and {n} more" if n else ""

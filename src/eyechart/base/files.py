@@ -112,7 +112,7 @@ def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Keep other processes from writing into a folder at the same time; create it if it does not exist."""
-    import fcntl
+    import fcntl  # here, because Windows has no such module; all else in this file works there
 
     _make_folder(folder)
     mark = folder / ".writing"

@@ -32,7 +32,7 @@ _BLUR = 8  # the radius is this part of the shorter side, which blurs lettering 
 
 
 def hide(pixels: Pixels, boxes: Sequence[Box], how: str = "mask", feather: int = 0) -> Pixels:
-    """Replace the pixels in boxes by `mask` (the mean colour), `blur`, `noise` or `blank` (gray)."""
+    """Replace the pixels in boxes by `mask` (the mean colour), `blur`, `noise` or `blank` (grey)."""
     if how not in WAYS:
         raise SettingError(f"pixels hidden by one of {', '.join(WAYS)}", repr(how), "choose one of these")
     strength = cover(pixels, boxes, feather)

@@ -56,7 +56,7 @@ class Predictions:
             pl.col("probe") != pl.col("probe_asked")
         )
         if stale.height:
-            found = f"{stale.height} answers to other probes, first id {stale['id'].min()!r}"
+            found = f"{stale.height} answers to other probes, the first for id {stale['id'].min()!r}"
             raise AnswerMismatchError(f"answers of {self.model} to the probes of {condition!r}", found, "ask it again")
         n = probes.join(answers, on="id", how="semi").height
         if n < COVERAGE * probes.height and not allow_partial:

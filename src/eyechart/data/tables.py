@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import polars as pl
 from polars.datatypes import DataType, DataTypeClass
 
-from eyechart.base.errors import TableError
+from eyechart.base.errors import TableError, and_more
 
 BOX = pl.Array(pl.Float64, 4)
 OBJECT = pl.Struct({"label": pl.String, "box": BOX, "score": pl.Float64})
@@ -234,7 +234,7 @@ def _refuse(table: pl.DataFrame, schema: Schema, column: str, bad: pl.Expr, expe
         return
     row = int(rows[0])
     keys = ", ".join(f"{name}={table[name][row]!r}" for name in schema.key)
-    found = f"{_short(table[column][row])} in row {row} ({keys}) and {len(rows) - 1} more"
+    found = f"{_short(table[column][row])} in row {row} ({keys}){and_more(len(rows) - 1)}"
     raise TableError(f"{expected} in column {column!r} of {schema.name}", found, "correct or remove these rows")
 
 

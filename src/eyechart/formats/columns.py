@@ -12,7 +12,7 @@ import orjson
 import polars as pl
 from polars.exceptions import PolarsError
 
-from eyechart.base.errors import FileFormatError
+from eyechart.base.errors import FileFormatError, and_more
 from eyechart.formats.rows import CountedTable, dropped, noted
 from eyechart.formats.sources import without_collection
 
@@ -40,7 +40,7 @@ def as_key(column: pl.Series, origin: str) -> pl.Series:
         numbers = column.fill_nan(None).drop_nulls()
         bad = numbers.filter((numbers != numbers.round()) | (numbers.abs() >= EXACT))
         if len(bad):
-            found = f"the number {bad[0]} and {len(bad) - 1} more"
+            found = f"the number {bad[0]}{and_more(len(bad) - 1)}"
             raise FileFormatError(f"ids in column {column.name!r} of {origin}", found, "write ids as text or integers")
     ids = as_text(column, origin)
     floats = ids.str.contains(r"^\d+\.0$")

@@ -69,7 +69,7 @@ def write_eee(predictions: Predictions, data: Dataset, to: Path) -> int:
     joined = answers.join(examples, on="id", how="left", validate="m:1", maintain_order="left")
     unknown = joined.filter(pl.col("known").is_null())
     if unknown.height:
-        found = f"{unknown.height} to others, first {unknown['id'][0]!r}"
+        found = f"{unknown.height} to others, the first to {unknown['id'][0]!r}"
         raise DataError(
             f"answers of {predictions.model} to the examples of {data.name}", found, "use the dataset they belong to"
         )

@@ -1,4 +1,4 @@
-"""Read evidence from heat maps of human attention, as recorded for VQA-HAT: a gray picture for each question.
+"""Read evidence from heat maps of human attention, as recorded for VQA-HAT: a grey picture for each question.
 
 A map is a file named after the question's id, `<id>.png`, or several, `<id>_1.png`, `<id>_2.png`, whose mean is taken.
 Evidence is where the heat reaches a share of its peak: each connected region gives the box around it, in the

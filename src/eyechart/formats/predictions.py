@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import polars as pl
 from polars.exceptions import PolarsError
 
-from eyechart.base.errors import FileFormatError, SettingError
+from eyechart.base.errors import FileFormatError, SettingError, and_more
 from eyechart.base.registry import Registry
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.tables import ANSWERS, SCORE_KINDS, STATUSES
@@ -49,7 +49,7 @@ def read_answer_table(files: Sequence[AnswerFile], options: LogOptions) -> Count
     """Read answers as text: numbers as digits, lists of tokens joined by spaces."""
     sources = [file.source for file in files]
     records = stack([_read_rows(file) for file in files], sources)
-    origin = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
+    origin = f"{sources[0].name}{and_more(len(sources) - 1)}"
     chosen = options.map or {}
     _check_columns(records.table, chosen, origin)
     renamed, counts = rename(records.table, COLUMNS, ALIASES, chosen)

@@ -46,7 +46,7 @@ def reading(source: SourceFile) -> Iterator[None]:
     try:
         yield
     except (PolarsError, PanicException, OSError) as error:  # a flipped bit can make the Parquet reader panic
-        found = f"something else ({_first_line(error)})"
+        found = f"content that cannot be read as one ({_first_line(error)})"
         foreign = source.suffix in SEPARATORS and "utf-8" in found
         advice = "save it as UTF-8" if foreign else "create or download it again"
         raise FileFormatError(f"a {source.suffix} file in {source.name}", found, advice) from None
@@ -248,7 +248,7 @@ def _read_workbook(source: SourceFile, data: bytes) -> Records:
     try:
         return Records(pl.read_excel(io.BytesIO(data), engine="calamine", read_options={"dtypes": "string"}))
     except FastExcelError as error:
-        found = f"something else ({_first_line(error)})"
+        found = f"content that cannot be read as one ({_first_line(error)})"
         raise FileFormatError(f"a workbook in {source.name}", found, "save it as .xlsx again") from None
 
 

@@ -51,7 +51,7 @@ def read_socialiq(path: Path, *, form: RowForm = "choice", split: str | None = N
     parts = [_read_part(source, split) for source in find_sources(path, {".json", ".jsonl"})]
     table = pl.concat(part.table for part in parts)
     if table["id"].is_null().all() or table["question"].is_null().all():
-        advice = "give the files qa_*.json of Social-IQ 2.0, or read other data with the format 'table'"
+        advice = "give Social-IQ 2.0's qa_*.json files, or read other data with the format 'table'"
         raise FileFormatError(f"questions with qid and q in {path}", "none", advice)
     questions = _settle(table)
     strays = [count for part in parts for count in part.counts]

@@ -37,8 +37,8 @@ def select_unanswered(probes: pl.DataFrame, answers: pl.DataFrame, draws: int = 
 def lock_model(lock: Path, model: str) -> Iterator[None]:
     """Hold the lock on asking a model in a run, or fail if another process holds it; a kill releases it."""
     try:
-        import fcntl
-    except ImportError:  # Windows
+        import fcntl  # here, because Windows has no such module: there nothing keeps two processes apart
+    except ImportError:
         yield
         return
     lock.parent.mkdir(parents=True, exist_ok=True)

@@ -145,7 +145,7 @@ class AnswerCache:
                 yield database
         except sqlite3.DatabaseError as error:
             advice = "restore it, or name another file with cache=FILE"
-            raise FileFormatError(f"a cache of answers in {self.path}", str(error), advice) from None
+            raise FileFormatError(f"a cache of responses in {self.path}", str(error), advice) from None
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         (version,) = database.execute("PRAGMA user_version").fetchone()

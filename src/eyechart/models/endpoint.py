@@ -50,7 +50,7 @@ class Endpoint:
     def __post_init__(self) -> None:
         url = urlsplit(self.base_url or "")
         if url.username or url.password or url.query:
-            found = f"a URL for {url.hostname} with more than an address"
+            found = f"a URL for {url.hostname} with a user name, password or query"
             raise SettingError("a plain base_url", found, f"put the key into the environment variable {self.key}")
 
     @property

@@ -87,8 +87,9 @@ class JudgedModel(NamedTuple):
 def list_judged_models(runs: Sequence[Store]) -> list[JudgedModel]:
     """List the judged models of runs on the same data; a name that occurs in several runs gets the run appended."""
     if any(run.manifest.inputs != runs[0].manifest.inputs for run in runs):
-        found = f"data other than in {runs[0].folder}"
-        raise DataError("runs on the same data", found, "audit the models on one dataset, with one --limit and --seed")
+        found = f"other data than in {runs[0].folder}"
+        advice = "audit the models on one dataset, with the same --limit and --seed"
+        raise DataError("runs of the same data", found, advice)
     distinct = {run.folder.resolve(): run for run in runs}
     models = [(folder, model, audits) for folder, run in distinct.items() for model, audits in run.results().items()]
     names = [model for _, model, _ in models]

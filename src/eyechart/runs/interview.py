@@ -80,7 +80,8 @@ class Interview:
         if not kept:
             needed = ", ".join(sorted({name for conditions in wanted.conditions.values() for name in conditions}))
             advice = "name a file for each condition of an audit, as in predictions:plain=...,evidence=..."
-            raise ModelError(f"answers of {self.model.name} for an audit (conditions {needed})", "too few", advice)
+            expected = f"answers of {self.model.name} under all conditions of some audit ({needed})"
+            raise ModelError(expected, "too few", advice)
         return {name for conditions in kept.values() for name in conditions}
 
     def _check_budget(self, calls: int) -> None:

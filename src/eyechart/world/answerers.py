@@ -165,8 +165,8 @@ class Guesser:
 def pick(rows: pl.DataFrame, rank: pl.Expr, seed: int = 0) -> pl.Series:
     """Pick the option of the highest rank in each row, breaking ties by a hash of id and option."""
     options = rows.select("row", "id", "choices").explode("choices", empty_as_null=False, keep_nulls=False)
-    lot = pl.Series("lot", combine(hash_text(options["id"], seed), hash_text(options["choices"])))
-    best = options.with_columns(lot, rank=rank).sort("row", "rank", "lot").group_by("row", maintain_order=True).last()
+    key = pl.Series("key", combine(hash_text(options["id"], seed), hash_text(options["choices"])))
+    best = options.with_columns(key, rank=rank).sort("row", "rank", "key").group_by("row", maintain_order=True).last()
     return rows.select("row").join(best, on="row", how="left", validate="1:1", maintain_order="left")["choices"]
 
 

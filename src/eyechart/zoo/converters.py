@@ -15,6 +15,7 @@ Images are named by their ids as written in the files; `--name "{:012}.jpg"` for
 features that are not [regions, numbers], and boxes outside their image are refused.
 """
 
+import argparse
 import base64
 import csv
 import gzip
@@ -228,7 +229,7 @@ def _reading(expected: str) -> Iterator[None]:
         yield
     except _DAMAGE as error:
         found = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise FileFormatError(expected, found, "check that it is whole") from None
+        raise FileFormatError(expected, found, "check that the file is complete") from None
 
 
 def _open_text(file: Path) -> IO[str]:
@@ -247,8 +248,6 @@ def _open_hdf5(file: Path) -> Iterator[Any]:
 
 def main() -> None:
     """Convert features as the command line requests."""
-    import argparse
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=list(READERS))
     parser.add_argument("source", type=Path)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.base.errors import DataError, FileFormatError
+from eyechart.base.errors import DataError, FileFormatError, and_more
 from eyechart.base.files import missing, replacing_folder
 from eyechart.base.hashing import hash_text
 from eyechart.data.dataset import Dataset
@@ -39,7 +39,7 @@ class Features(NamedTuple):
             numbered.filter(pl.col("image").is_not_null() & pl.col("number").is_null())["image"].unique().sort()
         )
         if len(missing_names):
-            found = f"none for {missing_names[0]!r} and {len(missing_names) - 1} more"
+            found = f"none for {missing_names[0]!r}{and_more(len(missing_names) - 1)}"
             raise DataError("region features of every image", found, "extract them too, or leave out their questions")
         return numbered["number"].fill_null(NO_IMAGE).to_numpy().astype(np.int64)
 

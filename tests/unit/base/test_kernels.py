@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import mining_reference
 from eyechart.base import kernels
 
 SMALL = """
@@ -33,7 +34,9 @@ def run(code: str, **environment: str) -> str:
 
 
 def test_the_kernels_give_the_same_uncompiled() -> None:
-    assert run(SMALL, NUMBA_DISABLE_JIT="1") == ""
+    shared = os.pathsep.join([str(Path(mining_reference.__file__).parent), os.environ.get("PYTHONPATH", "")])
+
+    assert run(SMALL, NUMBA_DISABLE_JIT="1", PYTHONPATH=shared) == ""
 
 
 def test_nothing_is_compiled_at_import_nor_numba_imported_with_the_package(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_answers_to_other_content_are_refused(tiny: Dataset, asked: pl.DataFrame
     changed = asked.with_columns(pl.when(pl.col("id") == "03").then(pl.lit("1")).otherwise("probe").alias("probe"))
     predictions = answers([{"id": name, "answer": "x"} for name in asked["id"]], changed)
 
-    with pytest.raises(AnswerMismatchError, match="found 1 answers to other probes, first id '03'"):
+    with pytest.raises(AnswerMismatchError, match="found 1 answers to other probes, the first for id '03'"):
         predictions.check_against(asked, "plain")
 
 

@@ -118,5 +118,5 @@ def test_a_question_without_a_reference_says_that_its_score_is_none(tmp_path: Pa
 
 
 def test_answers_to_other_questions_are_refused(tiny: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="1 to others, first 'nine'"):
+    with pytest.raises(DataError, match="1 to others, the first to 'nine'"):
         written([("00", "plain", 0, "a", "a", "ok"), ("nine", "plain", 0, "a", "a", "ok")], tiny, tmp_path)

@@ -278,7 +278,7 @@ def test_a_killed_process_loses_nothing_that_it_put(tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "it.sqlite").write_text("not a database " * 100)
 
-    with pytest.raises(FileFormatError, match=r"a cache of answers in .*it\.sqlite; found file is not a database"):
+    with pytest.raises(FileFormatError, match=r"a cache of responses in .*it\.sqlite; found file is not a database"):
         AnswerCache(tmp_path / "it.sqlite").get(["a"])
 
 

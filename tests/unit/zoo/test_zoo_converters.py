@@ -240,7 +240,7 @@ def test_hdf5_files_that_are_cut_off_or_lack_an_array_are_refused(tmp_path: Path
     (tmp_path / "text.h5").write_text("features")
     (tmp_path / "turned.h5").write_bytes(whole.replace(b"TREE", b"EERT"))
 
-    messages = {"nameless": "a dataset 'ids'", "cut": "check that it is whole", "text": "an HDF5 file"}
+    messages = {"nameless": "a dataset 'ids'", "cut": "check that the file is complete", "text": "an HDF5 file"}
     for name, message in {**messages, "turned": "an HDF5 file"}.items():
         with pytest.raises(FileFormatError, match=message):
             convert("hdf5", tmp_path / f"{name}.h5", tmp_path / "out")

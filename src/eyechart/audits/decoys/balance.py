@@ -5,7 +5,7 @@ probability about p(i, a) = 1 - exp(-w(a) t(i)), where t(i) makes them sum to k.
 fitting: again and again each answer's weight is multiplied by the ratio of its use as a target to its expected use as a
 decoy, which is the sum of p(i, a) / k over all examples i that may choose it. Where an answer is the target of too many
 of the examples that could choose it (more than 1 in k + 1, or twice as many "yes" as "no"), no weights will do: some of
-its examples, by lot, are to be left out.
+its examples, chosen at random, are left out.
 
 Then, exchange. Weights balance the uses on average; luck, and filters between decoys, leave a remainder that is similar
 in all parts of the data and so can be learned. With T(a) the uses as target, D(a) those as decoy (1 / k of each example
@@ -35,7 +35,7 @@ THINNINGS = 4
 SLACK = 1.01  # the fit is never perfect, and what is left out is lost
 SWEEPS = 30
 LEAST = 1e-9  # by how much the sum must fall
-SECOND_LOT = 1 << 40  # a choice among candidates must not repeat the lots that put them in order
+SECOND_KEY = 1 << 40  # a choice among candidates must not repeat the draws that put them in order
 Floats = NDArray[np.float64]
 
 
@@ -75,7 +75,7 @@ def balanced_examples(inputs: DrawingInputs, entries: Entries, candidates: Int32
     """Choose examples such that each answer can be a decoy of others as often as it is a target."""
     offsets, n = inputs.by_part()
     answers = _offset(entries.answers_of(candidates), offsets)
-    return keep_balanced(answers, inputs.recipients.targets + offsets, inputs.recipients.lots, inputs.settings.k, n)
+    return keep_balanced(answers, inputs.recipients.targets + offsets, inputs.recipients.keys, inputs.settings.k, n)
 
 
 def shuffle_neutrally(inputs: DrawingInputs, entries: Entries, candidates: Int32s) -> Int32s:
@@ -118,15 +118,15 @@ def fit_weights(candidates: Int32s, targets: Int32s, k: int, n_answers: int, pow
     return weights
 
 
-def keep_balanced(candidates: Int32s, targets: Int32s, lots: Hashes, k: int, n_answers: int) -> NDArray[np.bool_]:
+def keep_balanced(candidates: Int32s, targets: Int32s, keys: Hashes, k: int, n_answers: int) -> NDArray[np.bool_]:
     """Choose the examples to keep such that no answer is a target more often than it can be a decoy."""
     keep = np.ones(len(targets), np.bool_)
     for _ in range(THINNINGS):
         remaining, remaining_targets = np.ascontiguousarray(candidates[keep]), targets[keep]
         weights = fit_weights(remaining, remaining_targets, k, n_answers, power=0.5)
         used = expected_use(remaining, weights, np.ones(len(remaining)), k)
-        table = pl.DataFrame({"target": remaining_targets, "lot": lots[keep]})
-        turns = table.select(pl.col("lot").rank("ordinal").over("target")).to_series().to_numpy()
+        table = pl.DataFrame({"target": remaining_targets, "key": keys[keep]})
+        turns = table.select(pl.col("key").rank("ordinal").over("target")).to_series().to_numpy()
         keep[keep] = (turns <= np.ceil(SLACK * used)[remaining_targets]) | (remaining[:, 0] < 0)
     return keep
 
@@ -172,7 +172,7 @@ def _shuffle(examples: Recipients, candidates: Int32s, answers: Int32s, weights:
         n = 0
         while n < candidates.shape[1] and candidates[i, n] >= 0:
             answer = answers[i, n]
-            arrivals[n] = -np.log(draw_uniform(examples.lots[i], SECOND_LOT + np.int64(answer))) / weights[answer]
+            arrivals[n] = -np.log(draw_uniform(examples.keys[i], SECOND_KEY + np.int64(answer))) / weights[answer]
             n += 1
         ordered[i, :n] = candidates[i, :n][np.argsort(arrivals[:n])]
     return ordered

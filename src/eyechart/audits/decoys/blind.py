@@ -73,8 +73,8 @@ def solved(offers: pl.DataFrame, scores: pl.DataFrame, seed: int) -> pl.DataFram
 
 def drawn_targets(offers: pl.DataFrame, seed: int) -> Flags:
     """Draw one option of each example by a hash of (seed, id, text)."""
-    lot = pl.Series("lot", combine(hash_text(offers["id"], seed + 1), hash_text(offers["text"])))
-    largest = offers.select("id", lot).select(pl.col("lot") == pl.col("lot").max().over("id")).to_series()
+    key = pl.Series("key", combine(hash_text(offers["id"], seed + 1), hash_text(offers["text"])))
+    largest = offers.select("id", key).select(pl.col("key") == pl.col("key").max().over("id")).to_series()
     return largest.to_numpy()
 
 

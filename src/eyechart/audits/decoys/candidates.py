@@ -78,7 +78,7 @@ class Recipients(NamedTuple):
     rows: Int32s
     targets: Int32s
     accepted: Ragged  # by example, the target among them
-    lots: Hashes  # by which chance decides
+    keys: Hashes  # a random number for each example, from which its draws are made
     beside: Int32s  # decoys of a set of options that may be joined with the one to draw, -1 at the end
 
 
@@ -128,7 +128,7 @@ class CandidateSearch:
 
 
 def _blocks(examples: Recipients, places: Int32s) -> Iterator[pl.DataFrame]:
-    """Cut the examples into tables: the number of each, its target, lot, accepted answers and places."""
+    """Cut the examples into tables: the number of each, its target, key, accepted answers and places."""
     n, (starts, items) = len(examples.rows), examples.accepted
     for begin in range(0, n, BLOCK):
         end = min(begin + BLOCK, n)
@@ -138,16 +138,16 @@ def _blocks(examples: Recipients, places: Int32s) -> Iterator[pl.DataFrame]:
         grouped = accepted.group_by("example", maintain_order=True).agg("accepted")
         yield grouped.with_columns(  # as many: each example has an accepted answer, its target
             pl.Series("target", examples.targets[block]),
-            pl.Series("lot", examples.lots[block]),
+            pl.Series("key", examples.keys[block]),
             pl.Series("places", places[block]),
         )
 
 
 def _read(batch: pl.DataFrame) -> Recipients:
     """Read the examples of a batch; decoys to be joined with do not affect candidates."""
-    rows, targets, lots = (batch[name].to_numpy(writable=True) for name in ("example", "target", "lot"))
+    rows, targets, keys = (batch[name].to_numpy(writable=True) for name in ("example", "target", "key"))
     accepted = Ragged(starts_of(batch["accepted"].list.len().to_numpy()), unpack(batch, "accepted"))
-    return Recipients(rows, targets, accepted, lots, np.empty((len(rows), 0), np.int32))
+    return Recipients(rows, targets, accepted, keys, np.empty((len(rows), 0), np.int32))
 
 
 @kernel
@@ -159,7 +159,7 @@ def collect(filters: Filters, examples: Recipients, entries: Entries, places: In
         for place in places[i]:
             if place < 0 or n == near:
                 break
-            for entry in _race(entries, place, examples.lots[i]):
+            for entry in _race(entries, place, examples.keys[i]):
                 answer = entries.answers[entry]
                 if n < near and last_example[answer] != i:
                     last_example[answer] = i
@@ -176,7 +176,7 @@ def collect_random(filters: Filters, examples: Recipients, entries: Entries, pla
     for i in range(len(examples.rows)):
         n = 0
         for attempt in range(TRIES if places[i] >= 0 else 0):
-            entry = _draw_entry(entries, places[i], examples.lots[i], attempt)
+            entry = _draw_entry(entries, places[i], examples.keys[i], attempt)
             answer = entries.answers[entry]
             if n < near and last_example[answer] != i:
                 last_example[answer] = i
@@ -218,29 +218,29 @@ def _admits(filters: Filters, examples: Recipients, i: int, answer: int, taken: 
 
 
 @kernel
-def _race(entries: Entries, place: int, lot: int) -> Int64s:
+def _race(entries: Entries, place: int, key: int) -> Int64s:
     """Order the entries of a place by a race: the more frequent ones tend to come first."""
     first, last = entries.starts[place], entries.starts[place + 1]
     arrivals = np.empty(last - first)
     for i in range(last - first):
-        arrivals[i] = -np.log(draw_uniform(lot, entries.answers[first + i])) / entries.counts[first + i]
+        arrivals[i] = -np.log(draw_uniform(key, entries.answers[first + i])) / entries.counts[first + i]
     order: Int64s = first + np.argsort(arrivals)
     return order
 
 
 @kernel
-def _draw_entry(entries: Entries, place: int, lot: int, attempt: int) -> int:
+def _draw_entry(entries: Entries, place: int, key: int, attempt: int) -> int:
     """Draw an entry of a non-empty place with probability proportional to its count."""
     first, last = entries.starts[place], entries.starts[place + 1]
     below = entries.ends[first - 1] if first else 0
-    wanted = below + np.int64((1.0 - draw_uniform(lot, attempt)) * (entries.ends[last - 1] - below))
+    wanted = below + np.int64((1.0 - draw_uniform(key, attempt)) * (entries.ends[last - 1] - below))
     return int(np.searchsorted(entries.ends, wanted, "right"))
 
 
 @kernel
-def draw_uniform(lot: Integer, what: Integer) -> float:
-    """Draw a number of (0, 1] for a lot and a thing: the finaliser of SplitMix64 over both."""
-    bits = np.uint64(lot) + np.uint64(np.int64(what) + 1) * np.uint64(0x9E3779B97F4A7C15)
+def draw_uniform(key: Integer, counter: Integer) -> float:
+    """Draw a number of (0, 1] from a key and a counter: the finaliser of SplitMix64 over both."""
+    bits = np.uint64(key) + np.uint64(np.int64(counter) + 1) * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     bits = bits ^ (bits >> np.uint64(31))

@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyechart.audits.decoys.balance import (
-    SECOND_LOT,
+    SECOND_KEY,
     CandidatePool,
     balanced_examples,
     even_out,
@@ -138,8 +138,8 @@ def _pool(inputs: DrawingInputs, entries: Entries, candidates: Int32s, short: ND
     """Append frequent answers of the target's kind for examples with too few candidates."""
     recipients = inputs.recipients
     places = np.where(short, inputs.kinds[recipients.rows], -1).astype(np.int32)
-    # These lots are independent of those for random answers.
-    others = inputs._replace(recipients=recipients._replace(lots=recipients.lots ^ np.uint64(SECOND_LOT)))
+    # These draws are independent of those for random answers.
+    others = inputs._replace(recipients=recipients._replace(keys=recipients.keys ^ np.uint64(SECOND_KEY)))
     fillers = others.collect_random(inputs.fillers, places, FILLING).entries
     behind = np.where(fillers < 0, -1, fillers + len(entries.answers)).astype(np.int32)
     joined = entries.followed_by(inputs.fillers)

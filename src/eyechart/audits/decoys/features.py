@@ -26,7 +26,7 @@ SEEN: dict[str, tuple[str, ...]] = {
     "I+Q+A": ("text", "question", "image", "both"),
 }
 COLUMNS = 2**20  # of the feature matrix
-MOST_NAMED = 4  # objects that are told apart by their number
+MOST_NAMED = 4  # a larger number of objects counts as this one
 OPENING = 2  # words
 
 Rows = npt.NDArray[np.int64]

@@ -122,9 +122,9 @@ def _recipients(
     wanting = pl.DataFrame({"target": np.arange(len(rows)), "same": same[rows]})
     long = wanting.join(answers_given, on="same", how="inner").sort("target", "number")
     accepted = group(long["target"].to_numpy(), long["number"].to_numpy(), len(rows))
-    lots = combine(hash_text(examples["id"].gather(rows), seed))
+    keys = combine(hash_text(examples["id"].gather(rows), seed))
     beside = np.full((len(rows), 0), -1, np.int32)
-    return Recipients(rows.astype(np.int32), answers.reference[rows], accepted, lots, beside)
+    return Recipients(rows.astype(np.int32), answers.reference[rows], accepted, keys, beside)
 
 
 def _parts(wanted: pl.DataFrame, ids: pl.Series) -> Int32s:

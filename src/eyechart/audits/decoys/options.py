@@ -112,8 +112,8 @@ def _made(answered: pl.DataFrame, decoys: pl.DataFrame, name: str, seed: int) ->
     id_hashes, text_hashes = hash_text(answered["id"], seed), hash_text(texts)
     order = combine(id_hashes[options["row"].to_numpy()], text_hashes[codes])
     # Ids and texts are numbered in their order, so that sorting the numbers sorts them.
-    numbers = options.select("row", pl.Series("lot", order), pl.Series("code", codes))
-    return options[numbers.select(pl.arg_sort_by("row", "lot", "code")).to_series()]
+    numbers = options.select("row", pl.Series("key", order), pl.Series("code", codes))
+    return options[numbers.select(pl.arg_sort_by("row", "key", "code")).to_series()]
 
 
 def _numbered(options: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:

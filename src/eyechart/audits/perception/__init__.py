@@ -36,11 +36,11 @@ INSTEAD = {  # what replaces the modality, by the way in which it is removed
     "image": {
         PERMUTE: "another picture",
         "none": "no picture",
-        "blank": "a gray picture",
-        "mean": "the mean color of the picture",
+        "blank": "a grey picture",
+        "mean": "the mean colour of the picture",
         "noise": "noise for a picture",
         "guess": "no picture, asked to guess",
-        "as-if": "no picture, not told so",
+        "as-if": "no picture, and no mention of it",
     },
     "question": {PERMUTE: "another question", "none": "no question", "blank": "an empty question"},
     "caption": {PERMUTE: "another caption", "none": "no caption", "blank": "an empty caption"},
@@ -52,7 +52,7 @@ INSTEAD = {  # what replaces the modality, by the way in which it is removed
 BOTH = {
     PERMUTE: "another picture and question",
     "none": "no picture, no question",
-    "blank": "a gray picture, an empty question",
+    "blank": "a grey picture, an empty question",
 }
 COLORS = {"image": "image", "question": "question"}  # other modalities share one
 

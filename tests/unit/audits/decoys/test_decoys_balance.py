@@ -61,7 +61,7 @@ def test_examples_without_candidates_are_left_out() -> None:
     assert expected_use(nobody, fit_weights(nobody, np.zeros(4, np.int32), K, 2), np.ones(4), K).tolist() == [0, 0]
 
 
-def lots(n: int) -> np.ndarray:
+def keys(n: int) -> np.ndarray:
     return np.random.default_rng(4).integers(0, 2**63, n, dtype=np.uint64)
 
 
@@ -69,7 +69,7 @@ def test_twice_as_many_of_one_answer_as_of_its_only_alternative_are_halved() -> 
     targets = np.array([0] * 200 + [1] * 100, np.int32)
     candidates = (1 - targets)[:, None]
 
-    kept = keep_balanced(candidates, targets, lots(300), K, 2)
+    kept = keep_balanced(candidates, targets, keys(300), K, 2)
 
     assert np.bincount(targets[kept]).tolist() == pytest.approx([100, 100], abs=4)
 
@@ -79,7 +79,7 @@ def test_an_answer_is_kept_as_often_as_the_others_can_choose_it() -> None:
     targets = np.repeat(np.arange(5), [600, 100, 100, 100, 100]).astype(np.int32)
     others = np.stack([np.delete(np.arange(5), target) for target in targets]).astype(np.int32)
 
-    kept = np.bincount(targets[keep_balanced(others, targets, lots(1_000), K, 5)])
+    kept = np.bincount(targets[keep_balanced(others, targets, keys(1_000), K, 5)])
 
     assert kept[0] == pytest.approx(400 / 3, rel=0.05)
     assert kept[1:].tolist() == pytest.approx([100] * 4, abs=5)
@@ -90,5 +90,5 @@ def test_balanced_examples_and_those_without_candidates_are_all_kept() -> None:
     others = np.stack([np.delete(np.arange(5), target) for target in targets]).astype(np.int32)
     others[:7] = -1
 
-    assert keep_balanced(others, targets, lots(500), K, 5).mean() > 0.97
-    assert keep_balanced(others, targets, lots(500), K, 5)[:7].all()
+    assert keep_balanced(others, targets, keys(500), K, 5).mean() > 0.97
+    assert keep_balanced(others, targets, keys(500), K, 5)[:7].all()
