@@ -58,8 +58,8 @@ $(HARNESS)/%/.ready: tests/harness/%.txt
 	touch $@
 
 # Those that need nothing brought along: no real data, no GPU, no folder to go on in.
-BENCHMARKS := decoys engines grounding mining out_of_core perception perception_synthetic predict read rules_world \
-	scoring splits splits_head_share splits_world view
+BENCHMARKS := decoys decoys_world engines grounding grounding_world mining out_of_core perception perception_synthetic \
+	predict read rules_world scoring splits splits_head_share splits_world view
 
 benchmarks: $(VENV)/.dev-ready
 	for script in $(BENCHMARKS); do $(BIN)/python benchmarks/$$script.py || exit 1; done

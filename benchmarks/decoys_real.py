@@ -1,4 +1,4 @@
-"""Study the options of real questions, and repair real questions: the tables of docs/audits/decoys-results.md.
+"""Study the options of real questions, and repair real questions: the tables of docs/audits/decoys-real.md.
 
     python benchmarks/decoys_real.py FOLDER [--record]
 

@@ -1,4 +1,7 @@
-"""Lay out the results that no script lays out itself: timings and studies that are recorded, not made again at will."""
+"""Lay out the results that no script lays out itself: timings and studies that are recorded, not made again at will.
+
+Rows of timings are typed in from what their scripts print; those of `scale` and `zoo` are written by their scripts.
+"""
 
 from collections.abc import Iterable
 from functools import partial
