@@ -39,6 +39,12 @@ LAYOUTS: dict[str, dict[str, Layout]] = {
     "read": {
         "": table("| reading | rows | seconds | peak GB |", "| {reading} | {rows:,} | {seconds:.1f} | {gb:.1f} |"),
     },
+    "audit_stages": {
+        "": table(
+            "| version | command | all, CPU s | studies | after the studies | of it comparisons |",
+            "| {version} | {command} | {total:.1f} | {study:.1f} | {after the studies:.1f} | {compare:.1f} |",
+        )
+    },
     "predict": {
         "": table(
             "| latency s | load | share at 1 | at 4 | at 16 | at 64 | calls / s at 64 | CPU ms a call at 64 |",
