@@ -53,10 +53,14 @@ def command() -> str:
 
 
 def commit() -> str:
-    """Name the commit that runs, with a `+` if files were changed since; nothing where there is no git."""
-    asked = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
-    done = subprocess.run(asked, cwd=RESULTS.parent, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    """Name the commit that runs, with a `+` if files but results were changed since; nothing where there is no git."""
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)benchmarks/results")
+    return _git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
+
+
+def _git(*words: str) -> str:
+    asked = ["git", *words]
+    return subprocess.run(asked, cwd=RESULTS.parent, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def machine() -> str:
