@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.base.files import write_record, write_table
-from eyechart.data.records import RunManifest
+from eyechart.data.records import DivisionRecord, RunManifest
 from eyechart.data.result import Key, Measure, Result, Verdict, measures_table
 from eyechart.data.store import Store, fingerprint
 from eyechart.data.tables import ANSWERS, COUNTS, empty
@@ -64,10 +64,9 @@ class Sizes(NamedTuple):
 def make_run(folder: Path, sizes: Sizes) -> None:
     """Write a run."""
     data, run, rng = make_dataset(sizes.train, sizes.judged), Store(folder), np.random.default_rng(0)
-    data.save(folder / "data")
-    write_record(
-        RunManifest("run", "benchmarks/view.py", 0, None, fingerprint(folder / "data")), folder / "manifest.json"
-    )
+    data.save(run.data_folder)
+    write_record(RunManifest("run", "benchmarks/view.py", 0, None, fingerprint(run.data_folder)), run.manifest_file)
+    write_record(DivisionRecord.of(data.decide()), run.division_file)
     judged = data.examples.filter(pl.col("split") == "val").select("id", "image", "answer").sort("id")
     kinds = pl.Series("kind", rng.choice(["easy", "counterexample", "uncovered"], judged.height, p=[0.75, 0.15, 0.1]))
     rows = judged.select("id", pl.col("image").alias("cluster")).with_columns(kinds)

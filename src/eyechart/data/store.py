@@ -158,7 +158,8 @@ class Store(RunFolder):
         """Read the conditions under which each audit needs answers, whose probes must be there."""
         advice = "run `eyechart probe` first"
         if not self.wanted_file.is_file():
-            raise FileFormatError(f"probes in {self.folder}", f"no {self.wanted_file.name}", advice)
+            found = f"no {self.wanted_file.name}" if self.conditions() else "none"
+            raise FileFormatError(f"probes in {self.folder}", found, advice)
         wanted = read_record(self.wanted_file, WantedConditions)
         if not wanted.conditions and self.study_folders():
             raise FileFormatError(f"conditions in {self.wanted_file}", "none, though there are studies", advice)
