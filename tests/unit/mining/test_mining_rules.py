@@ -300,7 +300,7 @@ def test_numbers_out_of_range_are_refused(rows: list[list[int]], answers: list[i
 
 
 def test_starts_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(DataError, match="rising"):
+    with pytest.raises(DataError, match="2 starts that rise from 0 to 1"):
         Transactions(np.array([0, 2]), np.zeros(1, np.int32), np.zeros(1, np.int32), 1, 1)
 
 
