@@ -1,5 +1,6 @@
 """The judgement of a model: what it loses without each modality, overall, by group and by example; and the verdict."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
@@ -10,9 +11,11 @@ from eyechart.audits.perception.bias import answer_proportions
 from eyechart.audits.perception.draws import WORST, AnswerScorer, DrawScores, ModelScores, perceived, referenced
 from eyechart.audits.perception.emap import project
 from eyechart.audits.perception.examples import least_perceived, sample_scores, seen_table
+from eyechart.audits.perception.giving import UNIT, draws_of, draws_table, without_draws
 from eyechart.audits.perception.measures import (
     TEXT_ONLY,
     Measurer,
+    PerceptionMeasures,
     groups_table,
     measure_all,
     paper_table,
@@ -22,6 +25,7 @@ from eyechart.audits.perception.measures import (
 from eyechart.audits.perception.probing import Rounds
 from eyechart.audits.perception.settings import QUESTION, PerceptionSettings, removals_of
 from eyechart.audits.perception.study import learned_part
+from eyechart.audits.perception.tracing import number_clusters, trace_gifts
 from eyechart.audits.perception.views import judge_views
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
@@ -44,40 +48,47 @@ def judge_model(
     examples = data.examples.join(study.rows.select("id", "cluster"), on="id", validate="1:1")
     how = chosen_score(settings.score, examples)
     scorer = AnswerScorer(referenced(examples, how), how, predictions, engine)
-    plain = scorer.score(PLAIN_CONDITION, 0, rounds.asked(turn, None, 0))
-    scores = ModelScores(plain, {each: _score_draws(scorer, rounds, turn, each) for each in removals})
+    scores = _score_all(settings, data, study, scorer, turn)
     rows = with_groups(_rows(settings, data, study, scorer, scores), data, settings.by, settings.sentiment)
     measurer = Measurer(removals, how, settings.published, settings.donors, rounds.stages[turn].draws)
     measures = measure_all(rows, data, measurer, settings.by, engine)
-    bounds = list(scores.bounds(study.rows.select("id", "cluster"), how))
+    bounds = list(scores.bounds(number_clusters(study), how))
     emap = project(settings, data, study, predictions, how)
     errors, ignored = scores.errors(rows), ignored_table(rows, removals, settings.margin)
     precision = check_precision(settings, measures.whole, errors, rounds, turn)
-    notes = [*study.tables["notes"]["note"], *emap.notes, *precision.notes, *_warn(predictions, scores)]
-    least = least_perceived(rows, examples, scores)
     tables = {
-        "counts": pl.concat([plain.counts, *(each.counts for each in scores.removed.values()), emap.counts]),
+        "counts": pl.concat([scores.counts, emap.counts]),
         "errors": errors,
         "ignored": ignored,
-        "table1": paper_table([*measures.whole, *measures.groups], [each.name for each in removals]),
         "samples": sample_scores(rows, removals),
-        "least": least,
-        "seen": seen_table(settings, data, study, least, scores),
-        "notes": pl.DataFrame({"note": notes}),
-        **({"groups": groups_table(measures.groups)} if settings.by else {}),
-        **_optional_tables(settings, data, study, rows, scores),
+        "notes": pl.DataFrame(
+            {"note": [*study.tables["notes"]["note"], *emap.notes, *precision.notes, *_warn(predictions, scores)]}
+        ),
+        **_tables(settings, measures, rows, removals),
+        **_tables_of_examples(settings, data, study, rows, scores),
     }
     return Result(
         audit=settings.name,
         subject=predictions.model,
         settings=study.settings,
         measures=measures_table([*measures.whole, *measures.groups, *bounds, *emap.measures]),
-        rows=rows,
+        rows=without_draws(rows),
         tables=tables,
         views=judge_views(tables, removals, settings.by),
         verdict=decide(settings, removals, [*measures.whole, *bounds], ignored, wants_more=precision.wants_more),
         wants_more=precision.wants_more,
     )
+
+
+def _score_all(
+    settings: PerceptionSettings, data: Dataset, study: Result, scorer: AnswerScorer, turn: int
+) -> ModelScores:
+    """Score the answers to the examples as they are and under each removal, and find who gave what."""
+    rounds, removals = Rounds.of(settings, study), removals_of(settings, data)
+    plain = scorer.score(PLAIN_CONDITION, 0, rounds.asked(turn, None, 0))
+    removed = {each: _score_draws(scorer, rounds, turn, each) for each in removals}
+    draws = {each: range(each.draws(rounds.stages[turn].draws)) for each in removals}
+    return ModelScores(plain, removed, trace_gifts(settings, data, study, draws))
 
 
 def _score_draws(scorer: AnswerScorer, rounds: Rounds, turn: int, removal: Removal) -> DrawScores:
@@ -97,6 +108,7 @@ def _rows(
     if settings.text_only is not None:
         parts.append(_score_text_only(data, scorer, settings.text_only))
     rows = study.rows.select("id", "cluster", "majority").join(answered, on="id", how="semi").sort("id")
+    rows = rows.join(number_clusters(study).select("id", UNIT), on="id", validate="1:1", maintain_order="left")
     for part in parts:
         rows = rows.join(part, on="id", how="left", validate="1:1", maintain_order="left")
     return with_scores(rows, list(scores.removed))
@@ -109,13 +121,30 @@ def _score_text_only(data: Dataset, scorer: AnswerScorer, column: str) -> pl.Dat
     return both.select("id", score(both, scorer.how).alias(TEXT_ONLY))
 
 
-def _optional_tables(
+def _tables(
+    settings: PerceptionSettings, measures: PerceptionMeasures, rows: pl.DataFrame, removals: Sequence[Removal]
+) -> dict[str, pl.DataFrame]:
+    """Build the tables of the measures, and what comparisons need."""
+    tables = {
+        "table1": paper_table([*measures.whole, *measures.groups], [each.name for each in removals]),
+        "draws": draws_table(rows),
+    }
+    return tables | ({"groups": groups_table(measures.groups)} if settings.by else {})
+
+
+def _tables_of_examples(
     settings: PerceptionSettings, data: Dataset, study: Result, rows: pl.DataFrame, scores: ModelScores
 ) -> dict[str, pl.DataFrame]:
-    """Build the tables that exist only for some settings or data."""
+    """Build the tables of single examples, and of groups of them by their answers."""
+    examples = data.examples.join(study.rows.select("id"), on="id", how="semi")
+    least = least_perceived(rows, examples, scores)
     first = perceived(next(iter(scores.removed)).name)
     answers = scores.plain.answers.select("id", "given")
-    tables = {"proportions": answer_proportions(rows, answers, data, learned_part(data, study), first)}
+    tables = {
+        "least": least,
+        "seen": seen_table(settings, data, study, least, scores),
+        "proportions": answer_proportions(rows, answers, data, learned_part(data, study), first),
+    }
     if settings.repeats > 1 and settings.precision is None:
         tables["repeats"] = scores.repeats(rows, settings.draws)
     return tables
@@ -137,7 +166,8 @@ def ignored_table(rows: pl.DataFrame, removals: Sequence[Removal], margin: float
     for removal in removals:
         part = rows.drop_nulls(perceived(removal.name))
         if part.height:
-            test = equivalence(part[perceived(removal.name)], part["cluster"], margin)
+            column = perceived(removal.name)
+            test = equivalence(part[column], part["cluster"], margin, draws=draws_of(part, column))
             lines.append((removal.name, part.height, test.value, test.low, test.high, margin, test.p, test.equivalent))
     numbers = dict.fromkeys(("perception", "low", "high", "margin", "p"), pl.Float64)
     schema = {"removed": pl.String, "n": pl.Int64} | numbers | {"ignored": pl.Boolean}
@@ -174,8 +204,10 @@ def check_precision(
 
 def _floor(row: dict[str, float | None]) -> float:
     """Return the share of a width that more draws cannot remove; 0 where it is not known yet."""
-    items, total = row["examples_se"], row["se"]
-    return items / total if items is not None and total else 0.0
+    items, donors, total = row["examples_se"], row["donors_se"], row["se"]
+    if items is None or donors is None or not total:
+        return 0.0
+    return math.hypot(items, donors) / total
 
 
 def decide(

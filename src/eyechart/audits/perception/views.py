@@ -65,8 +65,8 @@ JUDGED = (
         "table",
         "errors",
         "Where the error comes from",
-        "Standard errors due to examples and to draws; the donor pool is held fixed.",
-        units={"examples_se": "points", "draws_se": "points", "se": "points"},
+        "Standard errors due to the choice of examples, of draws for each, and of the donors to draw from.",
+        units={"examples_se": "points", "draws_se": "points", "donors_se": "points", "se": "points"},
     ),
     View(
         "table",
