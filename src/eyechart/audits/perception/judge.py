@@ -1,17 +1,16 @@
-"""The judgement of a model: what it loses without each modality, overall, by group and by example; and the verdict."""
+"""The judgement of a model: what it loses without each modality, overall, by group and by example."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
 from eyechart.audits.perception.bias import answer_proportions
-from eyechart.audits.perception.draws import WORST, AnswerScorer, DrawScores, ModelScores, perceived, referenced
+from eyechart.audits.perception.draws import AnswerScorer, DrawScores, ModelScores, perceived, referenced
 from eyechart.audits.perception.emap import project
 from eyechart.audits.perception.examples import least_perceived, sample_scores, seen_table
-from eyechart.audits.perception.giving import UNIT, draws_of, draws_table, without_draws
+from eyechart.audits.perception.giving import UNIT, draws_table, without_draws
 from eyechart.audits.perception.measures import (
     TEXT_ONLY,
     Measurer,
@@ -23,20 +22,17 @@ from eyechart.audits.perception.measures import (
     with_scores,
 )
 from eyechart.audits.perception.probing import Rounds
-from eyechart.audits.perception.settings import QUESTION, PerceptionSettings, removals_of
+from eyechart.audits.perception.settings import PerceptionSettings, removals_of
 from eyechart.audits.perception.study import learned_part
 from eyechart.audits.perception.tracing import number_clusters, trace_gifts
+from eyechart.audits.perception.verdict import decide, ignored_table
 from eyechart.audits.perception.views import judge_views
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
 from eyechart.data.probes import PLAIN_CONDITION, Removal
 from eyechart.data.protocols import Engine
-from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
+from eyechart.data.result import Measure, Result, measures_table
 from eyechart.scoring import chosen_score, score
-from eyechart.statistics import equivalence
-
-VISUAL = {"image", "video"}
-NAMED = 2  # modalities that a label has room for
 
 
 def judge_model(
@@ -160,20 +156,6 @@ def _warn(predictions: Predictions, scores: ModelScores) -> Iterator[str]:
             yield f"{unchanged}: it ignores the modality, or does not read the column `removal`"
 
 
-def ignored_table(rows: pl.DataFrame, removals: Sequence[Removal], margin: float) -> pl.DataFrame:
-    """Test for each removal that the score lies within the margin of 0: two one-sided tests, 90 % interval."""
-    lines = []
-    for removal in removals:
-        part = rows.drop_nulls(perceived(removal.name))
-        if part.height:
-            column = perceived(removal.name)
-            test = equivalence(part[column], part["cluster"], margin, draws=draws_of(part, column))
-            lines.append((removal.name, part.height, test.value, test.low, test.high, margin, test.p, test.equivalent))
-    numbers = dict.fromkeys(("perception", "low", "high", "margin", "p"), pl.Float64)
-    schema = {"removed": pl.String, "n": pl.Int64} | numbers | {"ignored": pl.Boolean}
-    return pl.DataFrame(lines, schema=schema, orient="row")
-
-
 class PrecisionCheck(NamedTuple):
     """Whether another round is needed, and what to note about the precision."""
 
@@ -208,67 +190,3 @@ def _floor(row: dict[str, float | None]) -> float:
     if items is None or donors is None or not total:
         return 0.0
     return math.hypot(items, donors) / total
-
-
-def decide(
-    settings: PerceptionSettings,
-    removals: Iterable[Removal],
-    measures: list[Measure],
-    ignored: pl.DataFrame,
-    *,
-    wants_more: bool,
-) -> Verdict:
-    """Conclude: "no" if some modality is surely ignored, "yes" if all are surely perceived.
-
-    Only the first kind of removal counts.
-    """
-    first = [each.name for each in removals if each.kind == settings.removal[0]]
-    scores = {str(each.condition): each for each in measures if each.name == "perception" and each.condition in first}
-    margin = settings.margin
-    if not scores:
-        sentence = "No example was answered both as it is and with a modality removed."
-        rest = measures[0].key if measures else None
-        return Verdict("not tested", QUESTION, "nothing to compare", sentence, rest, margin)
-    worst = {str(each.condition): each for each in measures if each.name == WORST and each.condition in scores}
-    surely = ignored.filter("ignored")["removed"].to_list()
-    unseen = [name for name, it in scores.items() if name in surely or it.high < margin]
-    unsure = [name for name, it in scores.items() if it.low <= margin]
-    doubtful = [name for name, it in worst.items() if it.low <= margin]
-    phrases = _phrases(scores, measures)
-    state: State = "cannot tell"
-    if unseen:
-        state, label, named = "no", _ignored_label(unseen), unseen[:1]
-        sentence = f"It does not perceive {', '.join(phrases[name] for name in unseen)}."
-    elif unsure:
-        label, named = "too few examples", unsure
-        more = "; more draws are needed" if wants_more else ""
-        sentence = f"Too few examples to tell whether it perceives {', '.join(phrases[name] for name in unsure)}{more}."
-    elif doubtful:
-        label, named = "too many answers lost", doubtful
-        doubts = "; ".join(_doubt(phrases[name], worst[name]) for name in doubtful)
-        sentence = f"Too many answers were lost to tell whether it perceives {doubts}."
-    else:
-        state, label, named = "yes", _used_label(scores), list(scores)
-        sentence = f"It perceives {', '.join(phrases.values())}."
-    decisive = min((scores[name] for name in named), key=lambda each: each.value)
-    return Verdict(state, QUESTION, label, sentence, decisive.key, margin)
-
-
-def _phrases(scores: Mapping[str, Measure], measures: Sequence[Measure]) -> dict[str, str]:
-    still = {each.condition for each in measures if each.name == "changed" and each.value == 0}
-    unmoved = {name: ", no answer changed" if name in still else "" for name in scores}
-    return {name: f"{name} ({speak(asdict(measure))} points{unmoved[name]})" for name, measure in scores.items()}
-
-
-def _doubt(phrase: str, worst: Measure) -> str:
-    return f"{phrase}, but {speak(asdict(worst))} if the lost answers count as right"
-
-
-def _ignored_label(removals: Sequence[str]) -> str:
-    names = [name.partition("=")[0] for name in removals]
-    return f"ignores {' and '.join(names) if len(names) <= NAMED else f'{len(names)} modalities'}"
-
-
-def _used_label(removals: Iterable[str]) -> str:
-    names = {part for name in removals for part in name.partition("=")[0].split("+")}
-    return "looks" if names & VISUAL else "uses every modality"
