@@ -73,8 +73,8 @@ JUDGED = (
         "table",
         "ignored",
         "Is it ignored?",
-        "Ignored: shown to be within the margin of 0 at the 5 % level, or no answer changed and surely fewer than half as "
-        "many can as have a donor with another reference answer.",
+        "Ignored: shown to be within the margin of 0 at the 5 % level, or no answer changed and surely fewer than half "
+        "as many can as have a donor with another reference answer.",
         {"y": "removed", "x": "perception", **dict(zip(BESIDE, BESIDE, strict=True))},
         units={**PERCEIVED, **dict.fromkeys(("margin", *MOVED), "points")},
     ),
