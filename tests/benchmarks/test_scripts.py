@@ -55,6 +55,7 @@ SMALL = {
     "perception": Small(
         {"--worlds 1 --images 30 --repeats 1 --large 30 --only seer=0.2": rf"^\| `mix.*` \| question / model \|{N}\|"}
     ),
+    "perception_coverage": Small({"--repeats 2": rf"^\| 20 answers \| 150 \| perception \|{N}\|"}),
     "perception_socialiq": Small(
         {"{data}/socialiq2": r"^\| sentiment \| video \|(.*\|){5} cannot tell \|"}, ("vaderSentiment",)
     ),

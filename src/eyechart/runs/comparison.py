@@ -8,7 +8,10 @@ together) in which a model leads. Measures for which neither direction is better
 
 Where a measure is a sum of weights times scores, a result may have them in its table `weights`: id, score, and the
 weights under the name of the column that the measure is the mean of. The interval of the difference then accounts for
-how few examples carry it (see `statistics.paired_sums`).
+how few examples carry it (see `statistics.paired_sums`). Where it is a mean of draws from donors, a result may have a
+table `draws`: id, the number of the example's cluster as `unit`, and under the name of that column a list of draws for
+each example. Models that were judged by one study drew from the same donors, and their difference is estimated for
+other donors too (see `statistics.crossed`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +27,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.result import Better, Key, Measure, Result
 from eyechart.data.store import Store
 from eyechart.data.tables import MEASURES, empty
-from eyechart.statistics import Difference, adjust
+from eyechart.statistics import Difference, Draws, adjust
+from eyechart.statistics.crossed import gather_draws
 from eyechart.statistics.leads import ClusteredScores, leads
 from eyechart.statistics.paired import PairedScores, compare_pairs, reduce_pairs
 from eyechart.statistics.paired_sums import WeightedParts, reduce_parts, widen
@@ -141,7 +145,10 @@ def _row(audit: str, model: str, measure: Measure) -> dict[str, object]:
 
 
 def _scores(result: Result, measure: Measure, data: Dataset | None) -> pl.DataFrame | None:
-    """Return the scores that a measure is the mean of: id, cluster, score; also weight and weighted if it has any."""
+    """Return the scores that a measure is the mean of: id, cluster, score; also weight and weighted, or unit and draws.
+
+    These last it has only if the result has them.
+    """
     of, by = measure.of, measure.by
     if of is None or of not in result.rows.columns:
         return None
@@ -153,6 +160,9 @@ def _scores(result: Result, measure: Measure, data: Dataset | None) -> pl.DataFr
     if by is not None:
         rows = rows.filter(pl.col(by).cast(pl.String).fill_null("(none)") == measure.group)
     column = rows.select("id", "cluster", pl.col(of).cast(pl.Float64).alias("score")).drop_nulls("score")
+    drawn = result.tables.get("draws")
+    if drawn is not None and of in drawn.columns:
+        column = column.join(drawn.select("id", "unit", draws=of), on="id", how="left", validate="1:1").sort("id")
     weights = result.tables.get("weights")
     if by is not None or weights is None or of not in weights.columns:
         return column
@@ -165,11 +175,18 @@ def _against(model: pl.DataFrame, base: pl.DataFrame) -> Reduced | None:
     both = model.join(base.drop("cluster"), on="id", validate="1:1", suffix="_base")
     if not both.height:
         return None
-    pairs = reduce_pairs(both["score"], both["score_base"], both["cluster"])
+    pairs = reduce_pairs(both["score"], both["score_base"], both["cluster"], _draws(both))
     if "weight" not in both.columns or "weight_base" not in both.columns:
         return Reduced(pairs, None)
     weights, value = _rescaled(both["weight"], model["weight"]), float(pairs.moments.mean[0])
     return Reduced(pairs, reduce_parts(value, both["weighted"], both["weighted_base"], weights, both["cluster"]))
+
+
+def _draws(both: pl.DataFrame) -> Draws | None:
+    """Collect the draws of the difference of two scores, from the same donors."""
+    if "draws" not in both.columns or "draws_base" not in both.columns:
+        return None
+    return gather_draws(both["unit"], both["draws"]).minus(gather_draws(both["unit"], both["draws_base"]))
 
 
 def _rescaled(weights: pl.Series, every: pl.Series) -> pl.Series:

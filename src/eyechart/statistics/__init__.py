@@ -4,6 +4,7 @@ Rows that share an image are not independent, so everything takes a cluster for 
 is a separate cluster; without clusters, each row is). Results depend on the data and the seed, not on row order.
 """
 
+from eyechart.statistics.crossed import Draws
 from eyechart.statistics.equivalence import Equivalence, equivalence
 from eyechart.statistics.many import adjust
 from eyechart.statistics.means import Estimate, mean, mean_by, shares
@@ -15,6 +16,7 @@ from eyechart.statistics.unpaired import difference
 
 __all__ = [
     "Difference",
+    "Draws",
     "Equivalence",
     "Estimate",
     "Interval",

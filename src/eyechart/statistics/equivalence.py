@@ -14,8 +14,9 @@ import numpy.typing as npt
 import scipy
 
 from eyechart.base.errors import SettingError
+from eyechart.statistics.crossed import Draws, surely_above
 from eyechart.statistics.intervals import Moments, degrees, discordant, moments
-from eyechart.statistics.means import NOTHING, estimate
+from eyechart.statistics.means import NOTHING, estimate, estimate_crossed, mean_se, with_se
 from eyechart.statistics.proportions import tango_score
 from eyechart.statistics.rows import Clusters, arrange, check_share, numbers
 
@@ -34,16 +35,28 @@ class Equivalence(NamedTuple):
 
 
 def equivalence(
-    differences: npt.ArrayLike, clusters: Clusters | None = None, margin: float = 0.01, level: float = 0.95
+    differences: npt.ArrayLike,
+    clusters: Clusters | None = None,
+    margin: float = 0.01,
+    level: float = 0.95,
+    *,
+    draws: Draws | None = None,
 ) -> Equivalence:
-    """Test whether the mean of row-wise differences is strictly between minus and plus the margin."""
+    """Test whether the mean of row-wise differences is strictly between minus and plus the margin.
+
+    With the draws from donors that the differences are means of, other donors count as well (see `crossed`).
+    """
     check_share("level", level)
     if margin <= 0 or level <= 0.5:
         raise SettingError("a margin above 0 and a level above 0.5", f"{margin}, {level}", "0.01 is one point")
-    rows = arrange((numbers(differences, "differences"),), clusters)
+    x = numbers(differences, "differences")
+    rows = arrange((x,), clusters)
     m = moments(rows, "differences")
     mean = estimate(m, 2 * level - 1, "differences") if rows.groups.size else NOTHING
     p = TESTS[mean.method](m, margin)
+    if draws is not None and rows.groups.size and surely_above(se := mean_se(x, draws), float(m.se[0])):
+        mean = estimate_crossed(m, se, 2 * level - 1, "differences")
+        p = max(p, TESTS[mean.method](with_se(m, se), margin))
     return Equivalence(
         value=mean.value,
         low=mean.low,

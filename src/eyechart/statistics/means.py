@@ -15,8 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from eyechart.base.errors import DataError, SettingError
+from eyechart.statistics.crossed import Draws, crossed_se, surely_above
 from eyechart.statistics.intervals import Kind, Moments, intervals, moments
-from eyechart.statistics.rows import Clusters, arrange, arrange_table, check_share, numbers
+from eyechart.statistics.rows import Clusters, Floats, arrange, arrange_table, check_share, numbers
 
 
 class Estimate(NamedTuple):
@@ -35,15 +36,44 @@ NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0, "none", np.nan)
 
 
 def mean(
-    values: npt.ArrayLike, clusters: Clusters | None = None, *, level: float = 0.95, kind: Kind = "scores"
+    values: npt.ArrayLike,
+    clusters: Clusters | None = None,
+    *,
+    level: float = 0.95,
+    kind: Kind = "scores",
+    draws: Draws | None = None,
 ) -> Estimate:
     """Estimate a mean and its clustered interval; no rows give NaN, n = 0.
 
-    `kind` names the scale of the values, if they are on one: scores in 0..1, differences in -1..1.
+    `kind` names the scale of the values, if they are on one: scores in 0..1, differences in -1..1. With the draws from
+    donors that the values are means of, the interval covers other donors too (see `crossed`).
     """
     check_share("level", level)
-    rows = arrange((numbers(values),), clusters)
-    return estimate(moments(rows, kind), level, kind) if rows.groups.size else NOTHING
+    x = numbers(values)
+    rows = arrange((x,), clusters)
+    if not rows.groups.size:
+        return NOTHING
+    m = moments(rows, kind)
+    return estimate(m, level, kind) if draws is None else estimate_crossed(m, mean_se(x, draws), level, kind)
+
+
+def mean_se(values: Floats, draws: Draws) -> float:
+    """Compute the standard error of a mean over examples and donors."""
+    return crossed_se(values - np.sort(values).mean(), draws)
+
+
+def estimate_crossed(m: Moments, se: float, level: float, kind: Kind) -> Estimate:
+    """Estimate the mean of a single group with a larger standard error; its interval is never the narrower one."""
+    alone = estimate(m, level, kind)
+    if not surely_above(se, float(m.se[0])):
+        return alone
+    it = estimate(with_se(m, se), level, kind)
+    return it._replace(low=min(it.low, alone.low), high=max(it.high, alone.high))
+
+
+def with_se(m: Moments, se: float) -> Moments:
+    """Replace the standard error of a single group, which therefore varies."""
+    return m._replace(se=np.array([se]), flat=np.array([False]))
 
 
 def estimate(m: Moments, level: float, kind: Kind) -> Estimate:

@@ -23,8 +23,10 @@ import numpy.typing as npt
 import scipy
 
 from eyechart.base.errors import DataError, SettingError
-from eyechart.statistics.intervals import SCALES, Moments, degrees, effective_n, join_moments, moments
-from eyechart.statistics.means import NOTHING, estimate, estimates
+from eyechart.statistics.crossed import Draws, surely_above
+from eyechart.statistics.intervals import SCALES, Moments, degrees, discordant, effective_n, join_moments, moments
+from eyechart.statistics.means import NOTHING, estimate, estimate_crossed, estimates, mean_se, with_se
+from eyechart.statistics.proportions import tango_score
 from eyechart.statistics.rows import Clusters, Floats, arrange, check_share, numbers, sums
 
 SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)  # every sign of eight clusters
@@ -48,6 +50,7 @@ class PairedScores(NamedTuple):
 
     moments: Moments
     totals: Floats
+    crossed_se: float | None = None  # over examples and donors, if anything was taken from donors
 
 
 def paired_difference(
@@ -58,19 +61,28 @@ def paired_difference(
     level: float = 0.95,
     flips: int = 9999,
     seed: int = 0,
+    draws: Draws | None = None,
 ) -> Difference:
-    """Estimate mean(a - b) over the same rows; the p-value is that of `sign_flip_p`."""
+    """Estimate mean(a - b) over the same rows; the p-value is that of `sign_flip_p`.
+
+    With the draws from donors that the differences are means of, the interval covers other donors too, and p is no
+    smaller than that of its standard error (see `crossed`).
+    """
     check_share("level", level)
-    pairs = reduce_pairs(a, b, clusters)
+    pairs = reduce_pairs(a, b, clusters, draws)
     if not pairs.totals.size:
         return Difference(NOTHING.value, NOTHING.low, NOTHING.high, 0, 0, np.nan, NOTHING.method, NOTHING.se)
     return compare_pairs([pairs], level=level, flips=flips, seed=seed)[0]
 
 
-def reduce_pairs(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | None = None) -> PairedScores:
+def reduce_pairs(
+    a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | None = None, draws: Draws | None = None
+) -> PairedScores:
     """Reduce two scores of the same rows for their comparison."""
-    rows = arrange((differences(a, b),), clusters)
-    return PairedScores(moments(rows, "differences"), sums(rows.columns[0], rows.clusters))
+    x = differences(a, b)
+    rows = arrange((x,), clusters)
+    se = None if draws is None or not x.size else mean_se(x, draws)
+    return PairedScores(moments(rows, "differences"), sums(rows.columns[0], rows.clusters), se)
 
 
 def compare_pairs(
@@ -79,10 +91,24 @@ def compare_pairs(
     """Compute `paired_difference` of each, all at once; each needs at least one row."""
     ps = sign_flip_ps([each.totals for each in pairs], flips, seed)
     means = estimates(join_moments(each.moments for each in pairs), level, "differences") if pairs else []
-    return [
+    found = [
         Difference(it.value, it.low, it.high, it.n, it.clusters, p, it.method, it.se)
         for it, p in zip(means, ps, strict=True)
     ]
+    return [_crossed(it, pair, level) for it, pair in zip(found, pairs, strict=True)]
+
+
+def _crossed(it: Difference, pair: PairedScores, level: float) -> Difference:
+    """Widen a difference to cover other donors."""
+    m, se = pair.moments, pair.crossed_se
+    if se is None or not surely_above(se, it.se):
+        return it
+    wide = estimate_crossed(m, se, level, "differences")
+    wider = with_se(m, se)
+    score = tango_score(*discordant(wider), 0.0) if wide.method == "tango" else m.mean / se
+    freedom = degrees(wider) if wide.method == "tango" else m.clusters - 1.0
+    p = max(it.p, _two_sided(score, freedom))
+    return it._replace(low=wide.low, high=wide.high, p=p, method=wide.method, se=se)
 
 
 def differences(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:

@@ -8,6 +8,9 @@ clusters carry the ratio, draws without spread make an end infinite; then R +- t
 
 A ratio means little if its denominator may be 0: `unstable` says that the denominator's interval includes 0 or
 its mean is within 0.1 of 0, that the bootstrap-t failed, or that there is no spread at all.
+
+If the numerator consists of draws from donors, the interval is stretched about R by SE' / SE, where SE' is that of
+`crossed` with the influences (N_i - R D_i) / mean D of the rows and those of the draws over mean D.
 """
 
 from typing import NamedTuple
@@ -17,6 +20,7 @@ import numpy.typing as npt
 import scipy
 
 from eyechart.base.errors import SettingError
+from eyechart.statistics.crossed import Draws, crossed_se, surely_above
 from eyechart.statistics.intervals import moments
 from eyechart.statistics.means import estimate
 from eyechart.statistics.rows import Clusters, Floats, Rows, arrange, check_share, numbers, sums
@@ -46,12 +50,21 @@ def ratio(
     draws: int = 2000,
     level: float = 0.95,
     seed: int = 0,
+    taken: Draws | None = None,
 ) -> Ratio:
-    """Estimate mean(numerator) / mean(denominator); NaN without rows or with a denominator of 0."""
+    """Estimate mean(numerator) / mean(denominator); NaN without rows or with a denominator of 0.
+
+    `draws` is the size of the bootstrap, `taken` the draws from donors that the numerator consists of.
+    """
     check_share("level", level)
     if draws < 1:
         raise SettingError("at least one draw", str(draws), "2000 is a good choice")
-    rows = arrange((numbers(denominator, "denominator"), numbers(numerator, "numerator")), clusters)
+    d, x = numbers(denominator, "denominator"), numbers(numerator, "numerator")
+    found = _bootstrapped(arrange((d, x), clusters), draws, level, seed)
+    return found if taken is None else _stretched(found, x, d, taken)
+
+
+def _bootstrapped(rows: Rows, draws: int, level: float, seed: int) -> Ratio:
     n, count = rows.columns[0].size, rows.clusters.size
     products = _products(rows)
     value, se = (float(column[0]) for column in _fit(products.sum(axis=0, keepdims=True), count))
@@ -63,6 +76,18 @@ def ratio(
         half = float(scipy.special.stdtrit(count - 1.0, (1 + level) / 2)) * se
         return Ratio(value, value - half, value + half, n, count, "delta", se, unstable=True)
     return Ratio(value, low, high, n, count, "bootstrap-t", se, unstable=_unstable(rows, level))
+
+
+def _stretched(found: Ratio, numerator: Floats, denominator: Floats, taken: Draws) -> Ratio:
+    """Stretch the interval of a ratio to cover other donors."""
+    mean = float(np.sort(denominator).mean()) if denominator.size else 0.0
+    if found.method == "none" or not mean:
+        return found
+    se = crossed_se(numerator - found.value * denominator, taken) / abs(mean)
+    if not surely_above(se, found.se):
+        return found
+    low, high = (found.value + (end - found.value) * se / found.se for end in (found.low, found.high))
+    return found._replace(low=low, high=high, se=se)
 
 
 def _products(rows: Rows) -> Floats:

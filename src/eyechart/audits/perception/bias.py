@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 import polars as pl
 
+from eyechart.audits.perception.giving import UNIT, drawn, draws_of
 from eyechart.base.errors import DataError
 from eyechart.data.dataset import Dataset
 from eyechart.language.answers import learn_majority, majority_answers, rank_options, rank_texts
 from eyechart.language.questions import question_words
 from eyechart.language.sentiment import feeling, sentiment
 from eyechart.scoring import OPTION_SCORES, SCORES, score
-from eyechart.statistics import mean_by, shares
+from eyechart.statistics import mean, mean_by, shares
 
 GLOBAL = "global"
 SCOPE = "question_type"  # the groups that the majority is learned by, whatever their column
@@ -122,7 +123,8 @@ def answer_proportions(
     rows: pl.DataFrame, answers: pl.DataFrame, data: Dataset, learn: Dataset, score: str
 ) -> pl.DataFrame:
     """Compare predicted, judged and train shares of the usual answers of low-scoring first words (Table 2)."""
-    judged = rows.select("id", score).join(_by_first_word(data), on="id", validate="1:1")
+    kept = [name for name in (UNIT, drawn(score)) if name in rows.columns]
+    judged = rows.select("id", score, *kept).join(_by_first_word(data), on="id", validate="1:1").sort("id")
     judged = judged.join(answers, on="id", how="left", validate="1:1")
     low = _least_perceived(judged.drop_nulls(["token", score]), score)
     usual = _usual(judged.join(low, on="token", how="semi"))
@@ -145,9 +147,15 @@ def _by_first_word(data: Dataset) -> pl.DataFrame:
 
 def _least_perceived(rows: pl.DataFrame, score: str) -> pl.DataFrame:
     """Choose the first words of the lowest scores, with intervals."""
-    means = mean_by(rows, score, ["token"], "cluster", kind="differences").filter(pl.col("n") >= LEAST)
-    named = {"value": "perception", "low": "perception low", "high": "perception high", "n": "examples"}
-    return means.rename(named).select("token", *named.values()).sort("perception", "token").head(TOKENS)
+    counted = rows.group_by("token").agg(pl.col(score).mean(), pl.len().alias("n")).filter(pl.col("n") >= LEAST)
+    lines = []
+    for token in counted.sort(score, "token").head(TOKENS)["token"]:
+        part = rows.filter(pl.col("token") == token)
+        it = mean(part[score], part["cluster"], kind="differences", draws=draws_of(part, score))
+        lines.append((token, it.value, it.low, it.high, it.n))
+    numbers = dict.fromkeys(("perception", "perception low", "perception high"), pl.Float64)
+    schema = {"token": pl.String} | numbers | {"examples": pl.Int64}
+    return pl.DataFrame(lines, schema=schema, orient="row").sort("perception", "token")
 
 
 def _usual(rows: pl.DataFrame) -> pl.DataFrame:

@@ -4,11 +4,12 @@ Donor k of an example is a hash of (seed, id, modality, k) mapped evenly onto th
 is sorted by content and id before anything is drawn, so a donor is the same in any order of rows, in any batch, on any
 machine, and independent of what was drawn before or is drawn after.
 
-uniform        any example of the pool, itself included (Eq. 3 of the Perceptual Score)
-other          any example with different content: never itself, never a twin
-other-answer   ... and with a different reference answer
-same-type      ... of the same question type, or answer type where there are no question types
-same:COLUMN    ... with the same value in any column
+uniform           any example of the pool, itself included (Eq. 3 of the Perceptual Score)
+other             any example with different content: never itself, never a twin
+other-answer      ... and with a different reference answer
+same-type         ... of the same question type, or answer type where there are no question types
+same-answer-type  ... of the same answer type (yes/no, number, other)
+same:COLUMN       ... with the same value in any column
 """
 
 from dataclasses import dataclass
@@ -25,9 +26,9 @@ from eyechart.data.dataset import Dataset
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-POLICIES = ("uniform", "other", "other-answer", "same-type")
+POLICIES = ("uniform", "other", "other-answer", "same-type", "same-answer-type")
 SAME = "same:"
-TYPES = ("question_type", "answer_type")
+TYPES = {"same-type": ("question_type", "answer_type"), "same-answer-type": ("answer_type",)}
 TRIES = 64  # draws with the same answer that are discarded before an example's donors are listed
 CELLS = 4_000_000  # of examples x pool, when they are listed
 
@@ -97,8 +98,8 @@ def make_pool(data: Dataset, modality: str, policy: str) -> DonorPool:
     table = pl.DataFrame(
         {
             "id": having["id"],
-            "kind": pl.Series([""] * having.height, dtype=pl.String) if kind is None else _texts(having[kind]),
-            "content": _texts(having[modality]),
+            "kind": pl.Series([""] * having.height, dtype=pl.String) if kind is None else as_text(having[kind]),
+            "content": as_text(having[modality]),
             "answer": having["answer"],
         }
     ).sort("kind", "content", "id", nulls_last=True)
@@ -130,15 +131,15 @@ def _kind(data: Dataset, policy: str) -> str | None:
         column = policy.removeprefix(SAME)
         data.scan(column)  # says so where there is none
         return column
-    if policy != "same-type":
+    if policy not in TYPES:
         return None
-    for column in TYPES:
+    for column in TYPES[policy]:
         if column in data.examples.columns and data.examples[column].is_not_null().any():
             return column
-    raise DataError(f"{' or '.join(TYPES)} for donors of the same type", "neither", f"use donors={SAME}COLUMN")
+    raise DataError(f"{' or '.join(TYPES[policy])} for donors of the same type", "none", f"use donors={SAME}COLUMN")
 
 
-def _texts(column: pl.Series) -> pl.Series:
+def as_text(column: pl.Series) -> pl.Series:
     """Write any column as text, so that lists of features can be compared as well."""
     return column.to_frame("it").select(pl.struct("it").struct.json_encode()).to_series()
 

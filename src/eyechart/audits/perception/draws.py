@@ -1,10 +1,11 @@
 """The answers as scores: of each example as it is, and without each modality as the mean over its draws.
 
-Two errors are separated. With n examples, m_i draws of example i and s_i^2 their variance,
+Three errors are separated. With n examples, m_i draws of example i and s_i^2 their variance,
 
-    SE_draws^2 = sum_i s_i^2 / m_i / n^2          SE_examples^2 = SE^2 - SE_draws^2
+    SE_draws^2 = sum_i s_i^2 / m_i / n^2     SE_examples^2 = S^2 - SE_draws^2     SE_donors^2 = SE^2 - S^2
 
-where SE is the clustered standard error of the scores P_i, which includes both. The donor pool is held fixed.
+where S is the clustered standard error of the scores P_i, for these donors, and SE that for new donors too (see
+`statistics.crossed`). More draws from the same donors reduce only the first.
 """
 
 from collections.abc import Iterator
@@ -15,12 +16,13 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.measures import MeasureFields, count_unscored, make_measure, score_rows
+from eyechart.audits.perception.giving import UNIT, Gifts, averaged, draws_of
 from eyechart.data.predictions import Predictions
 from eyechart.data.probes import Removal
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Measure
 from eyechart.scoring import SCORES
-from eyechart.statistics import mean, mean_by, paired_difference
+from eyechart.statistics import mean, paired_difference
 
 REFERENCES = ("answer", "answers", "choices", "relevance")
 LOST_AS = {"wrong": 0.0, "right": 1.0}
@@ -38,6 +40,16 @@ REPEATS = {
 def changed(name: str) -> str:
     """Name the column of how often the answer changes without a modality."""
     return f"changed {name}"
+
+
+def changed_another(name: str) -> str:
+    """Name the column of how often the answer changes where the same question has another answer."""
+    return f"changed, another answer {name}"
+
+
+def other_donors(name: str) -> str:
+    """Name the column of how often the donor holds another reference answer."""
+    return f"other answer {name}"
 
 
 def without(name: str) -> str:
@@ -118,6 +130,12 @@ class ModelScores:
 
     plain: DrawScores
     removed: dict[Removal, DrawScores]
+    gifts: dict[Removal, Gifts]
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """Count the probes of every condition."""
+        return pl.concat([self.plain.counts, *(each.counts for each in self.removed.values())])
 
     def own_answers(self) -> pl.DataFrame:
         """List the answers to the examples as they are, in a column `own`."""
@@ -125,57 +143,78 @@ class ModelScores:
 
     def by_example(self, removal: Removal) -> pl.DataFrame:
         """Average the draws of each example: its score without the modality, and how often its answer changed."""
-        draws = self.removed[removal]
-        scores = draws.scores.group_by("id", maintain_order=True).agg(
-            pl.col("score").mean().alias(without(removal.name))  # Eq. 3
-        )
+        draws, gifts = self.removed[removal], self.gifts.get(removal)
         both = draws.answers.join(self.own_answers(), on="id", validate="m:1", maintain_order="left")
-        differs = pl.col("given").ne_missing(pl.col("own")).cast(pl.Float64).mean()
-        moved = both.group_by("id", maintain_order=True).agg(differs.alias(changed(removal.name)))
-        return scores.join(moved, on="id", how="left", validate="1:1", maintain_order="left")
+        moved = both.select("id", "k", moved=pl.col("given").ne_missing(pl.col("own")).cast(pl.Float64))
+        rows = averaged(draws.scores, "score", without(removal.name), gifts)  # Eq. 3
+        parts = [averaged(moved, "moved", changed(removal.name), gifts)]
+        if gifts is not None:
+            # As losses rather than scores, so that where nothing is ever lost the donors add no error.
+            lost = averaged(self.losses(draws.scores), "lost", perceived(removal.name), gifts)
+            parts.append(lost.drop(perceived(removal.name)))
+            known = moved.join(gifts.answers, on=["id", "k"], how="left", validate="1:1", maintain_order="left")
+            where = known.filter("another").select("id", "k", "moved")
+            parts.append(averaged(where, "moved", changed_another(removal.name), gifts))
+            other = known.select("id", "k", pl.col("other").cast(pl.Float64))
+            parts.append(averaged(other, "other", other_donors(removal.name), None))
+        for part in parts:
+            rows = rows.join(part, on="id", how="left", validate="1:1", maintain_order="left")
+        return rows
+
+    def losses(self, scores: pl.DataFrame, own: pl.DataFrame | None = None) -> pl.DataFrame:
+        """Subtract the score of each draw from that of the example as it is, in a column `lost`."""
+        plain = self.plain.scores if own is None else own
+        both = scores.join(plain.select("id", own="score"), on="id", validate="m:1", maintain_order="left")
+        return both.select("id", "k", lost=pl.col("own") - pl.col("score")).drop_nulls("lost")
 
     def errors(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """List both standard errors of every score, and the mean number of draws."""
+        """List the standard errors of every score, and the mean number of draws."""
         lines = []
         for removal, draws in self.removed.items():
             part = rows.drop_nulls(perceived(removal.name))
             if part.is_empty():
                 continue
-            total = mean(part[perceived(removal.name)], part["cluster"], kind="differences").se
+            lost, cluster = part[perceived(removal.name)], part["cluster"]
+            fixed = mean(lost, cluster, kind="differences").se
+            total = mean(lost, cluster, kind="differences", draws=draws_of(part, perceived(removal.name))).se
             drawing = draws.error(part) if removal.draws(2) > 1 else 0.0
-            items = None if drawing is None else float(np.sqrt(max(total**2 - drawing**2, 0.0)))
+            items = None if drawing is None else float(np.sqrt(max(fixed**2 - drawing**2, 0.0)))
+            donors = float(np.sqrt(max(total**2 - fixed**2, 0.0)))
             n_draws = draws.scores.join(part, on="id", how="semi").height / part.height
-            lines.append((removal.name, part.height, n_draws, items, drawing, total))
-        schema = {"removed": pl.String, "n": pl.Int64, "draws": pl.Float64, "examples_se": pl.Float64}
-        return pl.DataFrame(lines, schema=schema | {"draws_se": pl.Float64, "se": pl.Float64}, orient="row")
+            lines.append((removal.name, part.height, n_draws, items, drawing, donors, total))
+        numbers = ("draws", "examples_se", "draws_se", "donors_se", "se")
+        schema = {"removed": pl.String, "n": pl.Int64} | dict.fromkeys(numbers, pl.Float64)
+        return pl.DataFrame(lines, schema=schema, orient="row")
 
     def repeats(self, rows: pl.DataFrame, draws: int) -> pl.DataFrame:
         """Estimate the score of each repeat alone, whose spread is the +- of the paper."""
-        own = self.plain.scores.select("id", pl.col("score").alias("own")).join(rows.select("id", "cluster"), on="id")
-        parts = []
+        own = rows.select("id", "cluster", UNIT)
+        lines = []
         for removal, each in self.removed.items():
             if removal.draws(2) == 1:
                 continue
-            losses = each.scores.join(own, on="id", validate="m:1", maintain_order="left").with_columns(
-                (pl.col("k") // draws).cast(pl.Int64).alias("repeat"), (pl.col("own") - pl.col("score")).alias("lost")
-            )
-            means = mean_by(losses.drop_nulls("lost"), "lost", ["repeat"], "cluster", kind="differences")
-            renamed = means.rename({"value": "perception"})
-            parts.append(renamed.select(pl.lit(removal.name).alias("removed"), *list(REPEATS)[1:]))
-        return pl.concat([pl.DataFrame(schema=REPEATS), *parts])
+            for repeat in sorted((each.scores["k"] // draws).unique()):
+                losses = self.losses(each.scores.filter(pl.col("k") // draws == repeat))
+                both = own.join(averaged(losses, "lost", "lost", self.gifts[removal]), on="id", validate="1:1")
+                both = both.sort("id")
+                found = mean(both["lost"], both["cluster"], kind="differences", draws=draws_of(both, "lost"))
+                lines.append((removal.name, repeat, found.value, found.low, found.high, found.n))
+        return pl.DataFrame(lines, schema=REPEATS, orient="row")
 
     def bounds(self, rows: pl.DataFrame, how: str) -> Iterator[Measure]:
         """Bound each score with lost answers by counting these as wrong, and as right.
 
         An example whose plain answer was lost counts as wrong.
         """
-        own = self.plain.with_lost_as(0.0).select("id", pl.col("score").alias("own"))
+        own = self.plain.with_lost_as(0.0)
         for removal, draws in self.removed.items():
             if not self.plain.lost.height and not draws.lost.height:
                 continue
             for word, value in LOST_AS.items():
-                means = draws.with_lost_as(value).group_by("id", maintain_order=True).agg(pl.col("score").mean())
-                both = rows.join(own, on="id", validate="1:1").join(means, on="id", validate="1:1").sort("id")
-                difference = paired_difference(both["own"], both["score"], both["cluster"])
+                losses = self.losses(draws.with_lost_as(value), own)
+                means = averaged(losses, "lost", "lost", self.gifts.get(removal))
+                both = rows.join(means, on="id", validate="1:1").sort("id")
+                zero, gave = pl.zeros(both.height, eager=True), draws_of(both, "lost")
+                difference = paired_difference(both["lost"], zero, both["cluster"], draws=gave)
                 key = MeasureFields(condition=removal.name, score=how, better="higher")
                 yield make_measure(f"perception, lost as {word}", difference, of=None, **key)

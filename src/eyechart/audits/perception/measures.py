@@ -9,7 +9,9 @@ import polars as pl
 from eyechart.audits.batches import map_in_order, split_by_key
 from eyechart.audits.measures import MeasureFields, make_measure
 from eyechart.audits.perception.bias import feelings, first_words
-from eyechart.audits.perception.draws import changed, perceived, without
+from eyechart.audits.perception.draws import changed, changed_another, perceived, without
+from eyechart.audits.perception.giving import drawn, draws_of, times
+from eyechart.audits.perception.settings import ESTIMAND
 from eyechart.base.errors import SettingError
 from eyechart.data.dataset import NOT_JUDGED, Dataset
 from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, TEXTS, Removal
@@ -24,6 +26,8 @@ WHOLE: dict[str, Better] = {
     "majority": "neither",  # of the data
     TEXT_ONLY: "neither",  # of another model
 }
+CHANGED = "changed"
+CHANGED_ANOTHER = "changed, another answer"  # among the draws for which the same question has another answer
 FIRST_WORDS = {"first_word": 1, "first_two_words": 2}
 SENTIMENT = "sentiment"
 LEAST = 5  # examples of a group that is measured
@@ -75,14 +79,15 @@ class Measurer:
         name, key = removal.name, MeasureFields(condition=removal.name, score=self.how, better="higher")
         own, blind_scores, cluster = rows["accuracy"], rows[without(name)], rows["cluster"]
         # What is right without a modality may be known, guessed or leaked: neither way is better.
-        blind = make_measure("accuracy without", mean(blind_scores, cluster), of=without(name), **key)
-        yield replace(blind, better="neither")
-        yield make_measure(
-            "perception", paired_difference(own, blind_scores, cluster), of=perceived(name), **key
-        )  # Eq. 1, 2
-        moved = rows.drop_nulls(changed(name))
-        if moved.height:
-            yield make_measure("changed", mean(moved[changed(name)], moved["cluster"]), of=changed(name), **key)
+        blind = mean(blind_scores, cluster, draws=draws_of(rows, without(name)))
+        yield replace(make_measure("accuracy without", blind, of=without(name), **key), better="neither")
+        lost = paired_difference(own, blind_scores, cluster, draws=draws_of(rows, perceived(name)))
+        yield make_measure("perception", lost, of=perceived(name), **key)  # Eq. 1, 2
+        for measured, column in ((CHANGED, changed(name)), (CHANGED_ANOTHER, changed_another(name))):
+            moved = rows.drop_nulls(column) if column in rows.columns else rows.clear()
+            if moved.height:
+                share = mean(moved[column], moved["cluster"], draws=draws_of(moved, column))
+                yield make_measure(measured, share, of=column, **key)
         with_majority = rows.drop_nulls("majority")
         if with_majority.height:
             score = with_majority["majority"]
@@ -97,9 +102,10 @@ class Measurer:
     def _divided(self, name: str, removal: Removal, rows: pl.DataFrame, z: pl.Series) -> Measure:
         """Divide the mean score by the mean of Z; where no score varies, divide its own interval."""
         losses, cluster = rows[perceived(removal.name)], rows["cluster"]
-        share, divisor = ratio(losses, z, cluster), float(z.to_numpy().mean())
+        draws = draws_of(rows, perceived(removal.name))
+        share, divisor = ratio(losses, z, cluster, taken=draws), float(z.to_numpy().mean())
         if share.method == "none" and divisor:
-            share = _scaled(mean(losses, cluster, kind="differences"), divisor)
+            share = _scaled(mean(losses, cluster, kind="differences", draws=draws), divisor)
         note = f"95 % interval: {share.method}" + ("; unstable: the divisor is near 0" if share.unstable else "")
         measure = Measure(name, share.value, share.low, share.high, share.n, share.clusters)
         return replace(measure, condition=removal.name, score=self.how, better="higher", note=note)
@@ -108,8 +114,8 @@ class Measurer:
         """Compare the score without the picture with that of a text-only model (MMStar)."""
         both = rows.drop_nulls(TEXT_ONLY) if TEXT_ONLY in rows.columns else rows.clear()
         if both.height:
-            key = MeasureFields(condition=removal.name, score=self.how, better="lower")
-            leakage = paired_difference(both[without(removal.name)], both[TEXT_ONLY], both["cluster"])
+            key, left = MeasureFields(condition=removal.name, score=self.how, better="lower"), without(removal.name)
+            leakage = paired_difference(both[left], both[TEXT_ONLY], both["cluster"], draws=draws_of(both, left))
             measure = make_measure("leakage, unclipped", leakage, of=None, **key)
             yield measure
             clipped = {name: max(0.0, getattr(measure, name)) for name in ("value", "low", "high")}
@@ -120,8 +126,8 @@ class Measurer:
             column = interaction(removal)
             present = rows.drop_nulls(column) if column in rows.columns else rows.clear()
             if present.height:
-                zero = pl.zeros(present.height, eager=True)
-                difference = paired_difference(present[column], zero, present["cluster"])
+                zero, draws = pl.zeros(present.height, eager=True), draws_of(present, column)
+                difference = paired_difference(present[column], zero, present["cluster"], draws=draws)
                 key = MeasureFields(
                     condition=removal.name, score=self.how, better="neither"
                 )  # how it works, not how well
@@ -131,7 +137,7 @@ class Measurer:
         """Add a note on how the measure was computed."""
         if removal.kind != PERMUTE:
             return measure
-        donors = f"donors: {self.donors}, draws: {self.draws}; the donor pool is held fixed"
+        donors = f"donors: {self.donors}, draws: {self.draws}; {ESTIMAND}"
         return replace(measure, note=f"{measure.note}; {donors}")
 
 
@@ -164,6 +170,10 @@ def with_scores(rows: pl.DataFrame, removals: Sequence[Removal]) -> pl.DataFrame
         if len(parts) == 2 and set(parts) <= set(names):
             alone = pl.col(perceived(parts[0])) + pl.col(perceived(parts[1]))
             rows = rows.with_columns((alone - pl.col(perceived(removal.name))).alias(interaction(removal)))
+            if drawn(perceived(removal.name)) in rows.columns:
+                signed = [(parts[0], 1), (parts[1], 1), (removal.name, -1)]
+                terms = [times(perceived(name), sign, kind) for kind, (name, sign) in enumerate(signed)]
+                rows = rows.with_columns(pl.concat_list(terms).alias(drawn(interaction(removal))))
     return rows
 
 

@@ -12,6 +12,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.probes import PROMPTS, TEXTS, Removal, RemovalKind
 
 QUESTION = "Does it use every modality?"
+ESTIMAND = "for new examples and new donors like these"
 KINDS: tuple[RemovalKind, ...] = get_args(RemovalKind)
 FOR_PICTURES = ("mean", "noise", *PROMPTS)
 OPTIONS = "choices"

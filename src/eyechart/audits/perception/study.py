@@ -9,7 +9,7 @@ from eyechart.audits.measures import count_references, make_measure
 from eyechart.audits.perception.bias import label_sentiment, score_baseline
 from eyechart.audits.perception.donors import DonorPool, make_pool
 from eyechart.audits.perception.emap import check_emap
-from eyechart.audits.perception.settings import QUESTION, PerceptionSettings, removals_of
+from eyechart.audits.perception.settings import ESTIMAND, QUESTION, PerceptionSettings, removals_of
 from eyechart.audits.perception.views import study_views
 from eyechart.base.errors import DataError
 from eyechart.data.dataset import Dataset, DatasetParts
@@ -133,7 +133,7 @@ def _donors_table(pools: dict[str, DonorPool], judged: Dataset) -> pl.DataFrame:
 def _notes(settings: PerceptionSettings, judged: Dataset, base: str) -> Iterator[str]:
     yield base
     yield f"donors by the policy {settings.donors!r} from the {judged.examples.height:,} judged examples"
-    yield "the donor pool is held fixed: intervals do not cover other pools"
+    yield f"intervals are {ESTIMAND}"
 
 
 def _measure_majority(rows: pl.DataFrame, how: str, note: str) -> Iterator[Measure]:

@@ -8,7 +8,8 @@ from eyechart.data.probes import Removal
 from eyechart.data.result import Unit, View
 
 BARS = {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"}
-BESIDE = ("low", "high", "margin", "n", "p", "ignored")
+MOVED = ("changed", "at most", "another answer")
+BESIDE = ("low", "high", "margin", "n", "p", *MOVED, "ignored")
 PERCEIVED: dict[str, Unit] = {"perception": "points", "low": "points", "high": "points"}
 GROUP_BARS = {"x": "perception", "y": "group", "low": "low", "high": "high", "n": "n"}
 
@@ -65,16 +66,17 @@ JUDGED = (
         "table",
         "errors",
         "Where the error comes from",
-        "Standard errors due to examples and to draws; the donor pool is held fixed.",
-        units={"examples_se": "points", "draws_se": "points", "se": "points"},
+        "Standard errors due to the choice of examples, of draws for each, and of the donors to draw from.",
+        units={"examples_se": "points", "draws_se": "points", "donors_se": "points", "se": "points"},
     ),
     View(
         "table",
         "ignored",
         "Is it ignored?",
-        "Ignored means shown to be within the margin of 0, at the 5 % level.",
+        "Ignored: shown to be within the margin of 0 at the 5 % level, or no answer changed and surely fewer than half "
+        "as many can as have a donor with another reference answer.",
         {"y": "removed", "x": "perception", **dict(zip(BESIDE, BESIDE, strict=True))},
-        units={**PERCEIVED, "margin": "points"},
+        units={**PERCEIVED, **dict.fromkeys(("margin", *MOVED), "points")},
     ),
     View(
         "gallery",

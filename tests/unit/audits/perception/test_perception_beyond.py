@@ -15,6 +15,7 @@ from eyechart.engines.local import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
 from eyechart.statistics import mean
+from eyechart.statistics.crossed import gather_draws
 
 
 def make_data(n: int = 300, **columns: object) -> Dataset:
@@ -207,8 +208,12 @@ def test_groups_have_the_scores_of_their_examples_and_come_worst_first() -> None
     assert groups["perception"].is_sorted()
     rows = result.rows.filter(pl.col("first_word") == "what")
     one = result.measure("perception", "image", by="first_word", group="what")
-    expected = mean(rows["perception image"], rows["cluster"], kind="differences")
+    draws = rows.select("id").join(result.tables["draws"], on="id", validate="1:1", maintain_order="left")
+    taken = gather_draws(draws["unit"], draws["perception image"])
+    expected = mean(rows["perception image"], rows["cluster"], kind="differences", draws=taken)
     assert (one.value, one.low, one.high) == pytest.approx(expected[:3])
+    alone = mean(rows["perception image"], rows["cluster"], kind="differences")
+    assert one.low <= alone.low < alone.high <= one.high
     assert one.q is not None
     table = result.tables["table1"]
     assert table["group"][0] == "All"
