@@ -22,7 +22,7 @@ from record import Row, add_flag
 from tables import CELLS, Layout, lay_out, pivot, report, table
 
 AUDIT = RulesAudit()
-SHOWN = 7  # rules that a model follows where they are wrong
+SHOWN = 4  # rules that a model follows where they are wrong
 SURE = 0.05
 TRIED = 8  # held-out images that a rule matches
 SHARES = ("easy share", "counterexample share", "uncovered share", "best rule mixed")

@@ -4,8 +4,8 @@
 
 A planted rule must be confirmed: its cue, alone or beside words that every question of its type has. A control is a
 word or an object that was put in like a cue and means nothing; none of more than 5 % may be confirmed. In shifted
-worlds the cues have lost most of their meaning in the test: who guesses, or looks and guesses by halves, follows nothing
-and must not be told `no`.
+worlds the cues have lost most of their meaning in the test: who guesses, or looks and guesses by halves, follows
+nothing and must not be told `no`.
 """
 
 import argparse
