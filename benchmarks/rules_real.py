@@ -14,6 +14,7 @@ import polars as pl
 
 import eyechart
 from eyechart.audits.rules import RulesAudit
+from eyechart.audits.rules.settings import STATES
 from eyechart.data.result import Result
 from eyechart.engines.local import Local
 from real import find, judge_models, read_vqa2
@@ -21,7 +22,7 @@ from record import Row, add_flag
 from tables import CELLS, Layout, lay_out, pivot, report, table
 
 AUDIT = RulesAudit()
-SHOWN = 7  # rules that a model follows where they are wrong
+SHOWN = 4  # rules that a model follows where they are wrong
 SURE = 0.05
 TRIED = 8  # held-out images that a rule matches
 SHARES = ("easy share", "counterexample share", "uncovered share", "best rule mixed")
@@ -61,7 +62,7 @@ def describe(study: Result) -> Row:
     """Count the rules, and the examples by what rules say of them."""
     kinds = {kind: {"rules": 0, "confirmed": 0, "untestable": 0} for kind in KINDS}
     kinds |= {row["kind"]: row for row in study.tables["kinds"].iter_rows(named=True)}
-    totals = study.tables["kinds"].select(pl.col("rules", "kept", "confirmed", "refuted", "untestable").sum())
+    totals = study.tables["kinds"].select(pl.col("rules", "kept", *STATES).sum())
     found: Row = {"table": "study"} | totals.row(0, named=True)
     for kind in KINDS:
         n = kinds[kind]["rules"]
@@ -127,7 +128,11 @@ LINES = (
     ("classifier by the best rule, overall", "{best:points}", ""),
     ("classifier by the best rule, counterexamples", "{best counterexample:points}", ""),
     ("classifier by the best rule, easy", "{best easy:points}", ""),
-    ("confirmed / refuted / untestable", "{confirmed:,} / {refuted:,} / {untestable:,}", "not tested"),
+    (
+        "confirmed / add nothing / refuted / untestable",
+        "{confirmed:,} / {adds nothing:,} / {refuted:,} / {untestable:,}",
+        "not tested",
+    ),
     (
         "confirmed, of words / objects / both",
         "{words confirmed} / {objects confirmed} / {mixed confirmed}",

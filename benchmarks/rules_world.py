@@ -1,9 +1,11 @@
 """Count over many planted worlds which planted rules and which controls are confirmed, and what is said of whom.
 
-    python benchmarks/rules_world.py [--seeds 20] [--images 1000] [--record]
+    python benchmarks/rules_world.py [--seeds 20] [--shifted 20] [--images 1000] [--record]
 
 A planted rule must be confirmed: its cue, alone or beside words that every question of its type has. A control is a
-word or an object that was put in like a cue and means nothing; none of more than 5 % may be confirmed.
+word or an object that was put in like a cue and means nothing; none of more than 5 % may be confirmed. In shifted
+worlds the cues have lost most of their meaning in the test: who guesses, or looks and guesses by halves, follows
+nothing and must not be told `no`.
 """
 
 import argparse
@@ -28,6 +30,9 @@ KINDS = (*PLANTED, "control")
 STRENGTHS = (0.6, 0.8)
 JUDGED = 0.8  # the strength of the worlds in which answerers are judged
 ANSWERERS = ("seer", "blind", "cheater", "cheater:word", "cheater:object", "cheater:pair")
+SHIFTED = 0.2  # the strength in the test of a shifted world
+FIRST_SHIFTED = 3000  # its first seed
+FOLLOW_NOTHING = ("seer", "guesser", "mix:seer=0.5,guesser=0.5")
 STEM = {"doing", "for", "tool", "?"}  # words of every question of a type that stand behind the cue
 
 
@@ -47,11 +52,11 @@ def confirmed(study: Result, world: World) -> Iterator[tuple[str, bool]]:
             yield "control", any((words, seen) == (cue, objects) for words, seen, _ in rules)
 
 
-def verdicts(study: Result, world: World) -> Iterator[tuple[str, str]]:
-    """Judge every answerer."""
+def verdicts(study: Result, world: World, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Judge the answerers of these names."""
     [(_, probes)] = AUDIT.probe(world.data, study)
     shown = fill(probes, world.data)
-    for name in ANSWERERS:
+    for name in names:
         answers = tidy(load_answerer(name).answer(shown, world.data.images), probes, name)
         yield name, AUDIT.judge(world.data, study, Predictions(name, answers), Local()).verdict.state
 
@@ -63,12 +68,19 @@ def measure(strength: float, seed: int, images: int) -> Row:
     found = list(confirmed(study, world))
     planted, hits = Counter(kind for kind, _ in found), Counter(kind for kind, hit in found if hit)
     counts = {kind: [hits[kind], planted[kind]] for kind in KINDS}
-    states = dict(verdicts(study, world)) if strength == JUDGED else {}
+    states = dict(verdicts(study, world, ANSWERERS)) if strength == JUDGED else {}
     return {"strength": strength, "seed": seed} | counts | states
+
+
+def measure_shifted(seed: int, images: int) -> Row:
+    """Judge those who follow nothing in one shifted world."""
+    world = make_world(WorldSettings(seed=seed, images=images, test_strength=SHIFTED))
+    return {"shifted": SHIFTED, "seed": seed} | dict(verdicts(AUDIT.study(world.data, Local()), world, FOLLOW_NOTHING))
 
 
 def lay_out_rules(rows: list[Row]) -> Iterator[str]:
     """Write a row for each strength."""
+    rows = [row for row in rows if "strength" in row]
     head = "| strength | word rules confirmed | object rules | word + object rules | controls |"
     for_each = [
         {"strength": strength}
@@ -85,24 +97,34 @@ def _of(counts: list[list[int]]) -> str:
 
 def lay_out_verdicts(rows: list[Row]) -> Iterator[str]:
     """Write a row for each answerer."""
-    judged = [row for row in rows if row["strength"] == JUDGED]
-    counts = {name: Counter(row[name] for row in judged) for name in ANSWERERS}
-    found = [{"name": name} | {state: counts[name][state] for state in STATES} for name in ANSWERERS]
+    return _lay_out_states([row for row in rows if row.get("strength") == JUDGED], ANSWERERS)
+
+
+def lay_out_shifted(rows: list[Row]) -> Iterator[str]:
+    """Write a row for each of those who follow nothing."""
+    return _lay_out_states([row for row in rows if "shifted" in row], FOLLOW_NOTHING)
+
+
+def _lay_out_states(judged: list[Row], names: tuple[str, ...]) -> Iterator[str]:
+    counts = {name: Counter(row[name] for row in judged) for name in names}
+    found = [{"name": name} | {state: counts[name][state] for state in STATES} for name in names]
     head = f"| answerer | {' | '.join(f'`{state}`' for state in STATES)} |"
     return lay_out(head, "| `{name}` | " + " | ".join(f"{{{state}}}" for state in STATES) + " |", found)
 
 
-LAYOUTS: dict[str, Layout] = {"rules": lay_out_rules, "verdicts": lay_out_verdicts}
+LAYOUTS: dict[str, Layout] = {"rules": lay_out_rules, "verdicts": lay_out_verdicts, "shifted": lay_out_shifted}
 
 
 def main() -> None:
     """Print a table of rules and one of answerers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--shifted", type=int, default=20)
     parser.add_argument("--images", type=int, default=1000)
     add_flag(parser)
     given = parser.parse_args()
     rows = [measure(strength, seed, given.images) for strength in STRENGTHS for seed in range(given.seeds)]
+    rows += [measure_shifted(FIRST_SHIFTED + n, given.images) for n in range(given.shifted)]
     report("rules_world", LAYOUTS, rows, kept=given.record)
 
 

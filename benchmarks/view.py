@@ -107,7 +107,7 @@ def make_rules(n: int, rng: np.random.Generator) -> pl.DataFrame:
             "p": rng.random(n),
             "q": rng.random(n),
             "power": rng.random(n),
-            "state": rng.choice(["confirmed", "refuted", "untestable"], n, p=[0.1, 0.7, 0.2]),
+            "state": rng.choice(["confirmed", "adds nothing", "refuted", "untestable"], n, p=[0.1, 0.3, 0.4, 0.2]),
             "kept": rng.random(n) < 0.05,
         }
     )

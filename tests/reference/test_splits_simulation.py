@@ -6,12 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eyechart.audits.splits.judge import decide
 from eyechart.audits.splits.measures import ANSWER, GROUP, TYPE, Scored, measure_judged
+from eyechart.audits.splits.verdict import Reach, decide
 from eyechart.data.result import Measure
 from eyechart.statistics import no_surer_than_parts, paired_difference
 
 HEADS, DRAWS, MARGIN = 400, 100, 0.05
+
+REACH = Reach(("QT",), 1, HEADS, ("QT", HEADS))
 
 
 class Case(NamedTuple):
@@ -38,7 +40,7 @@ def draw(case: Case, rng: np.random.Generator) -> Scored:
         TYPE: ["kind"] * n,
         ANSWER: ["answer"] * n,
     }
-    return Scored(pl.DataFrame(columns), ("QT",), "exact")
+    return Scored(pl.DataFrame(columns), ("QT",), "exact", ("QT",))
 
 
 def judged(case: Case) -> list[list[Measure]]:
@@ -57,7 +59,7 @@ def test_intervals_of_the_gap_hold_the_truth(case: Case) -> None:
 
 def test_a_gap_as_wide_as_the_margin_is_hardly_ever_cleared() -> None:
     """A tail of 24 without mistakes is seen in 29 % of draws, and tells too little."""
-    states = [decide(measures, MARGIN).state for measures in judged(Case(24, 1.0, 1 - MARGIN))]
+    states = [decide(measures, MARGIN, REACH).state for measures in judged(Case(24, 1.0, 1 - MARGIN))]
 
     assert states.count("yes") <= 0.05 * DRAWS
 

@@ -6,15 +6,20 @@ On the held-out images of a rule X -> a (n of them, k with the answer), two one-
     part     for every X less one item: Fisher's exact test of (k, n) against the examples that have those items and
              lack the one left out; of a single item that is all examples without it
 
-p is the largest of them, so that a rule must beat all; q is Benjamini-Hochberg over all mined rules. A rule is
-confirmed if q is at most the level; otherwise it is refuted, unless it was untestable: with so few matches, a rule as
-confident as on train would pass the first test at the level less than half of the time.
+p is the largest of them, so that a rule must beat all; q is Benjamini-Hochberg over all mined rules.
+
+confirmed      q is at most the level, on at least ten images
+untestable     there are too few images to tell: a rule as confident as on train would pass the first test at the level
+               less than half of the time; or p passes the level, but q does not or there are fewer than ten images
+adds nothing   it passes the first test, but is no better than a shorter rule: one of its parts
+refuted        it is no better than the share of its answer
 """
 
 import numpy as np
 import polars as pl
 import scipy
 
+from eyechart.audits.rules.settings import ADDS_NOTHING, CONFIRMED, REFUTED, UNTESTABLE
 from eyechart.data.protocols import Engine
 from eyechart.mining.counting import NONE, Counter, Counts, Index, Queries, make_counter
 from eyechart.mining.transactions import Int32s
@@ -22,7 +27,7 @@ from eyechart.statistics import adjust, wilson
 from eyechart.statistics.rows import Bools, Floats, Ints
 
 LEVEL = 0.05
-STATES = ("confirmed", "untestable", "refuted")
+FEWEST = 10  # held-out images of a confirmed rule
 POWER = 0.5  # the least for a rule to be called testable
 SMALL = 1e-12  # a term that no longer moves its sum
 
@@ -35,9 +40,10 @@ def confirm(
     counts = count(queries)
     base = base_rates(queries.answers, index)
     p = binomial_tail(counts.hits, counts.images, base)
-    passed = np.flatnonzero(p <= LEVEL)
+    beats_base = p <= LEVEL
+    passed = np.flatnonzero(beats_base)
     p[passed] = np.maximum(p[passed], worst_part(queries, passed, counts, count))
-    return tested_table(counts, p, power(counts.images, base, confidences))
+    return tested_table(counts, p, beats_base, power(counts.images, base, confidences))
 
 
 def base_rates(answers: Int32s, index: Index) -> Floats:
@@ -119,7 +125,7 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
     return np.asarray(log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1))
 
 
-def tested_table(counts: Counts, p: Floats, powers: Floats) -> pl.DataFrame:
+def tested_table(counts: Counts, p: Floats, beats_base: Bools, powers: Floats) -> pl.DataFrame:
     """Build the table of the rules' held-out figures, in their order."""
     images, hits = counts
     q = adjust(p)
@@ -135,12 +141,12 @@ def tested_table(counts: Counts, p: Floats, powers: Floats) -> pl.DataFrame:
         "p": p,
         "q": q,
         "power": powers,
-        "state": states(q, powers),
+        "state": states(np.where(images < FEWEST, 1.0, q), p, beats_base, powers),
     }
     return pl.DataFrame(columns).with_columns(pl.col("held_out_confidence", "low", "high").fill_nan(None))
 
 
-def states(q: Floats, powers: Floats) -> pl.Series:
-    """Name the state of each rule."""
-    confirmed: Bools = q <= LEVEL
-    return pl.Series(STATES).gather(np.select([confirmed, powers < POWER], [0, 1], 2))
+def states(q: Floats, p: Floats, beats_base: Bools, powers: Floats) -> pl.Series:
+    """Name the state of each rule; `beats_base` says which pass the first test."""
+    chosen = [q <= LEVEL, (powers < POWER) | (p <= LEVEL), beats_base]
+    return pl.Series(np.select(chosen, [CONFIRMED, UNTESTABLE, ADDS_NOTHING], REFUTED), dtype=pl.String)

@@ -12,7 +12,6 @@ import polars as pl
 from eyechart.audits.rules.search import (
     AUDIT,
     SORTS,
-    STATES,
     RuleSearch,
     are_loaded,
     count_rules,
@@ -27,7 +26,7 @@ from eyechart.audits.rules.search import (
     rules_as_csv,
     take_rules,
 )
-from eyechart.audits.rules.settings import PRIOR, RULE_KINDS
+from eyechart.audits.rules.settings import PRIOR, RULE_KINDS, STATES
 from eyechart.data.furniture import Sheet
 from eyechart.data.queries import ExplorerQuery, ListPage
 from eyechart.data.store import Store

@@ -6,9 +6,10 @@ expected gap  the same for a model that is equally right on both within every st
               counterexamples), with A_s this model's accuracy in stratum s
 matched gap   gap - expected gap = mean of (x_i - A_s(i)) on easy - the same on counterexamples
 exploitation  on counterexamples: mean of [the model gives a confirmed rule's answer] - sum over the answers of those
-              rules of the model's rate of the answer on the examples of the same question type that do not meet the
-              rule (the best one of that answer) and do not accept the answer. The rates are taken as known: their own
-              error is not in the interval.
+              rules of the model's rate of the answer in the control of the rule (the shortest one of that answer):
+              examples of the same question type that name or offer the answer in the same way, do not meet the rule
+              and do not accept the answer. The interval has the error of these rates too (see `controls`); rules with
+              fewer than 20 such examples take no part and are counted.
 
 With w_i one over the number of easy examples, or minus one over that of counterexamples, the expected gap is
 sum_i w_i A_s(i). Both the strata drawn and the accuracies in them are uncertain: of N examples, each contributes
@@ -20,14 +21,32 @@ whose mean is the value and whose clustered spread is that of the value (its inf
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import polars as pl
 
 from eyechart.audits.measures import count_unscored, make_measure, measure_groups, score_rows
+from eyechart.audits.rules.controls import (
+    ControlErrors,
+    beyond_controls,
+    control_errors,
+    with_controls,
+    with_word_controls,
+    word_control_errors,
+)
 from eyechart.audits.rules.exploited import RuleMatches, exploited_table, match_examples
 from eyechart.audits.rules.mining import log_once
-from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, EXAMPLE_KINDS, QUESTION, RULE_KINDS, RulesSettings
+from eyechart.audits.rules.settings import (
+    COUNTEREXAMPLE,
+    EASY,
+    EXAMPLE_KINDS,
+    FEWEST_CONTROLS,
+    QUESTION,
+    RULE_KINDS,
+    RulesSettings,
+)
 from eyechart.audits.rules.study import in_kind, of_kind
+from eyechart.audits.rules.told import NEITHER
 from eyechart.audits.rules.views import judge_views
 from eyechart.base.kernels import announced
 from eyechart.data.dataset import Dataset
@@ -36,8 +55,10 @@ from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
 from eyechart.scoring import chosen_score
-from eyechart.statistics import beyond_known, difference, mean
+from eyechart.statistics import difference, mean
 
+FEW = "fewer than 20 examples to compare with"
+FEW_TOLD = f"the question names or offers the answer, with {FEW}"
 NOTE = "what a model equally right within strata would show"
 STRATUM = ("answer_type", "frequency")
 SAME_WORDS = "mixed, against the same words"  # what the objects of mixed rules do, since the words are in both
@@ -51,14 +72,16 @@ def judge_model(
     how = chosen_score(settings.score, examples)
     answered = predictions.beside(examples, PLAIN_CONDITION)
     matches = match_answers(data, study, answered)
-    met = matches.with_controls()
+    met = with_controls(matches)
     scored = score_rows(answered, how, "kind", engine=engine)
-    followed = followed_rules(met, matches.with_word_controls(), scored)
-    rows = scored.join(followed[None].select("id", "follows", "exploitation"), on="id", how="left", validate="1:1")
+    followed = followed_rules(matches, met, scored)
+    rows = scored.join(followed[None].rows.drop("agrees", "elsewhere", "cluster"), on="id", how="left", validate="1:1")
     gap = measure_gap(with_strata(rows, data, study), how)
     measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(followed, how)]
     groups = [measure_groups(data, rows, measures[0], column, engine) for column in settings.by] if rows.height else []
+    unused = count_unused(met)
     tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(met, matches.rules, engine)}
+    tables["unused"] = unused
     return Result(
         audit=settings.name,
         subject=predictions.model,
@@ -67,7 +90,7 @@ def judge_model(
         rows=rows,
         tables=tables,
         views=judge_views(measures, tables, settings.by),
-        verdict=decide(measures, settings.margin, from_ids=bool(settings.from_ids)),
+        verdict=decide(measures, settings.margin, unused=int(unused["rules"].sum()), from_ids=bool(settings.from_ids)),
     )
 
 
@@ -141,21 +164,32 @@ def expected_contributions(both: pl.DataFrame) -> pl.Series:
     return weighted.select(value + pl.len() * (among_its_side + within_stratum)).to_series()
 
 
-def followed_rules(met: pl.DataFrame, by_words: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, pl.DataFrame]:
+class Followed(NamedTuple):
+    """Counterexamples with the agreement of the model with the rules they meet, and the error of the controls."""
+
+    rows: pl.DataFrame  # id, cluster, follows, agrees, elsewhere, exploitation
+    errors: ControlErrors
+
+
+def followed_rules(matches: RuleMatches, met: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, Followed]:
     """Compare the model's answer to each counterexample with the confirmed rules: all, each kind, objects alone."""
     counterexamples = rows.filter(pl.col("kind") == COUNTEREXAMPLE).select("id")
-    parts: dict[str | None, pl.DataFrame] = {None: met, SAME_WORDS: by_words}
+    parts: dict[str | None, pl.DataFrame] = {None: met}
     parts |= {kind: met.filter(pl.col("kind") == kind) for kind in RULE_KINDS}
-    return {
-        name: _by_example(part.join(counterexamples, on="id", how="semi").sort("id", "rule"))
-        for name, part in parts.items()
-    }
+    used = {name: _best_rules(part, counterexamples) for name, part in parts.items()}
+    by_words = _best_rules(with_word_controls(matches), counterexamples)
+    followed = {name: Followed(_by_example(best), control_errors(matches, best)) for name, best in used.items()}
+    return followed | {SAME_WORDS: Followed(_by_example(by_words), word_control_errors(matches, by_words))}
 
 
-def _by_example(met: pl.DataFrame) -> pl.DataFrame:
-    """Take the best rule of each answer; a model gives at most one of these answers."""
-    testable = met.filter(pl.col("wrong") & (pl.col("control_n") > 0))
-    best = testable.unique(["id", "answer"], keep="first", maintain_order=True)
+def _best_rules(met: pl.DataFrame, counterexamples: pl.DataFrame) -> pl.DataFrame:
+    """Take the shortest rule of each answer that has a control; a model gives at most one of these answers."""
+    testable = met.filter(pl.col("wrong") & (pl.col("control_n") >= FEWEST_CONTROLS))
+    ordered = testable.join(counterexamples, on="id", how="semi").sort("id", "size", "rule")
+    return ordered.unique(["id", "answer"], keep="first", maintain_order=True)
+
+
+def _by_example(best: pl.DataFrame) -> pl.DataFrame:
     agrees, elsewhere = pl.col("agrees").sum().cast(pl.Float64), (pl.col("control_given") / pl.col("control_n")).sum()
     by_example = best.group_by("id", "cluster", maintain_order=True).agg(
         pl.col("rule").filter("agrees").first().alias("follows"), agrees.alias("agrees"), elsewhere.alias("elsewhere")
@@ -163,30 +197,56 @@ def _by_example(met: pl.DataFrame) -> pl.DataFrame:
     return by_example.with_columns((pl.col("agrees") - pl.col("elsewhere")).alias("exploitation"))
 
 
-def measure_exploitation(followed: dict[str | None, pl.DataFrame], how: str) -> Iterator[Measure]:
+def count_unused(met: pl.DataFrame) -> pl.DataFrame:
+    """Count the confirmed rules that are wrong somewhere but have no control, and say why."""
+    wrong = (
+        met.filter("wrong")
+        .group_by("rule")
+        .agg(
+            (pl.col("control_n") >= FEWEST_CONTROLS).any().alias("used"),
+            (pl.col("told") == NEITHER).all().alias("neither"),
+        )
+    )
+    reason = pl.when("neither").then(pl.lit(FEW)).otherwise(pl.lit(FEW_TOLD)).alias("reason")
+    unused = wrong.filter(~pl.col("used")).with_columns(reason)
+    return unused.group_by("reason").agg(pl.len().cast(pl.Int64).alias("rules")).sort("reason")
+
+
+def measure_exploitation(followed: dict[str | None, Followed], how: str) -> Iterator[Measure]:
     """Measure how much more often than elsewhere the model gives the rules' answers, overall and by kind of rule."""
     for kind, part in followed.items():
-        if part.height:
-            estimate = beyond_known(part["agrees"], part["elsewhere"], part["cluster"])
+        if part.rows.height:
+            estimate = beyond_controls(part.rows, part.errors)
             measure = make_measure(
                 "exploitation", estimate, of="exploitation", condition=PLAIN_CONDITION, score=how, better="lower"
             )
             yield measure if kind is None else replace(measure, of=None, by="rule kind", group=kind)
 
 
-def decide(measures: list[Measure], margin: float, *, from_ids: bool) -> Verdict:
-    """Conclude from the exploitation; published ids allow no more than the gap."""
+def decide(measures: list[Measure], margin: float, *, unused: int = 0, from_ids: bool) -> Verdict:
+    """Conclude from the exploitation; published ids allow no more than the gap.
+
+    A matched gap that is surely above the margin turns `yes` into `cannot tell`.
+    """
     overall = {measure.name: measure for measure in measures if measure.by is None}
     if "exploitation" not in overall:
         fallback = overall.get("gap", overall["accuracy"])
         why = "published ids come without rules" if from_ids else "no counterexample meets a confirmed rule"
+        why = why if not unused else f"{unused} confirmed rules have {FEW}"
         sentence = f"The {fallback.name} is {speak(asdict(fallback))} points; {why}."
         return Verdict("not tested", QUESTION, "no rules to follow", sentence, fallback.key)
-    exploitation = overall["exploitation"]
+    exploitation, matched = overall["exploitation"], overall.get("matched gap")
     points = f"{speak(asdict(exploitation))} points more often on counterexamples than where the rules do not apply"
+    points += f"; {unused} rules with {FEW} are left out" if unused else ""
     state: State = "cannot tell"
     if exploitation.low > margin:
         state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {points}."
+    elif exploitation.high < margin and matched is not None and matched.low > margin:
+        label, own = (
+            "worse on counterexamples",
+            f"it is {speak(asdict(matched))} points worse on them than on examples alike",
+        )
+        sentence = f"It gives the rules' answers {points}; but {own}."
     elif exploitation.high < margin:
         state, label = "yes", "follows no rules"
         sentence = f"It does not follow the rules: it gives their answers {points}."

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.audits.rules.settings import PRIOR, RULE_KINDS, RulesSettings
+from eyechart.audits.rules.settings import PRIOR, RULE_KINDS, STATES, RulesSettings
 from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
@@ -32,7 +32,6 @@ SORTS = {  # column -> highest first
     "rule": False,
 }
 AUDIT = RulesSettings.name
-STATES = ("confirmed", "refuted", "untestable")
 KEPT = 12  # orders in memory, 4 bytes a rule each
 AT_ONCE = 200_000  # rules read or written to CSV at a time
 TEXT = pl.Categorical()

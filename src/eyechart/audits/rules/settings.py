@@ -12,6 +12,9 @@ QUESTION = "Free of the shortcuts that rules describe?"
 EASY, COUNTEREXAMPLE, UNCOVERED = "easy", "counterexample", "uncovered"
 EXAMPLE_KINDS = (EASY, COUNTEREXAMPLE, UNCOVERED)
 RULE_KINDS = ("words", "objects", "mixed")
+# On held-out images: holds, is no better than a shorter rule, is no better than its answer's share, has too few images.
+STATES = (CONFIRMED, ADDS_NOTHING, REFUTED, UNTESTABLE) = ("confirmed", "adds nothing", "refuted", "untestable")
+FEWEST_CONTROLS = 20  # examples where a rule does not apply, to compare with
 PRIOR = "prior"  # the kind of the rule that is listed but was not mined: no condition, the most frequent answer
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, PRIOR, RULE_KINDS
+from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, PRIOR, RULE_KINDS, STATES
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Measure, Unit, View
 from eyechart.language.answers import human_answers
@@ -148,7 +148,7 @@ def kinds_table(rules: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.len().cast(pl.Int64).alias("rules"),
             pl.col("kept").sum().cast(pl.Int64),
-            *((state == name).sum().cast(pl.Int64).alias(name) for name in ("confirmed", "refuted", "untestable")),
+            *((state == name).sum().cast(pl.Int64).alias(name) for name in STATES),
         )
     )
     return counted.sort("rules", "kind", descending=[True, False])
@@ -302,6 +302,7 @@ EXPLOITED = View(
     "table",
     "exploited",
     "The most exploited rules",
-    "Rules that the model surely follows where wrong come first; control is its rate of that answer elsewhere.",
+    "Rules that the model surely follows where wrong come first; control is its rate of that answer elsewhere. Longer "
+    "rules, and those that meet the same examples, stand with the rule they belong to.",
     units=UNITS | {"correlation": "points", "agreement": "points", "control": "points"},
 )

@@ -1,7 +1,5 @@
 """The judgement of a model: join its answers to the judged examples, measure, list the worst groups, and conclude."""
 
-from dataclasses import asdict
-
 import polars as pl
 
 from eyechart.audits.batches import means_by_key
@@ -9,7 +7,6 @@ from eyechart.audits.measures import count_unscored, measure_groups, score_rows
 from eyechart.audits.splits.measures import (
     ANSWER,
     GROUP,
-    POOLED,
     TYPE,
     Measured,
     Scored,
@@ -18,15 +15,16 @@ from eyechart.audits.splits.measures import (
     weights_table,
 )
 from eyechart.audits.splits.published import SCORE, release_table, within_vocabulary
-from eyechart.audits.splits.settings import HEAD, JUDGED, QUESTION, TAIL, VAL, VALIDATION, SplitsSettings
+from eyechart.audits.splits.settings import HEAD, JUDGED, TAIL, VAL, VALIDATION, SplitsSettings
 from eyechart.audits.splits.study import answered
 from eyechart.audits.splits.tables import sets_table, sides_table
+from eyechart.audits.splits.verdict import Reach, decide
 from eyechart.audits.splits.views import judge_views
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import Engine
-from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
+from eyechart.data.result import Result, measures_table
 from eyechart.scoring import chosen_score
 
 WORST = 200  # groups that are listed as the worst
@@ -46,7 +44,8 @@ def judge_model(
     concepts = tuple(study.tables["concepts"]["concept"])
     rows = scored.join(_strata(examples, study), on="id", validate="1:1")
     rows = rows.join(study.rows.drop("cluster"), on="id", validate="1:1").sort("id")
-    judged, validated = _measure(rows, concepts, how)
+    reach = Reach.of(study)
+    judged, validated = _measure(Scored(rows, concepts, how, reach.tested))
     groups = [
         measure_groups(data, judged.rows, judged.measures[0], column, engine)
         for column in settings.by
@@ -67,7 +66,7 @@ def judge_model(
         rows=pl.concat([judged.rows, validated.rows], how="diagonal").select(pl.exclude(TYPE, ANSWER, f"^{GROUP}.*$")),
         tables=tables,
         views=judge_views(tables, settings.by),
-        verdict=decide(judged.measures, settings.margin),
+        verdict=decide(judged.measures, settings.margin, reach),
     )
 
 
@@ -84,37 +83,15 @@ def _strata(examples: pl.DataFrame, study: Result) -> pl.DataFrame:
     return strata.join(labels.select(pl.col("example").alias("id"), pl.exclude("example").name.prefix(GROUP)), on="id")
 
 
-def _measure(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> tuple[Measured, Measured]:
+def _measure(scored: Scored) -> tuple[Measured, Measured]:
     """Measure the judged rows, and separately those of val if they were asked."""
+    rows = scored.rows
     if "part" not in rows.columns:
-        return measure_judged(Scored(rows, concepts, how)), Measured([], rows.clear(), weights_table(rows.clear(), {}))
-    names = {VAL + name: name for name in concepts}
+        return measure_judged(scored), Measured([], rows.clear(), weights_table(rows.clear(), {}))
+    names = {VAL + name: name for name in scored.concepts}
     judged = rows.filter(pl.col("part") == JUDGED).drop(*names)
-    val = rows.filter(pl.col("part") == VALIDATION).drop(*concepts).rename(names)
-    return measure_judged(Scored(judged, concepts, how)), measure_validation(Scored(val, concepts, how))
-
-
-def decide(measures: list[Measure], margin: float) -> Verdict:
-    """Conclude from the largest gap that a model follows a shortcut, and from all gaps together that it does not."""
-    named = {measure.name: measure for measure in measures if measure.by is None}
-    if "largest gap" not in named or POOLED not in named:
-        accuracy = named["accuracy"]
-        sentence = f"Accuracy is {speak(asdict(accuracy))}; the OOD test sets are too small to compare with."
-        return Verdict("not tested", QUESTION, "sets too small", sentence, accuracy.key)
-    largest, pooled = named["largest gap"], named[POOLED]
-    most = f"{speak(asdict(largest))} points on {str(largest.note).partition(';')[0]}"
-    whole = f"{speak(asdict(pooled))} over all concepts"
-    state: State = "cannot tell"
-    rests_on = largest
-    if largest.low > margin:
-        state, label = "no", "fails on rare answers"
-        sentence = f"Within the same group it is worse on rare answers: by {most}, and {whole}."
-    elif pooled.high < margin:
-        state, label, rests_on = "yes", "holds on rare answers", pooled
-        sentence = f"Within the same group it is no worse on rare answers: {whole}, at most {most}."
-    else:
-        label, sentence = "too close to tell", f"Too close to tell: worse on rare answers by {most}, and {whole}."
-    return Verdict(state, QUESTION, label, sentence, rests_on.key, margin)
+    val = rows.filter(pl.col("part") == VALIDATION).drop(*scored.concepts).rename(names)
+    return measure_judged(scored._replace(rows=judged)), measure_validation(scored._replace(rows=val))
 
 
 def worst_table(rows: pl.DataFrame, labels: pl.DataFrame, concepts: list[str], engine: Engine) -> pl.DataFrame:

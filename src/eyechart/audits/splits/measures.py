@@ -3,8 +3,9 @@
 drop, c        accuracy on all judged examples - on the tail of c = (1 - n_c / N) (accuracy on the rest - on the tail)
 OOD mean, OOD drop: over all sets, and over the language, visual and multimodal ones
 union drop     the drop on the examples in any of the tails
-gap, c; matched gap, c; pooled gap: head against tail within strata
-largest gap    the largest gap of a concept, with an interval that holds for all of them together (Bonferroni)
+gap, c; matched gap, c: head against tail within strata
+pooled gap     one gap over the tested concepts, those with enough rare answers for a verdict
+largest gap    the largest gap of a tested concept, with an interval that holds for all of them together (Bonferroni)
 """
 
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ class Scored(NamedTuple):
     rows: pl.DataFrame
     concepts: tuple[str, ...]
     how: str
+    tested: tuple[str, ...] = ()  # the concepts that take part in the verdict
 
 
 class Measured(NamedTuple):
@@ -179,9 +181,11 @@ def _sides(rows: pl.DataFrame, concept: str, strata: list[str]) -> tuple[Sides, 
 
 
 def _pooled(scored: Scored) -> list[Measure]:
-    """Measure one gap over the examples of all concepts, stacked."""
+    """Measure one gap over the examples of all tested concepts, stacked."""
+    if not scored.tested:
+        return []
     parts, numbers, before = [], [], 0
-    for concept in scored.concepts:
+    for concept in scored.tested:
         concept_sides, of = _sides(scored.rows, concept, _own_strata(scored, concept))
         parts.append(concept_sides._replace(strata=concept_sides.strata + before))
         numbers.append(of)
@@ -245,7 +249,7 @@ def _with_q(measures: list[Measure]) -> list[Measure]:
 
 def _largest(rows: pl.DataFrame, scored: Scored, pairs: dict[str, ScaledContrast | None]) -> list[Measure]:
     """Bound the largest gap: all intervals hold together at 95 %, so their largest ends bound it."""
-    names = {name: f"gap, {name}" for name in scored.concepts if f"gap, {name}" in pairs}
+    names = {name: f"gap, {name}" for name in scored.tested if f"gap, {name}" in pairs}
     level = 1 - (1 - LEVEL) / max(len(names), 1)
     every = {name: _contrast_at(rows, column, pairs[column], level) for name, column in names.items()}
     bounded = {name: largest_gap for name, largest_gap in every.items() if np.isfinite(largest_gap.low)}

@@ -57,7 +57,7 @@ def test_no_rule_is_confirmed_that_does_not_beat_its_parts() -> None:
 
     found = confirm(queries, np.array([0.9, 0.9, 0.9]), index)
 
-    assert found["state"].to_list() == ["confirmed", "refuted", "untestable"]
+    assert found["state"].to_list() == ["confirmed", "adds nothing", "untestable"]
     assert found["held_out_support"].to_list() == [60, 30, 0]
     assert found["held_out_confidence"].to_list() == [0.9, 0.9, None]
     first = stats.fisher_exact([[54, 6], [6, 54]], "greater").pvalue
@@ -86,6 +86,23 @@ def test_many_questions_of_one_image_prove_nothing() -> None:
 
 
 def test_states_say_what_the_data_could_show() -> None:
-    found = states(np.array([0.01, 0.9, 0.9]), np.array([0.1, 0.9, 0.1]))
+    """In turn: sure; no better than its answer; no better than a shorter rule; too few; sure only before correction."""
+    q, p = np.array([0.01, 0.9, 0.9, 0.9, 0.2]), np.array([0.001, 0.8, 0.8, 0.8, 0.01])
+    beats_base, powers = np.array([True, False, True, True, True]), np.array([0.1, 0.9, 0.9, 0.1, 0.9])
 
-    assert found.to_list() == ["confirmed", "refuted", "untestable"]
+    found = states(q, p, beats_base, powers)
+
+    assert found.to_list() == ["confirmed", "refuted", "adds nothing", "untestable", "untestable"]
+
+
+@pytest.mark.parametrize(("images", "state"), [(9, "untestable"), (10, "confirmed")])
+def test_a_rule_is_confirmed_on_ten_images_or_more(images: int, state: str) -> None:
+    """However rare its answer is elsewhere."""
+    rows, answers = [[0]] * images + [[1]] * 200, [1] * images + [0] * 200
+    index = make_index(Transactions.from_rows(rows, answers, 2, 2), np.arange(len(rows), dtype=np.int32), np.arange(2))
+    queries = Queries(np.array([[0]], np.int32), np.array([-1], np.int32), np.array([1], np.int32))
+
+    found = confirm(queries, np.array([1.0]), index)
+
+    assert found["q"][0] < 1e-9
+    assert found["state"].to_list() == [state]

@@ -2,13 +2,15 @@
 
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.audits.rules.judge import decide, expected_contributions, measure_gap, with_strata
+from eyechart.audits.rules.controls import ControlErrors, beyond_controls, control_errors, with_controls
+from eyechart.audits.rules.judge import decide, expected_contributions, match_answers, measure_gap, with_strata
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions, tidy
@@ -53,6 +55,18 @@ def meetings(data: Dataset, study: Result) -> list[tuple[int, str]]:
     ]
 
 
+class Alike(NamedTuple):
+    """What examples with a control in common have in common: the type, and whether an answer is named and offered."""
+
+    kind: str
+    told: tuple[bool, bool]
+
+
+def alike_for(row: dict[str, Any], answer: str) -> Alike:
+    named = answer in row["question"].replace("?", "").replace(",", "").split()
+    return Alike(row["question_type"], (named, answer in row["choices"]))
+
+
 def test_exploited_rules_and_exploitation_are_those_of_the_definition(world: Dataset, study: Result) -> None:
     predictions = answers_of("mix:seer=0.5,cheater=0.5", world, study)
     result = AUDIT.judge(world, study, predictions, Local())
@@ -62,42 +76,106 @@ def test_exploited_rules_and_exploitation_are_those_of_the_definition(world: Dat
     met = defaultdict(list)
     for rule, key in meetings(world, study):
         met[rule].append(key)
-    controls: dict[tuple[int, str], float | None] = {}
+    controls: dict[tuple[int, Alike], list[str]] = {}
     for rule, keys in met.items():
         answer = answer_of[rule]
-        for kind in {examples[key]["question_type"] for key in keys}:
-            others = [
+        alike = {key: alike_for(examples[key], answer) for key in examples}
+        for group in {alike[key] for key in keys}:
+            controls[rule, group] = [
                 key
                 for key, row in examples.items()
-                if row["question_type"] == kind and key not in keys and answer not in row["answers"]
+                if alike[key] == group and key not in keys and answer not in row["answers"]
             ]
-            controls[rule, kind] = sum(said[key] == answer for key in others) / len(others) if others else None
+    rates = {
+        one: sum(said[key] == answer_of[one[0]] for key in keys) / len(keys)
+        for one, keys in controls.items()
+        if len(keys) >= 20
+    }
 
     table = {row["rule"]: row for row in result.tables["exploited"].iter_rows(named=True)}
-    assert set(table) == set(met)
+    usable = set()
     for rule, keys in met.items():
         answer = answer_of[rule]
-        first = {examples[key]["image"]: key for key in reversed(keys) if answer not in examples[key]["answers"]}
-        rates = [controls[rule, examples[key]["question_type"]] for key in first.values()]
-        known = [rate for rate in rates if rate is not None]
-        row = table[rule]
-        assert row["met"] == len(keys)
-        assert row["correlation"] == pytest.approx(sum(said[key] == answer for key in keys) / len(keys))
-        assert (row["wrong"], row["followed"]) == (len(first), sum(said[key] == answer for key in first.values()))
-        assert row["control"] == (pytest.approx(sum(known) / len(known)) if known else None)
+        wrong = [key for key in keys if answer not in examples[key]["answers"]]
+        known = [key for key in wrong if (rule, alike_for(examples[key], answer)) in rates]
+        usable |= {rule} if known else set()
+        if rule in table:
+            first = {examples[key]["image"]: key for key in reversed(known)}
+            own = [rates[rule, alike_for(examples[key], answer)] for key in first.values()]
+            row = table[rule]
+            assert row["met"] == len(keys)
+            assert row["correlation"] == pytest.approx(sum(said[key] == answer for key in keys) / len(keys))
+            assert (row["wrong"], row["followed"]) == (len(first), sum(said[key] == answer for key in first.values()))
+            assert row["control"] == pytest.approx(sum(own) / len(own))
+    assert set(table) <= usable
+    assert result.tables["exploited"].select(pl.len() + pl.col("others").sum()).item() == len(usable)
 
     kinds = dict(study.rows.select("id", "kind").iter_rows())
+    size = {
+        rule: len(words) + len(objects)
+        for rule, words, objects in study.tables["rules"].select("rule", "words", "objects").iter_rows()
+    }
     surplus: dict[str, dict[str, float]] = defaultdict(dict)
-    for rule, keys in sorted(met.items()):
+    for rule, keys in sorted(met.items(), key=lambda item: (size[item[0]], item[0])):
+        answer = answer_of[rule]
         for key in keys:
-            control = controls[rule, examples[key]["question_type"]]
-            if kinds[key] == "counterexample" and control is not None:
-                surplus[key].setdefault(answer_of[rule], (said[key] == answer_of[rule]) - control)
+            rate = rates.get((rule, alike_for(examples[key], answer)))
+            if kinds[key] == "counterexample" and rate is not None:
+                surplus[key].setdefault(answer, (said[key] == answer) - rate)
     expected = {key: sum(own.values()) for key, own in surplus.items()}
     found = dict(result.rows.drop_nulls("exploitation").select("id", "exploitation").iter_rows())
     assert found == pytest.approx(expected)
     assert len(found) > 20
     assert result.measure("exploitation", "plain").value == pytest.approx(sum(expected.values()) / len(expected))
+
+
+def test_the_error_of_the_controls_is_that_of_each_example_in_them(world: Dataset, study: Result) -> None:
+    """Summed over the rules of each example by loops, and over images."""
+    answered = answers_of("mix:seer=0.5,cheater=0.5", world, study).beside(
+        world.examples.join(study.rows.select("id", "cluster", "kind"), on="id"), "plain"
+    )
+    matches = match_answers(world, study, answered)
+    used = with_controls(matches).filter(pl.col("wrong") & (pl.col("control_n") >= 20))
+    used = used.unique(["id", "answer"], keep="first", maintain_order=True)
+    said = dict(answered.table.select("id", "given").iter_rows())
+    examples = {row["id"]: row for row in world.examples.join(study.rows, on="id", how="semi").iter_rows(named=True)}
+    met = set(meetings(world, study))
+    n = used["id"].n_unique()
+
+    errors: dict[str, float] = dict.fromkeys(study.rows["cluster"], 0.0)
+    for (rule, answer, kind, told), pairs in used.group_by("rule", "answer", "type", "told"):
+        alike = alike_for(examples[pairs["id"][0]], answer)
+        assert alike.kind == kind
+        assert alike.told == (told in ("named", "named and offered"), told in ("offered", "named and offered"))
+        control = [
+            key
+            for key, row in examples.items()
+            if alike_for(row, answer) == alike and (rule, key) not in met and answer not in row["answers"]
+        ]
+        assert set(pairs["control_n"]) == {len(control)}
+        rate = sum(said[key] == answer for key in control) / len(control)
+        for key in control:
+            errors[examples[key]["image"]] -= pairs.height / n / len(control) * ((said[key] == answer) - rate)
+    found = dict(control_errors(matches, used).by_image.iter_rows())
+
+    assert {name: found.get(name, 0.0) for name in errors} == pytest.approx(errors)
+    assert any(errors.values())
+
+
+def test_a_small_control_leaves_a_wide_interval() -> None:
+    """Forty of fifty agree; a control of 20 examples without agreement says less than one of 2,000."""
+    examples = pl.DataFrame(
+        {"cluster": [str(n) for n in range(50)], "agrees": [1.0] * 40 + [0.0] * 10, "elsewhere": [0.0] * 50}
+    )
+    images = pl.DataFrame({"cluster": [f"c{n}" for n in range(100)], "error": [0.0] * 100})
+    few, many = (beyond_controls(examples, ControlErrors(images, (1 / n) ** 2)) for n in (20, 2000))
+    alone = mean(examples["agrees"], examples["cluster"])
+
+    assert few.value == many.value == pytest.approx(0.8)
+    assert few.low < many.low
+    assert few.high > many.high
+    assert many.low == pytest.approx(alone.low, abs=0.001)
+    assert (few.n, few.clusters) == (50, 50)
 
 
 def test_objects_are_followed_as_far_as_the_same_words_without_them_are_not(world: Dataset, study: Result) -> None:
@@ -119,7 +197,7 @@ def test_objects_are_followed_as_far_as_the_same_words_without_them_are_not(worl
     for rule, key in sorted(inside):
         answer = answer_of[rule]
         others = [one for own, one in beside - inside if own == rule and answer not in accepts[one]]
-        if kinds[key] == "counterexample" and others:
+        if kinds[key] == "counterexample" and len(others) >= 20:
             control = sum(said[one] == answer for one in others) / len(others)
             surplus[key].setdefault(answer, (said[key] == answer) - control)
     expected = [sum(own.values()) for own in surplus.values()]
@@ -316,3 +394,27 @@ def test_the_verdict_rests_on_the_margin(low: float, high: float, state: str, la
     verdict = decide(measures, 0.03, from_ids=False)
 
     assert (verdict.state, verdict.label, verdict.measure, verdict.margin) == (state, label, measures[1].key, 0.03)
+
+
+@pytest.mark.parametrize(("gap", "state"), [(0.03, "yes"), (0.031, "cannot tell")])
+def test_a_matched_gap_opens_a_yes(gap: float, state: str) -> None:
+    measures = [
+        Measure("accuracy", 0.5, 0.4, 0.6, 10),
+        Measure("exploitation", 0.0, -0.02, 0.02, 10),
+        Measure("matched gap", 0.1, gap, 0.2, 10),
+    ]
+
+    assert decide(measures, 0.03, from_ids=False).state == state
+    measures[1] = replace(measures[1], low=-0.1, high=0.1)
+    assert decide(measures, 0.03, from_ids=False).state == "cannot tell"
+
+
+def test_rules_without_a_control_are_counted() -> None:
+    """The verdict says how many take no part, and that none is left if it is so."""
+    measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.0, -0.02, 0.02, 10)]
+
+    assert (
+        "7 rules with fewer than 20 examples to compare with"
+        in decide(measures, 0.03, unused=7, from_ids=False).sentence
+    )
+    assert decide(measures[:1], 0.03, unused=7, from_ids=False).state == "not tested"

@@ -14,6 +14,7 @@ from eyechart.formats import read
 from eyechart.runs.contract import check_audit
 from eyechart.statistics import difference
 from eyechart.world import WorldSettings, load_answerer, make_world
+from eyechart.world.answerers import Guesser
 
 AUDIT = RulesAudit()
 PLANTED = ("word", "object", "pair")
@@ -97,6 +98,48 @@ def test_the_planted_rule_is_the_most_exploited_one(judged: dict[str, Result]) -
         (["mostly"], ["anchor"], "painting"),
     ]
     assert best["agreement"] == 1
+
+
+@pytest.fixture(scope="module")
+def shifted() -> dict[str, Result]:
+    """Judge three who follow nothing where the cues have lost most of their meaning in the test."""
+    world = make_world(WorldSettings(seed=1013, images=1000, test_strength=0.2))
+    study = AUDIT.study(world.data, Local())
+    [(_, probes)] = AUDIT.probe(world.data, study)
+    shown = fill(probes, world.data)
+    models = {"one": Guesser(seed=1), "another": Guesser(seed=2), "half": load_answerer("mix:seer=0.5,guesser=0.5")}
+    answers = {name: tidy(model.answer(shown, world.data.images), probes, name) for name, model in models.items()}
+    return {name: AUDIT.judge(world.data, study, Predictions(name, own), Local()) for name, own in answers.items()}
+
+
+@pytest.mark.parametrize("name", ["one", "another", "half"])
+def test_who_follows_nothing_is_not_caught(shifted: dict[str, Result], name: str) -> None:
+    """A guesser gives what is offered: it agreed 13.0 [9.2, 16.8] points more often where an answer is offered."""
+    exploitation = shifted[name].measure("exploitation", "plain")
+
+    assert shifted[name].verdict.state != "no"
+    assert exploitation.low < 0 < exploitation.high
+
+
+@pytest.mark.parametrize("name", ["one", "another", "half"])
+def test_a_rule_whose_answer_the_question_names_is_not_exploited(shifted: dict[str, Result], name: str) -> None:
+    """`which + bigger + star -> star` has no other questions that name a star to compare with: it is counted apart."""
+    table, unused = shifted[name].tables["exploited"], shifted[name].tables["unused"]
+
+    assert table.filter(pl.col("q") <= 0.05).is_empty()
+    assert table.filter(pl.col("words").list.contains(pl.col("answer"))).is_empty()
+    assert unused["rules"].sum() > 20
+    assert f"; {unused['rules'].sum()} rules with fewer than 20" in shifted[name].verdict.sentence
+
+
+def test_rules_that_are_one_finding_are_one_line(judged: dict[str, Result]) -> None:
+    """A planted pair stands once, beside the words that every such question has."""
+    table = judged["cheater"].tables["exploited"]
+    digging = table.filter(pl.col("words").list.contains("mostly") & pl.col("objects").list.contains("anchor"))
+
+    assert digging.height == 1
+    assert digging["others"].item() > 0
+    assert len(digging["named"].item().split("; ")) == min(8, digging["others"].item())
 
 
 def test_the_audit_keeps_the_contract() -> None:

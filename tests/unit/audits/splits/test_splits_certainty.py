@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from eyechart.audits.splits.gaps import Sides, gap_weights, set_weights
-from eyechart.audits.splits.judge import decide
 from eyechart.audits.splits.measures import ANSWER, GROUP, TYPE, Scored, measure_judged, measure_validation
+from eyechart.audits.splits.verdict import Reach, decide
 from eyechart.data.result import Measure
 from eyechart.statistics import difference, mean
 
@@ -26,6 +26,7 @@ def scored(
         rows.with_columns(cluster=image, **{k: pl.Series(v) for k, v in (sides | groups | kinds).items()}),
         tuple(sides),
         "exact",
+        tuple(sides),
     )
 
 
@@ -48,7 +49,7 @@ def test_a_small_tail_without_mistakes_leaves_room_for_a_gap() -> None:
         assert found[name].value == 0
         assert found[name].high == pytest.approx(1 - tail.low, abs=0.001)
     assert ends(found["OOD drop"]) == pytest.approx(ends(found["drop, QT"]))
-    assert decide(list(found.values()), 0.05).state == "cannot tell"
+    assert decide(list(found.values()), 0.05, Reach(("QT",), 1, 424, ("QT", 24))).state == "cannot tell"
 
 
 def test_validation_sets_are_no_surer_either() -> None:

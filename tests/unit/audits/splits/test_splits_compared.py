@@ -19,7 +19,7 @@ def judged(right: np.ndarray, tails: dict[str, range], *, weighted: bool = True)
     columns |= {GROUP + name: ["g"] * N for name in tails} | {TYPE: ["kind"] * N, ANSWER: ["answer"] * N}
     ids = [f"{at:04}" for at in range(N)]
     rows = pl.DataFrame({"id": ids, "cluster": ids, "accuracy": right.astype(float), **columns})
-    found = measure_judged(Scored(rows, tuple(tails), "exact"))
+    found = measure_judged(Scored(rows, tuple(tails), "exact", tuple(tails)))
     tables = {"counts": empty(COUNTS)} | ({"weights": found.weights} if weighted else {})
     verdict = Verdict("not tested", "Is it so?", "nothing", "Nothing.")
     return Result("splits", "model", {}, measures_table(found.measures), found.rows, tables, (), verdict)

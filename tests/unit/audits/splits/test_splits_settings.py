@@ -117,7 +117,7 @@ def test_where_every_group_is_balanced_the_empty_sets_are_noted(threshold: str) 
     assert "no OOD test set for QT, KW" in notes(found)
     assert (judged.verdict.state, judged.verdict.label) == ("not tested", "sets too small")
     assert judged.headline == judged.measure("accuracy", "plain")
-    assert "too small" in judged.verdict.sentence
+    assert "fewer than 100 examples and 5% of the judged ones for every concept" in judged.verdict.sentence
 
 
 def test_a_threshold_below_every_entropy_leaves_no_set(world: Dataset) -> None:
