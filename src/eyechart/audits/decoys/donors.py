@@ -36,13 +36,14 @@ class DonorPool(NamedTuple):
         accepted = pool.select(pl.int_range(pl.len()).alias("row"), lists.alias("text"))
         long = accepted.explode("text", empty_as_null=False, keep_nulls=False)
         forms = long.select("row", normal_forms(long["text"]).alias("text")).unique().sort("row")
+        accepting = forms.group_by("text", maintain_order=True).agg("row")
         spans = pool.group_by("cluster", maintain_order=True).len()
         bounds = starts_of(spans["len"].to_numpy()).tolist()
         return cls(
             pool["id"],
             dict(zip(spans["cluster"], bounds, strict=False)),
             dict(zip(spans["cluster"], bounds[1:], strict=True)),
-            {str(text): rows["row"].to_numpy() for (text,), rows in forms.group_by("text")},
+            dict(zip(accepting["text"], (rows.to_numpy() for rows in accepting["row"]), strict=True)),
         )
 
     def refuse(self, cluster: str, options: frozenset[str]) -> Int64s:
