@@ -38,7 +38,8 @@ Probes = Callable[[str], pl.DataFrame]  # from the name of a condition
 
 def with_parsing(result: Result, data: Dataset, predictions: Predictions, probes: Probes) -> Result:
     """Add the table `parsing` to a result, and show it where anything was lost."""
-    counts = result.tables["counts"].filter(pl.col("condition").is_not_null())
+    asked = pl.col("condition").is_not_null() & (pl.col("status") != "left out")
+    counts = result.tables["counts"].filter(asked)
     rates = _rates(counts)
     hurt = rates.filter(pl.col("unparsed") + pl.col("failed") > 0)["condition"]
     how = str(result.settings.get("score", "auto"))

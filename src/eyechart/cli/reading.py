@@ -23,7 +23,7 @@ from eyechart.reporting import collect, write_report
 from eyechart.runs.run import Run
 from eyechart.zoo.features import with_features
 
-DEMO_MODELS = ("seer", "cheater", "blind", "guesser")
+DEMO_MODELS = ("seer", "cheater", "cheater:decoy", "blind", "guesser")
 
 _HEAT_HELP = "Human attention maps, as `QUESTION_ID.png`; their hot regions become the `evidence` of the examples."
 _FEATURES_HELP = "Region features of the images, from `python -m eyechart.zoo.converters`; `train` needs them."

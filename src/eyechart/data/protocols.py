@@ -124,3 +124,12 @@ class AnnouncingAudit(Protocol):
         Without any such condition the audit asks `plain` alone.
         """
         ...
+
+
+@runtime_checkable
+class LenientAudit(Protocol):
+    """An audit that can judge without the answers under some conditions; it then says what it could not test."""
+
+    def can_spare(self, condition: str) -> bool:
+        """Return whether the audit judges models, such as files of answers, that have none under a condition."""
+        ...

@@ -1,7 +1,7 @@
 """Define the records in the JSON files of a run folder; docs/formats.md shows the folder."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 from eyechart.data.dataset import Dataset
@@ -61,6 +61,7 @@ class WantedConditions:
 
     kind: Literal["wanted"]
     conditions: dict[str, tuple[str, ...]]
+    spare: dict[str, tuple[str, ...]] = field(default_factory=dict)  # those that each audit can judge without
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -68,8 +69,15 @@ class WantedConditions:
         return tuple(dict.fromkeys(name for own in self.conditions.values() for name in own))
 
     def served_by(self, has_answers: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
-        """Keep the audits that have answers under all their conditions."""
-        return {name: own for name, own in self.conditions.items() if all(map(has_answers, own))}
+        """Keep the audits that have answers under all their conditions but the spare ones."""
+        return {name: own for name, own in self.without_spare(has_answers).items() if all(map(has_answers, own))}
+
+    def without_spare(self, has_answers: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
+        """List the conditions of each audit, without the spare ones that have no answers."""
+        return {
+            name: tuple(each for each in own if each not in self.spare.get(name, ()) or has_answers(each))
+            for name, own in self.conditions.items()
+        }
 
 
 @dataclass(frozen=True)

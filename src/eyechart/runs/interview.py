@@ -73,8 +73,10 @@ class Interview:
     def _served_conditions(self) -> set[str]:
         """Return the conditions to ask under: all, or for an answer file those of the audits that it covers."""
         wanted, model = self.store.wanted(), self.model
-        if not (isinstance(model, PrerecordedModel) and self.asking.skip):
+        if not isinstance(model, PrerecordedModel):
             return set(self.store.conditions())
+        if not self.asking.skip:
+            return {name for conditions in wanted.without_spare(model.holds).values() for name in conditions}
         kept = wanted.served_by(model.holds)
         warn_left_out(self.model.name, wanted.conditions.keys() - kept.keys())
         if not kept:

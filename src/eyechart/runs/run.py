@@ -18,7 +18,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.folder import RunFolder
 from eyechart.data.furniture import furniture_of
 from eyechart.data.predictions import Predictions
-from eyechart.data.protocols import Audit, Engine, EstimatingModel, Model
+from eyechart.data.protocols import Audit, Engine, EstimatingModel, LenientAudit, Model
 from eyechart.data.records import DivisionRecord, LeftOutAudits, RunManifest, StudyPlan, WantedConditions
 from eyechart.data.result import Result
 from eyechart.data.store import Store, fingerprint
@@ -117,7 +117,10 @@ class Run:
         written: set[str] = set()
         before = self.store.wanted().conditions if turn else {}
         wanted = {name: list(conditions) for name, conditions in before.items()}
+        lenient = {}
         for audit, study in self._studied():
+            if isinstance(audit, LenientAudit):
+                lenient[audit.name] = audit.can_spare
             for condition, probes in audit.probe(self._data_for(audit), study, turn):
                 wanted.setdefault(audit.name, []).append(condition)
                 kept = condition in written or (turn > 0 and condition in self.store.conditions())
@@ -128,7 +131,8 @@ class Run:
             if turn == 0 and condition not in written:
                 self.store.probe_file(condition).unlink()
         own = {name: tuple(dict.fromkeys(conditions)) for name, conditions in wanted.items()}
-        write_record(WantedConditions("wanted", own), self.store.wanted_file)
+        spare = {name: tuple(filter(can_spare, own.get(name, ()))) for name, can_spare in lenient.items()}
+        write_record(WantedConditions("wanted", own, spare), self.store.wanted_file)
         return {condition: self.store.probes(condition).height for condition in self.store.conditions()}
 
     def calls(self, model: Model) -> dict[str, int]:
@@ -241,10 +245,10 @@ class Run:
         """Return the audits to judge by, with their conditions, leaving out those without all answers if allowed."""
         wanted, known = self.store.wanted(), set(predictions.answers["condition"].unique())
         if not (self.asking.skip or self.asking.allow_partial):
-            return wanted.conditions
+            return wanted.without_spare(known.__contains__)
         kept = wanted.served_by(known.__contains__)
         warn_left_out(predictions.model, wanted.conditions.keys() - kept.keys())
-        return kept or wanted.conditions
+        return kept or wanted.without_spare(known.__contains__)
 
     def _interview(self, model: Model) -> Interview:
         return Interview(model, self.store, self.engine, self.progress, self.asking)

@@ -7,6 +7,9 @@ leaner    follows planted rules of some kinds, and looks if none of them fires
 blind     uses the question alone: word rules, then the usual answer
 deaf      uses the picture alone: names the most common visible colour
 guesser   picks one of the options, or of the answers of the type, at random
+refuser   answers as another does, but says that it cannot see an image where there is none
+hedger    looks, but offers its answer beside another one
+abstainer looks, but says that it is not sure about half of the examples
 mixture   answers each example by one of several answerers, in known shares
 
 An answerer is found by its name, which follows "world:" in a model's specification.
@@ -29,6 +32,8 @@ from eyechart.world.sight import in_sight, read_probes, scene_shown, whole_pictu
 from eyechart.world.vocabulary import BIGGER, CUE_OBJECTS, QUESTION_TYPES, THERE, UNKNOWN, YES_NO
 
 NO_QUESTION = "yes"  # the usual answer if there is no question
+REFUSAL = "I cannot see an image."
+DOUBT = "I am not sure."
 USUAL = {name: kind.answers[0] for name, kind in QUESTION_TYPES.items() if name != BIGGER} | {
     str(prior.question_type): str(prior.answer) for prior in PRIORS
 }
@@ -127,6 +132,51 @@ class DecoyCheater:
 
 
 @dataclass(frozen=True)
+class Refuser:
+    """Answer as another does, but only where there is a picture."""
+
+    name: str
+    member: Model
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Say that there is no image, else answer."""
+        answers = _aligned(self.member, probes, images)
+        return read_probes(probes).select(
+            "id", answer=pl.when(pl.col("image").is_null()).then(pl.lit(REFUSAL)).otherwise(answers)
+        )
+
+
+@dataclass(frozen=True)
+class Hedger:
+    """Look, and offer another answer beside the one found, so that none is chosen."""
+
+    name: str = "hedger"
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Name two answers."""
+        one, other = (_aligned(model, probes, images) for model in (Seer(), Guesser(seed=1)))
+        return probes.select("id", answer=pl.format("either {} or {}", one, other))
+
+
+@dataclass(frozen=True)
+class Abstainer:
+    """Look, but abstain from half of the examples, the same under every condition."""
+
+    name: str = "abstainer"
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Say "not sure", or what is seen."""
+        sure = pl.Series(uniform(hash_text(probes["id"])) < 0.5)
+        return probes.select("id", answer=pl.when(sure).then(_aligned(Seer(), probes, images)).otherwise(pl.lit(DOUBT)))
+
+
+def _aligned(model: Model, probes: pl.DataFrame, images: Images) -> pl.Series:
+    """Return the answers of a model in the order of the probes."""
+    answers = model.answer(probes, images)
+    return probes.select("id").join(answers, on="id", how="left", validate="1:1", maintain_order="left")["answer"]
+
+
+@dataclass(frozen=True)
 class Deaf:
     """Answer from the picture alone."""
 
@@ -199,6 +249,10 @@ ANSWERERS: dict[str, Model] = {
     "cheater:pair": Cheater("cheater:pair", ("pair",)),
     "cheater:crossed": Cheater("cheater:crossed", ("crossed",)),
     "cheater:decoy": DecoyCheater("cheater:decoy"),
+    "refuser": Refuser("refuser", Seer()),
+    "refuser:decoy": Refuser("refuser:decoy", DecoyCheater("cheater:decoy")),
+    "hedger": Hedger(),
+    "abstainer": Abstainer(),
     **{f"leaner:{kind}": Leaner(f"leaner:{kind}", (kind,)) for kind in ("prior", "word", "object", "pair", "crossed")},
 }
 MIXTURE = "mix:"

@@ -287,3 +287,26 @@ def test_misspelt_names_are_answered_with_the_nearest() -> None:
 def test_wrong_shares_are_refused(spec: str) -> None:
     with pytest.raises(SettingError, match="share"):
         load_answerer(spec)
+
+
+@pytest.mark.parametrize(("name", "member"), [("refuser", "seer"), ("refuser:decoy", "cheater:decoy")])
+def test_a_refuser_answers_as_its_member_where_there_is_a_picture(name: str, member: str, world: World) -> None:
+    probes = plain(world)
+    unseen = probes.with_columns(image=pl.lit(None, pl.String))
+
+    assert ask(name, probes, world.data.images).equals(ask(member, probes, world.data.images))
+    assert ask(name, unseen, world.data.images)["answer"].unique().to_list() == ["I cannot see an image."]
+
+
+def test_a_hedger_offers_what_is_right_beside_another_answer_and_names_no_option(world: World) -> None:
+    table = scored("hedger", world)
+
+    assert not table["right"].any()
+    assert table.select(pl.col("said").str.contains(pl.col("answer"), literal=True).all()).item()
+
+
+def test_an_abstainer_is_right_or_abstains_about_half_of_the_time(world: World) -> None:
+    table = scored("abstainer", world)
+
+    assert table.filter(~pl.col("right"))["said"].unique().to_list() == ["I am not sure."]
+    assert table["right"].mean() == pytest.approx(0.5, abs=0.03)

@@ -24,7 +24,7 @@ from typing import ClassVar, cast
 
 import polars as pl
 
-from eyechart.audits.decoys.settings import DecoysSettings
+from eyechart.audits.decoys.settings import DONOR, DecoysSettings
 from eyechart.audits.decoys.views import FURNITURE
 from eyechart.base.registry import import_object
 from eyechart.data.dataset import Dataset
@@ -43,10 +43,11 @@ Probes = Iterator[tuple[str, pl.DataFrame]]
 
 @dataclass(frozen=True)
 class DecoysAudit(DecoysSettings):
-    """Find what gives the target away among the options, draw better decoys, and ask a model with parts hidden.
+    """Find what gives the target away among the options, draw better decoys, and ask a model without what they ask of.
 
-    A model relies on the options if with them alone it is surely more than `margin` above guessing; they give the
-    answer away if a prior or a baseline of answers alone is. `DecoysSettings` describes the settings.
+    A model relies on the options if, with the image and question of another example beside them, it is surely more than
+    `margin` above guessing; they give the answer away if a prior or a baseline of answers alone is. `DecoysSettings`
+    describes the settings.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("answer",)
@@ -66,8 +67,12 @@ class DecoysAudit(DecoysSettings):
         """Name all sets of options; only the study shows which of them exist."""
         return self.sets
 
+    def can_spare(self, condition: str) -> bool:
+        """Return whether a condition has donors, which older runs and files of answers may lack."""
+        return condition.endswith(f"@{DONOR}")
+
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Probes:  # noqa: A002, ARG002
-        """Ask for the judged examples with every set of options, whole, with parts hidden, and shifted."""
+        """Ask for the judged examples with every set of options, whole, with parts hidden, with donors, and shifted."""
         make_probes = cast("Callable[[DecoysSettings, Dataset, Result], Probes]", import_object(PROBE))
         return make_probes(self, data, study)
 

@@ -4,53 +4,40 @@ A model is steady if it picks the same option in every position, and right under
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
 
 import polars as pl
 
+from eyechart.audits.decoys.answers import (
+    OVER,
+    ConditionAnswers,
+    count_without_donor,
+    named_table,
+    score_condition,
+)
 from eyechart.audits.decoys.diagnosis import measure_chance
+from eyechart.audits.decoys.donors import commonest_share
 from eyechart.audits.decoys.options import CHANCE
 from eyechart.audits.decoys.probing import WHOLE, Condition, conditions
-from eyechart.audits.decoys.settings import ALONE, DecoysSettings
+from eyechart.audits.decoys.settings import ALONE, DONOR, ORIG, REPAIRED, DecoysSettings
+from eyechart.audits.decoys.verdict import DonorCondition, decide
 from eyechart.audits.decoys.views import judge_views
-from eyechart.audits.measures import count_unscored, make_measure, measure_groups, score_rows
+from eyechart.audits.measures import make_measure, measure_groups
 from eyechart.data.dataset import Dataset
-from eyechart.data.predictions import AnsweredExamples, Predictions
+from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Engine
-from eyechart.data.result import Better, Measure, Result, State, Verdict, measures_table, speak
+from eyechart.data.result import Better, Measure, Result, measures_table
 from eyechart.data.tables import COUNTS, empty
-from eyechart.scoring import names_option, score
-from eyechart.statistics import adjust, beyond_known, mean, paired_difference
+from eyechart.scoring import score
+from eyechart.statistics import adjust, mean, paired_difference
 
 VISIBLE = {ALONE: "A", "question": "I+A", "image": "Q+A", WHOLE: "I+Q+A"}
 ADDS = {"image": "image adds", "question": "question adds"}
-OVER = "over chance"
+FALL = "falls on repaired options"
 CONSISTENT, ALWAYS_RIGHT = "consistent", "right under every shift"
 ROTATED = "rotate"
-QUESTION = "Does it need more than the options?"
 _ORDER = {name: i for i, name in enumerate((*VISIBLE.values(), "Random"))}
-
-
-class ConditionAnswers(NamedTuple):
-    """The answers under one condition: joined, scored, and counted."""
-
-    condition: Condition
-    answered: AnsweredExamples
-    rows: pl.DataFrame  # id, cluster, accuracy, chance
-    counts: pl.DataFrame
-    unnamed: int  # answers that name no option, lost ones among them
-
-    @property
-    def n(self) -> int:
-        """Count the answers, lost ones among them."""
-        return self.answered.table.height + self.answered.lost.height
-
-    @property
-    def mostly_unnamed(self) -> bool:
-        """Return whether more than half of the answers name no option."""
-        return 2 * self.unnamed > self.n
 
 
 def judge_model(
@@ -58,17 +45,23 @@ def judge_model(
 ) -> Result:
     """Score the answers under every condition and compare them."""
     how = "choice" if settings.score == "auto" else settings.score
+    asked = list(conditions(settings, data, study))
+    donor = _find_donors(asked)
     answers = [
-        _score_condition(condition, _offered(data, study, choices), predictions, how)
-        for condition, choices in conditions(settings, data, study)
-        if choices.height
+        score_condition(condition, _offered(data, study, choices.drop(DONOR, strict=False)), predictions, how)
+        for condition, choices in asked
+        # Files, and runs of older versions, may lack the answers to what donors show.
+        if choices.height and not (condition.shown == DONOR and predictions.under(condition.name).is_empty())
     ]
     rows = _side_by_side(answers)
-    measures = _with_q([*_accuracies(answers, how), *_adds(answers, how), *_measure_shifts(rows, how)])
+    measures = _with_q(
+        [*_accuracies(answers, how), *_adds(answers, how), *_fall(answers, how), *_measure_shifts(rows, how)]
+    )
     accuracies = [one for one in measures if one.name == "accuracy"]
     groups = [_grouped(data, rows, one, column, engine) for column in settings.by for one in accuracies]
     tables = {
-        "counts": pl.concat([empty(COUNTS), *(one.counts for one in answers)]),
+        "counts": pl.concat([empty(COUNTS), *(one.counts for one in answers), *_count_left_out(donor)]),
+        "named": named_table(answers),
         "visible": _visible(measures, answers),
     }
     return Result(
@@ -79,7 +72,7 @@ def judge_model(
         rows=rows,
         tables=tables,
         views=judge_views(tables, settings.by),
-        verdict=_decide(measures, answers, settings.margin),
+        verdict=decide(measures, answers, donor, settings.margin),
     )
 
 
@@ -91,15 +84,19 @@ def _offered(data: Dataset, study: Result, choices: pl.DataFrame) -> pl.DataFram
     return judged.join(choices, on="id", validate="1:1")
 
 
-def _score_condition(
-    condition: Condition, examples: pl.DataFrame, predictions: Predictions, how: str
-) -> ConditionAnswers:
-    guess = examples.with_columns((1 / pl.col("choices").list.len()).alias(CHANCE))
-    answered = predictions.beside(guess, condition.name)
-    rows = score_rows(answered, how, CHANCE)
-    counts = count_unscored(answered, rows).with_columns(pl.lit(condition.name).alias("condition"))
-    unnamed = answered.lost.height + int((~names_option(answered.table, how)).sum())
-    return ConditionAnswers(condition, answered, rows, counts, unnamed)
+def _find_donors(asked: list[tuple[Condition, pl.DataFrame]]) -> DonorCondition | None:
+    """Count the examples with options and those of them that have a donor."""
+    choices = dict(asked)
+    for condition, table in asked:
+        if condition.shown == DONOR:
+            whole = choices[Condition(condition.options)]
+            return DonorCondition(condition, whole.height, table.height, commonest_share(whole["choices"]))
+    return None
+
+
+def _count_left_out(donor: DonorCondition | None) -> list[pl.DataFrame]:
+    """Count the examples that were not asked for want of a donor."""
+    return [] if donor is None else [count_without_donor(donor.condition, donor.examples - donor.with_donor)]
 
 
 def _side_by_side(answers: list[ConditionAnswers]) -> pl.DataFrame:
@@ -110,7 +107,7 @@ def _side_by_side(answers: list[ConditionAnswers]) -> pl.DataFrame:
     columns += [
         one.rows.select("id", pl.col(CHANCE).alias(f"{one.condition.options} {CHANCE}"))
         for one in answers
-        if one.condition.name == one.condition.options
+        if one.condition.is_whole
     ]
     columns.append(_steady(answers))
     return reduce(lambda left, right: left.join(right, on="id", how="left", validate="1:1"), columns, ids)
@@ -119,7 +116,9 @@ def _side_by_side(answers: list[ConditionAnswers]) -> pl.DataFrame:
 def _steady(answers: list[ConditionAnswers]) -> pl.DataFrame:
     """Compare the first set as it is with its shifts."""
     first = answers[0].condition.options if answers else ""
-    shifted = [one for one in answers if one.condition.options == first and not one.condition.hidden]
+    shifted = [
+        one for one in answers if one.condition.options == first and (one.condition.is_whole or one.condition.shift)
+    ]
     return steadiness({one.condition.name: picked_options(one.answered.table) for one in shifted})
 
 
@@ -166,13 +165,14 @@ def _accuracies(answers: list[ConditionAnswers], how: str) -> Iterator[Measure]:
     for one in answers:
         name, rows = one.condition.name, one.rows
         right = mean(rows["accuracy"], rows["cluster"])
-        over = beyond_known(rows["accuracy"], rows[CHANCE], rows["cluster"])
-        # Accuracy with a part hidden describes a model. Above chance on the options alone, it has found a shortcut.
-        better: Better = "neither" if one.condition.hidden else "higher"
-        better_over: Better = "lower" if one.condition.hidden == ALONE else better
+        over = paired_difference(one.over[OVER], [0.0] * one.over.height, one.over["cluster"])
+        # Accuracy with a part hidden describes a model. Above chance by the options, it has found a shortcut.
+        by_options = one.condition.hidden == ALONE or one.condition.shown == DONOR
+        better: Better = "neither" if one.condition.hidden or by_options else "higher"
+        better_over: Better = "lower" if by_options else better
         yield make_measure("accuracy", right, of=name, condition=name, score=how, better=better)
         yield make_measure(OVER, over, of=None, condition=name, score=how, better=better_over)
-        if name == one.condition.options:
+        if one.condition.is_whole:
             yield measure_chance(rows, name, how)
 
 
@@ -182,11 +182,21 @@ def _adds(answers: list[ConditionAnswers], how: str) -> Iterator[Measure]:
     for condition, rows in by_condition.items():
         for hidden, name in ADDS.items():
             without = by_condition.get(Condition(condition.options, hidden))
-            if condition.hidden or condition.shift or without is None:
+            if not condition.is_whole or without is None:
                 continue
             both = rows.join(without, on=("id", "cluster"), validate="1:1", maintain_order="left", suffix="_without")
             difference = paired_difference(both["accuracy"], both["accuracy_without"], both["cluster"])
             yield make_measure(name, difference, of=None, condition=condition.name, score=how, better="higher")
+
+
+def _fall(answers: list[ConditionAnswers], how: str) -> Iterator[Measure]:
+    """Measure how much less a model is above chance on the repaired options than on the original ones."""
+    by_condition = {one.condition: one.over for one in answers}
+    before, after = (by_condition.get(Condition(name)) for name in (ORIG, REPAIRED))
+    if before is not None and after is not None:
+        both = before.join(after, on=("id", "cluster"), validate="1:1", maintain_order="left", suffix="_after")
+        fall = paired_difference(both[OVER], both[f"{OVER}_after"], both["cluster"])
+        yield make_measure(FALL, fall, of=None, condition=REPAIRED, score=how, better="neither")
 
 
 def _with_q(measures: list[Measure]) -> list[Measure]:
@@ -204,7 +214,7 @@ def _visible(measures: list[Measure], answers: list[ConditionAnswers]) -> pl.Dat
     by_name = {(one.name, one.condition): one for one in measures}
     rows = []
     for one in answers:
-        if one.condition.shift:
+        if one.condition.shift or one.condition.shown == DONOR:
             continue
         accuracy = by_name["accuracy", one.condition.name]
         estimate = (accuracy.value, accuracy.low, accuracy.high, accuracy.n)
@@ -215,30 +225,3 @@ def _visible(measures: list[Measure], answers: list[ConditionAnswers]) -> pl.Dat
     schema = {"visible": pl.String, "options": pl.String} | dict.fromkeys(("accuracy", "low", "high"), pl.Float64)
     table = pl.DataFrame(rows, schema=schema | {"n": pl.Int64}, orient="row")
     return table.sort(pl.col("visible").replace_strict(_ORDER, return_dtype=pl.Int64), maintain_order=True)
-
-
-def _decide(measures: list[Measure], answers: list[ConditionAnswers], margin: float) -> Verdict:
-    """Conclude from the answers to the options alone; a model that never names an option is not cleared."""
-    alone_only = [one for one in answers if one.condition.hidden == ALONE]
-    if not alone_only:
-        first_key = next((one.key for one in measures), None)
-        return Verdict(
-            "not tested", QUESTION, "not asked", "It was not asked with the options alone.", first_key, margin
-        )
-    alone, options = alone_only[0], alone_only[0].condition.options
-    over = next(one for one in measures if one.name == OVER and one.condition == alone.condition.name)
-    distance = f"{speak(asdict(over))} points over chance on {options!r}"
-    with_everything = (one for one in answers if one.condition == Condition(options))
-    state: State = "cannot tell"
-    if over.low > margin:
-        state, label, sentence = "no", "relies on the options", f"It finds answers from the options alone: {distance}."
-    # A model that names options when it sees everything, and none when it sees only them, was tested and abstained.
-    elif all(one.mostly_unnamed for one in (alone, *with_everything)):
-        unnamed = f"{alone.unnamed:,} of its {alone.n:,} answers to the options alone name none of them"
-        label = "chooses none"
-        sentence = f"It does not choose among the options, so they cannot test it: {unnamed}."
-    elif over.high < margin:
-        state, label, sentence = "yes", "needs more than the options", f"The options alone do not help it: {distance}."
-    else:
-        label, sentence = "too close to tell", f"Too close to tell whether the options alone help it: {distance}."
-    return Verdict(state, QUESTION, label, sentence, over.key, margin)

@@ -141,7 +141,7 @@ def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
     human = humans.explode("text", empty_as_null=False, keep_nulls=False)
     accepted = pl.concat([human, answered.select(_rows(), text="answer")])
     texts, codes = code_texts(pl.concat([wrong["text"], accepted["text"]]))
-    _, normal_codes = code_texts(_normal_forms(texts))
+    _, normal_codes = code_texts(normal_forms(texts))
     rows = pl.concat([wrong["row"], accepted["row"]]).to_numpy()
     # One number for a row and a normal form together.
     keys = pl.Series("key", rows * np.int64(len(texts)) + normal_codes.astype(np.int64)[codes])
@@ -150,7 +150,7 @@ def _acceptable(wrong: pl.DataFrame, answered: pl.DataFrame) -> pl.DataFrame:
     return unaccepted.filter(pl.col("key").is_first_distinct()).drop("key")
 
 
-def _normal_forms(texts: pl.Series) -> pl.Series:
+def normal_forms(texts: pl.Series) -> pl.Series:
     """Return the normal forms, or the clean text where the normal form is empty."""
     clean = clean_answer(pl.col("text"))
     normal = normalize_answer(clean)

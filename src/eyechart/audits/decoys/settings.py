@@ -29,6 +29,7 @@ Drawing = Literal["nearest", "neutral"]
 Published = Literal["none", "qavg"]
 NEUTRAL, QAVG = "neutral", "qavg"
 ALONE: Final = "image-question"  # when both are hidden, the options alone are left
+DONOR: Final = "donor"  # the example that gives all that is shown beside the options
 DRAWING_SETTINGS = ("k", "drawing", "published", "threshold", "seed", "similarity", "guards", "near", "leave_out")
 
 

@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from eyechart.audits.decoys.settings import IOU, JUDGED, ORIG, QOU, RANDOM, REPAIRED
+from eyechart.audits.decoys.settings import DONOR, IOU, JUDGED, ORIG, QOU, RANDOM, REPAIRED
 from eyechart.base.hashing import hash_text
 from eyechart.data.furniture import Furniture, Hiding, Look
 from eyechart.data.result import Unit, View
@@ -119,6 +119,13 @@ JUDGE = (
         {"x": "accuracy", "y": "options", "color": "visible", "low": "low", "high": "high", "n": "n"},
         units=dict.fromkeys(("accuracy", "low", "high"), POINTS),
     ),
+    View(
+        "table",
+        "named",
+        "What the answers name",
+        "A refusal, or an answer that names no option, is counted here and is neither above nor below chance. Under a "
+        "condition with a donor, image and question are those of another example, to which no option is an answer.",
+    ),
 )
 
 
@@ -148,6 +155,10 @@ LOOKS = (
         Look(re.escape(name + hidden), words + left, color)
         for name, words in SET_NAMES.items()
         for hidden, (left, color) in HIDDEN_NAMES.items()
+    ),
+    *(
+        Look(re.escape(f"{name}@{DONOR}"), f"{words}, another's image and question", "both")
+        for name, words in SET_NAMES.items()
     ),
     *(Look(f"rotate#{by}", f"options shifted by {by}", "options") for by in range(1, 10)),
     Look(r"rotate(#\d+)?", "options shifted", "options"),

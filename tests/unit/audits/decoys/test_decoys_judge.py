@@ -27,7 +27,7 @@ AUDIT = DecoysAudit(sets=("orig", "iou+qou"), folds=2, most=300, hide=get_args(H
 
 @pytest.fixture(scope="module")
 def world() -> Dataset:
-    return read("world", seed=5, images=150)
+    return read("world", seed=5, images=300)
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +51,20 @@ def test_the_conditions_are_those_of_the_grammar(probes: dict[str, pl.DataFrame]
     hidden = ("", "-image", "-question", "-image-question")
     sets = [f"{name}{part}" for name in ("orig", "iou+qou") for part in hidden]
 
-    assert set(probes) == {*sets, "rotate#1", "rotate#2"}
+    assert set(probes) == {*sets, "orig@donor", "rotate#1", "rotate#2"}
 
 
-def test_by_default_a_model_is_asked_five_times_about_each_example(world: Dataset, study: Result) -> None:
+def test_by_default_a_model_is_asked_six_times_about_each_example(world: Dataset, study: Result) -> None:
     asked = dict(DecoysAudit().probe(world, study))
 
-    assert list(asked) == ["orig", "orig-image-question", "rotate#1", "iou+qou", "iou+qou-image-question"]
+    assert list(asked) == [
+        "orig",
+        "orig-image-question",
+        "orig@donor",
+        "rotate#1",
+        "iou+qou",
+        "iou+qou-image-question",
+    ]
 
 
 def test_everything_that_the_tables_of_the_paper_hold_can_be_asked(world: Dataset, study: Result) -> None:
@@ -65,7 +72,7 @@ def test_everything_that_the_tables_of_the_paper_hold_can_be_asked(world: Datase
 
     hidden = ("", "-image", "-question", "-image-question")
     sets = [f"{name}{part}" for name in ("orig", "iou", "qou", "iou+qou", "all") for part in hidden]
-    assert set(asked) == {*sets, "rotate#1", "rotate#2", "rotate#3"}
+    assert set(asked) == {*sets, "orig@donor", "rotate#1", "rotate#2", "rotate#3"}
 
 
 def test_sets_that_are_not_among_those_asked_by_default_are_asked_where_there_are_no_others(
@@ -73,7 +80,7 @@ def test_sets_that_are_not_among_those_asked_by_default_are_asked_where_there_ar
 ) -> None:
     audit = DecoysAudit(sets=("orig", "qou"), folds=2, rotations=0)
 
-    assert set(dict(audit.probe(tiny, audit.study(tiny, Local())))) == {"qou", "qou-image-question"}
+    assert set(dict(audit.probe(tiny, audit.study(tiny, Local())))) == {"qou", "qou-image-question", "qou@donor"}
 
 
 def test_what_is_hidden_is_not_shown_and_the_rest_is(world: Dataset, probes: dict[str, pl.DataFrame]) -> None:
@@ -160,17 +167,30 @@ def test_a_model_that_never_chooses_among_the_options_is_not_cleared(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
     result = judged(world, study, probes, Open(0.4))
-    n = probes["orig-image-question"].height
+    n = probes["orig"].height
 
-    assert result.measure("over chance", "orig-image-question").high < 0
     assert (result.verdict.state, result.verdict.label) == ("cannot tell", "chooses none")
-    assert f"{n} of its {n} answers to the options alone name none of them" in result.verdict.sentence
+    assert f"With everything shown only {round(0.4 * n)} of {n} answers name an option" in result.verdict.sentence
 
 
-def test_a_model_that_chooses_where_it_sees_and_abstains_where_it_does_not_is_cleared(
+def test_answers_that_name_no_option_are_counted_and_are_not_below_chance(
     world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
 ) -> None:
-    assert judged(world, study, probes, Open(0.6)).verdict.state == "yes"
+    result = judged(world, study, probes, Open(0.4))
+    n = probes["orig-image-question"].height
+
+    over = result.measure("over chance", "orig-image-question")
+    named = result.tables["named"].row(by_predicate=pl.col("condition") == "orig-image-question", named=True)
+    assert (over.value, over.n) == (0, n)
+    assert named == {
+        "condition": "orig-image-question",
+        "answers": n,
+        "target": 0,
+        "other option": 0,
+        "no option": n,
+        "refused": 0,
+        "lost": 0,
+    }
 
 
 def test_numbers_name_options_where_they_are_scored_so(world: Dataset) -> None:
@@ -192,7 +212,7 @@ def test_the_cheater_is_caught_on_the_options_of_the_data_and_lost_on_the_repair
     result = judged(world, study, probes, load_answerer("cheater:decoy"))
 
     assert (result.verdict.state, result.verdict.label) == ("no", "relies on the options")
-    assert result.verdict.measure == Key("over chance", "orig-image-question")
+    assert result.verdict.measure == Key("over chance", "orig@donor")
     assert result.verdict.margin == AUDIT.margin
     before, after = (result.measure("over chance", f"{name}-image-question") for name in ("orig", "iou+qou"))
     assert before.low > 0.15
@@ -275,10 +295,15 @@ def test_data_about_videos_hide_the_video(tiny: Dataset) -> None:
     assert fill(probes["iou+qou-question"], videos)["video"].is_not_null().all()
 
 
-def test_a_model_that_was_not_asked_with_the_options_alone_is_not_tested(world: Dataset, study: Result) -> None:
-    audit = DecoysAudit(sets=AUDIT.sets, hide=("image",), rotations=0)
+def test_a_model_that_was_not_asked_beside_donors_is_not_tested(
+    world: Dataset, study: Result, probes: dict[str, pl.DataFrame]
+) -> None:
+    before = {name: table for name, table in probes.items() if name != "orig@donor"}
 
-    result = judged(world, study, dict(audit.probe(world, study)), load_answerer("seer"), audit)
+    result = judged(world, study, before, load_answerer("seer"))
+
+    assert "no answers under 'orig@donor': `eyechart probe RUN` writes the probes" in result.verdict.sentence
+    assert "orig@donor" not in result.measures["condition"].to_list()
 
     assert (result.verdict.state, result.verdict.label) == ("not tested", "not asked")
     assert result.verdict.measure == Key("accuracy", "orig")
@@ -319,7 +344,7 @@ def test_every_condition_has_its_own_name(world: Dataset, study: Result) -> None
         for condition in dict(EVERYTHING.probe(world, study))
     }
 
-    assert len({look.label for look in found.values()}) == len(found) == 23
+    assert len({look.label for look in found.values()}) == len(found) == 24
     colors = {
         name: found[name].color for name in ("orig", "iou-image", "all-question", "qou-image-question", "rotate#2")
     }

@@ -1,0 +1,76 @@
+"""The verdict on a model: whether it finds targets among their options when all else is another example's.
+
+no             surely more than the margin above guessing with what a donor shows: the options were enough
+yes            surely less than that, and with everything of its own shown it names options and beats guessing
+cannot tell    in between, or the model does not choose among options, or is no better than guessing with everything
+not tested     it was not asked, or no other example can stand in for one, as where nearly all offer the same options
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import NamedTuple
+
+from eyechart.audits.decoys.answers import OVER, ConditionAnswers
+from eyechart.audits.decoys.probing import NEARLY_ALL, Condition
+from eyechart.data.result import Measure, State, Verdict, speak
+
+QUESTION = "Does it need more than the options?"
+CHOOSES = 0.9  # of its answers name an option, else options do not test a model
+
+
+class DonorCondition(NamedTuple):
+    """The condition with donors: how many examples could be asked under it, and how many have a donor."""
+
+    condition: Condition
+    examples: int
+    with_donor: int
+    commonest: float  # the share of examples that offer the most frequent set of options
+
+
+def decide(
+    measures: list[Measure], answers: list[ConditionAnswers], donor: DonorCondition | None, margin: float
+) -> Verdict:
+    """Conclude from the answers to what donors show, and from those with everything shown."""
+    asked = {one.condition: one for one in answers}
+    if donor is None or donor.condition not in asked:
+        label, sentence = _describe_untested(donor)
+        return Verdict("not tested", QUESTION, label, sentence, next((one.key for one in measures), None), margin)
+    over = {one.condition: one for one in measures if one.name == OVER}
+    found, whole = over[donor.condition.name], asked.get(Condition(donor.condition.options))
+    distance = f"{speak(asdict(found))} points over chance under {donor.condition.name!r}"
+    if donor.with_donor < donor.examples:
+        distance += f", on the {donor.with_donor:,} of {donor.examples:,} examples with a donor"
+    state, label, sentence = _conclude(found, whole, over, margin)
+    return Verdict(state, QUESTION, label, f"{sentence}: {distance}.", found.key, margin)
+
+
+def _conclude(
+    found: Measure, whole: ConditionAnswers | None, over: Mapping[str | None, Measure], margin: float
+) -> tuple[State, str, str]:
+    """Return the state, its label, and the beginning of its sentence."""
+    if found.low > margin:
+        return "no", "relies on the options", "It finds targets by the options, beside another image and question"
+    # Only who chooses among the options, and gains by looking, can show that they alone do not help.
+    if whole is None or whole.choosing < CHOOSES * whole.n:
+        share = "no answers" if whole is None else f"only {whole.choosing:,} of {whole.n:,} answers"
+        return "cannot tell", "chooses none", f"With everything shown {share} name an option, so they cannot test it"
+    if not found.high < margin:
+        return "cannot tell", "too close to tell", "Too close to tell whether the options alone help it"
+    with_everything = over[whole.condition.name]
+    if not with_everything.low > 0:
+        distance = f"{speak(asdict(with_everything))} points over chance"
+        return "cannot tell", "guesses", f"With everything shown it does not surely beat guessing ({distance})"
+    return "yes", "needs more than the options", "Beside another image and question the options do not help it"
+
+
+def _describe_untested(donor: DonorCondition | None) -> tuple[str, str]:
+    """Return the label and the sentence of a model that the options did not test."""
+    if donor is None:
+        return "not asked", "It was not asked with any options."
+    if donor.commonest >= NEARLY_ALL:
+        same = f"{donor.commonest:.0%} of the examples offer the same options"
+        return "same options everywhere", f"{same}, which fit every image and question and so cannot test a model."
+    if not donor.with_donor:
+        return "no donors", "Every other example has an answer among the options, so that none can stand in for it."
+    advice = "`eyechart probe RUN` writes the probes to answer, `eyechart judge RUN` judges again"
+    return "not asked", f"It has no answers under {donor.condition.name!r}: {advice}."
