@@ -87,6 +87,12 @@ def gone_settings(kind: type[Audit] | Audit) -> Mapping[str, str]:
     return gone
 
 
+def optional(audit: type[Audit] | Audit) -> tuple[str, ...]:
+    """List the conditions that an audit can judge without, if a model has no answers under them."""
+    conditions: tuple[str, ...] = getattr(audit, "optional", ())
+    return conditions
+
+
 def learns(audit: type[Audit] | Audit) -> bool:
     """Check whether an audit learns from one part of the data and must judge examples held out from it."""
     return bool(getattr(audit, "learns", False))

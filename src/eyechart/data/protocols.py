@@ -94,6 +94,7 @@ class Audit(Protocol):
 
     It takes the examples to learn from and to judge from `data.divided`. Some more class attributes are optional:
     `learns` (bool) says that it learns from a part of the data, so that it judges only examples held out from it;
+    `optional` names conditions under which it asks but can judge without answers;
     `furniture` is what it provides besides its methods; `gone` maps former settings to what to do instead; the class
     method `upgrade_plan` translates the settings that an older version recorded, or rejects them.
     """

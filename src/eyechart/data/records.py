@@ -61,11 +61,20 @@ class WantedConditions:
 
     kind: Literal["wanted"]
     conditions: dict[str, tuple[str, ...]]
+    optional: tuple[str, ...] = ()  # those that every audit can do without
 
     @property
     def every(self) -> tuple[str, ...]:
         """List the conditions that any audit needs."""
         return tuple(dict.fromkeys(name for own in self.conditions.values() for name in own))
+
+    def without_unanswered(self, has_answers: Callable[[str], bool]) -> Self:
+        """Leave out the optional conditions without answers."""
+        kept = {
+            name: tuple(each for each in own if each not in self.optional or has_answers(each))
+            for name, own in self.conditions.items()
+        }
+        return replace(self, conditions=kept)
 
     def served_by(self, has_answers: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
         """Keep the audits that have answers under all their conditions."""

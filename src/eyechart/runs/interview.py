@@ -73,8 +73,11 @@ class Interview:
     def _served_conditions(self) -> set[str]:
         """Return the conditions to ask under: all, or for an answer file those of the audits that it covers."""
         wanted, model = self.store.wanted(), self.model
-        if not (isinstance(model, PrerecordedModel) and self.asking.skip):
+        if not isinstance(model, PrerecordedModel):
             return set(self.store.conditions())
+        wanted = wanted.without_unanswered(model.holds)
+        if not self.asking.skip:
+            return set(wanted.every)
         kept = wanted.served_by(model.holds)
         warn_left_out(self.model.name, wanted.conditions.keys() - kept.keys())
         if not kept:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 import polars as pl
 
-from eyechart.audits import lacking, learns, refer_to, remake_audit
+from eyechart.audits import lacking, learns, optional, refer_to, remake_audit
 from eyechart.audits.parsing import warn_of_unknown_options, with_parsing
 from eyechart.base.errors import DataError, FileFormatError
 from eyechart.base.files import replacing_folder, write_record
@@ -128,8 +128,15 @@ class Run:
             if turn == 0 and condition not in written:
                 self.store.probe_file(condition).unlink()
         own = {name: tuple(dict.fromkeys(conditions)) for name, conditions in wanted.items()}
-        write_record(WantedConditions("wanted", own), self.store.wanted_file)
+        write_record(WantedConditions("wanted", own, self._optional(own)), self.store.wanted_file)
         return {condition: self.store.probes(condition).height for condition in self.store.conditions()}
+
+    def _optional(self, wanted: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """List the conditions that no audit needs: each that asks under one can do without it."""
+        audits = [audit for audit, _ in self._studied()]
+        needed = {name for audit in audits for name in wanted.get(audit.name, ()) if name not in optional(audit)}
+        every = dict.fromkeys(name for conditions in wanted.values() for name in conditions)
+        return tuple(name for name in every if name not in needed)
 
     def calls(self, model: Model) -> dict[str, int]:
         """Count the calls of a model that are left to make, by condition."""
@@ -239,7 +246,8 @@ class Run:
 
     def _answered(self, predictions: Predictions) -> dict[str, tuple[str, ...]]:
         """Return the audits to judge by, with their conditions, leaving out those without all answers if allowed."""
-        wanted, known = self.store.wanted(), set(predictions.answers["condition"].unique())
+        known = set(predictions.answers["condition"].unique())
+        wanted = self.store.wanted().without_unanswered(known.__contains__)
         if not (self.asking.skip or self.asking.allow_partial):
             return wanted.conditions
         kept = wanted.served_by(known.__contains__)
