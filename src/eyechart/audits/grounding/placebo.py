@@ -35,58 +35,64 @@ class Form(NamedTuple):
     """A way of showing boxes: as they are, or on whole pixels; with the evidence as it is shown."""
 
     evidence: BoxLists
+    area: Floats  # of the evidence of each question
     on_pixels: bool
+
+    @classmethod
+    def of(cls, evidence: BoxLists, frames: Floats, *, on_pixels: bool) -> "Form":
+        """Measure the evidence as it is shown."""
+        shown = with_area(evidence)
+        return cls(shown, covered_areas(shown, frames), on_pixels)
+
+    def take(self, rows: Ints) -> "Form":
+        """Take the evidence of some questions."""
+        return self._replace(evidence=take(self.evidence, rows), area=self.area[rows])
 
     def fits(self, settings: GroundingSettings, drawn: BoxLists, frames: Floats) -> Flags:
         """Check the boxes drawn for each question against its evidence."""
         shown = to_pixels(settings, frames, drawn) if self.on_pixels else _inside(drawn, frames)
-        return is_placebo(self.evidence, shown, frames)
+        size = covered_areas(shown, frames)
+        fits = (size > 0) & (size >= (1 - APART) * self.area) & (size <= (1 + APART) * self.area)
+        rows = np.flatnonzero(fits)
+        fits[rows] = ~covers_any(take(self.evidence, rows), take(shown, rows))
+        return fits
 
 
 def draw_placebo(settings: GroundingSettings, scene: Scene, relevance: Relevance, forms: tuple[str, ...]) -> BoxLists:
     """Draw the placebo boxes of every question; a question without a placebo has none."""
-    exact = Form(with_area(_inside(scene.evidence, scene.frames)), on_pixels=False)
-    on_pixels = Form(with_area(to_pixels(settings, scene.frames, with_area(scene.evidence))), on_pixels=True)
+    frames = scene.frames
+    exact = Form.of(_inside(scene.evidence, frames), frames, on_pixels=False)
+    on_pixels = Form.of(to_pixels(settings, frames, with_area(scene.evidence)), frames, on_pixels=True)
     shown = [form for form, name in ((exact, "objects"), (on_pixels, "pixels")) if name in forms]
     ids = hash_text(scene.questions["id"], _SEED)
     if "objects" in forms:
-        drawer: ObjectSets | MovedBoxes = ObjectSets.of(
-            scene, relevance, covered_areas(exact.evidence, scene.frames), ids
-        )
+        drawer: ObjectSets | MovedBoxes = ObjectSets.of(scene, relevance, exact.area, ids)
     else:
-        drawer = MovedBoxes(on_pixels.evidence, scene.frames, ids)
+        drawer = MovedBoxes(on_pixels.evidence, frames, ids)
     found: list[tuple[Ints, BoxLists]] = []
     left = drawer.questions()
     for attempt in range(ATTEMPTS):
         if not len(left):
             break
         drawn = drawer.draw(left, attempt)
-        fits = np.all([take_form(form, left).fits(settings, drawn, scene.frames[left]) for form in shown], axis=0)
+        fits = np.all([form.take(left).fits(settings, drawn, frames[left]) for form in shown], axis=0)
         found.append((left[fits], take(drawn, np.flatnonzero(fits))))
         left = left[~fits]
     return _unite(found, scene.questions.height)
 
 
-def take_form(form: Form, rows: Ints) -> Form:
-    """Take the evidence of some questions."""
-    return form._replace(evidence=take(form.evidence, rows))
-
-
-def is_placebo(evidence: BoxLists, drawn: BoxLists, frames: Floats) -> Flags:
-    """Check that boxes cover about as much as the evidence, and hardly any of its boxes."""
-    size, wanted = covered_areas(drawn, frames), covered_areas(evidence, frames)
+def covers_any(evidence: BoxLists, drawn: BoxLists) -> Flags:
+    """Check whether boxes cover too much of any box of the evidence."""
     free = around(take(drawn, evidence.rows), evidence.boxes)
     bare = np.bincount(free.rows, areas(free.boxes), minlength=len(evidence.boxes))
     hit = bare < (1 - COVERED) * areas(evidence.boxes)
-    hits = np.bincount(evidence.rows[hit], minlength=len(frames))
-    fits: Flags = (size > 0) & (size >= (1 - APART) * wanted) & (size <= (1 + APART) * wanted) & (hits == 0)
-    return fits
+    return np.bincount(evidence.rows[hit], minlength=len(evidence.starts) - 1) > 0
 
 
 def covered_areas(lists: BoxLists, frames: Floats) -> Floats:
     """Compute the area that the boxes of each list cover together."""
-    disjoint = around(around(lists, frames), frames)
-    return np.bincount(disjoint.rows, areas(disjoint.boxes), minlength=len(frames)).astype(np.float64)
+    free = around(lists, frames)
+    return areas(frames) - np.bincount(free.rows, areas(free.boxes), minlength=len(frames))
 
 
 def take(lists: BoxLists, rows: Ints) -> BoxLists:

@@ -353,6 +353,20 @@ def test_a_run_of_an_older_version_is_judged_as_published_until_it_is_probed_aga
     assert run.judge("seer")["grounding"].verdict.state == "yes"
 
 
+def test_the_price_of_the_placebo_is_known_before_anything_is_asked(world: Dataset, tmp_path: Path) -> None:
+    """It takes two calls more for each question."""
+    prices = {}
+    for placebo in (True, False):
+        run = Run(Store(tmp_path / str(placebo))).start(world)
+        run.study([GroundingAudit(placebo=placebo)])
+        run.probe()
+        prices[placebo] = run.calls(load_answerer("seer"))
+
+    n = prices[False]["plain"]
+    assert prices[False] == dict.fromkeys(PUBLISHED, n)
+    assert prices[True] == dict.fromkeys((*PUBLISHED, "placebo", "rest-placebo"), n)
+
+
 def _rewrite(file: Path, change: Callable[[dict], object]) -> None:
     content = json.loads(file.read_text(encoding="utf-8"))
     change(content)
