@@ -5,7 +5,8 @@
 Made-up boxes: images of 500 x 375 with 100 detections, 13 questions an image, 1 to 5 annotated objects a question, most
 of them found by a few detections. The loop is run on few questions and scaled; making its lists is not counted. Every
 measurement of ours is a process of its own: processor seconds of the search alone, of the whole study, and of writing
-the probes of all three conditions (both search again), from a dataset in memory; peak memory is of the whole process.
+the probes of every condition (both search again, and draw the placebo), from a dataset in memory; peak memory is of
+the whole process.
 """
 
 import argparse

@@ -24,7 +24,17 @@ from eyechart.runs.verbs import audit
 CAUGHT = {
     "accuracy": ("deaf",),
     "decoys": ("cheater:decoy",),
-    "grounding": ("blind", "cheater:word", "cheater:object", "cheater:pair", "cheater"),
+    "grounding": (
+        "blind",
+        "deaf",
+        "guesser",
+        "cheater:prior",
+        "cheater:word",
+        "cheater:object",
+        "cheater:pair",
+        "cheater:decoy",
+        "cheater",
+    ),
     "perception": ("blind", "deaf", "guesser", "cheater:prior", "cheater:word", "cheater:decoy"),
     "rules": ("cheater:word", "cheater:object", "cheater:pair", "cheater", "blind"),
     "splits": ("cheater:prior", "cheater:word", "cheater:object", "cheater:pair", "blind"),

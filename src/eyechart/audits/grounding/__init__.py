@@ -1,4 +1,4 @@
-"""Is an answer right for the right reasons? (FPVG: Reich, Putze and Schultz, EMNLP Findings 2023).
+"""Do answers hang on the evidence? (FPVG: Reich, Putze and Schultz, EMNLP Findings 2023).
 
 Each question is asked three times: with all of the picture (Eq. 1), with the evidence alone (Eq. 2: `evidence`), and
 with everything but the evidence (Eq. 3: `rest`). A model that relies on the evidence keeps its answer in the second
@@ -8,6 +8,12 @@ and changes it in the third:
     four cells: grounded or not, times right or wrong         Eq. 9 to 12; they sum to 1
     sufficiency = p(plain) - p(evidence)                      Eq. 7, p of the answer that was given to the whole
     comprehensiveness = p(plain) - p(rest)                    Eq. 8
+
+    right implies grounded = the share of right answers that are grounded (Reich and Schultz 2024)
+
+A model whose answers change with whatever is hidden has an FPVG+ above 0, so the two conditions are asked once more
+for a placebo: other boxes of the same picture, about as large (`placebo`, `rest-placebo`). The verdict is based on the
+difference, question by question, between grounded in the evidence and grounded in the placebo.
 
 An object of the image is relevant if its IoU with a box of the evidence is above 0.5, and irrelevant if it covers at
 most 25 % of every box of it.
@@ -20,7 +26,8 @@ Deliberate differences from the paper and its code:
 - answers are compared in their normal form (`same="raw"`: as they are); a refusal is an answer of its own;
 - with soft scores the cells are soft: grounded x score, so that they still sum to 1 and to the accuracy;
 - models that see pixels are asked too: boxes are hidden in the picture, and the background stays under `rest`;
-- ties in an importance ranking are shared, not broken by position.
+- ties in an importance ranking are shared, not broken by position;
+- the placebo and the verdict are ours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +38,16 @@ import polars as pl
 
 from eyechart.audits.grounding.judge import judge_model
 from eyechart.audits.grounding.probing import probe_evidence
-from eyechart.audits.grounding.settings import DROP, EVIDENCE, KEEP, REST, WITHOUT, GroundingSettings
+from eyechart.audits.grounding.settings import (
+    DROP,
+    EVIDENCE,
+    KEEP,
+    PLACEBO,
+    REST,
+    REST_PLACEBO,
+    WITHOUT,
+    GroundingSettings,
+)
 from eyechart.audits.grounding.study import study_evidence
 from eyechart.data.dataset import Dataset
 from eyechart.data.furniture import Furniture, Look
@@ -43,6 +59,8 @@ FURNITURE = Furniture(
     looks=(
         Look(EVIDENCE, "the evidence alone", "evidence"),
         Look(REST, "everything but the evidence", "rest"),
+        Look(PLACEBO, "other boxes of the same area alone", "other"),
+        Look(REST_PLACEBO, "everything but other boxes of the same area", "other"),
         # Charts of several percentages name `keep` and `drop` alone.
         Look(rf"{KEEP}(@\d+)?", "the most relevant objects alone", "evidence"),
         Look(rf"{DROP}(@\d+)?", "everything but the most relevant objects", "rest"),
@@ -57,9 +75,10 @@ class GroundingAudit(GroundingSettings):
 
     `sees` says what the asked model sees: `objects` (indices of visible ones), `pixels` (boxes to hide), or `auto`,
     both where the images have objects with boxes. `hide` is how pixels are hidden, `feather` and `min_size` in pixels.
-    `extra` asks more: `without` each object once, `keep@25` or `drop@25` the quarter of the objects that is most
-    relevant. `ood` is a column that says what is out of distribution, `ood_value` its value there. A model is not
-    grounded if the share of its grounded answers is surely below `least`.
+    `placebo` asks with other boxes, too; without that there is no verdict. `extra` asks more: `without` each object
+    once, `keep@25` or `drop@25` the quarter of the objects that is most relevant. `ood` is a column that says what is
+    out of distribution, `ood_value` its value there. At least `least` more of its answers must surely be grounded in
+    the evidence than in the placebo for a yes; surely fewer mean no.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("evidence",)
@@ -74,11 +93,15 @@ class GroundingAudit(GroundingSettings):
         return study_evidence(self, data)
 
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:  # noqa: ARG002 - part of the contract
-        """Ask with the evidence alone and without it, whatever `extra` adds."""
+        """Ask with the evidence alone and without it, whatever a placebo and `extra` add."""
         return EVIDENCE, REST
 
+    def can_spare(self, condition: str) -> bool:
+        """Return whether the audit can judge without a condition: without the placebo, it tests nothing."""
+        return condition in {PLACEBO, REST_PLACEBO}
+
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002, ARG002
-        """Ask with everything, with the evidence, with the rest, and under the extra conditions."""
+        """Ask with everything, with the evidence and without it, the same of a placebo, and under `extra`."""
         return probe_evidence(self, data, study)
 
     def judge(self, data: Dataset, study: Result, predictions: Predictions, engine: Engine) -> Result:

@@ -33,7 +33,7 @@ def question_rows(answers: AnswersByCondition) -> pl.DataFrame:
 
 def _columns() -> Iterator[pl.Expr]:
     right = pl.col(f"right {PLAIN_CONDITION}")
-    grounded = same_as(EVIDENCE) & ~same_as(REST)  # Eq. 4
+    grounded = grounded_in(EVIDENCE, REST)
     yield grounded.cast(pl.Float64).alias("grounded")
     yield (~grounded).cast(pl.Float64).alias("not_grounded")  # Eq. 6
     values = (
@@ -44,9 +44,15 @@ def _columns() -> Iterator[pl.Expr]:
     )
     yield from (value.alias(name) for name, value in zip(CELLS, values, strict=True))
     yield from (pl.col(f"right {condition}").alias(name) for condition, name in ACCURACIES.items())
+    yield pl.when(right >= 0.5).then(grounded.cast(pl.Float64)).alias("right_grounded")
     yield same_as(EVIDENCE).cast(pl.Float64).alias("kept")  # appendix C
     yield (~same_as(REST)).cast(pl.Float64).alias("changed")
     yield from (fall(condition).alias(name) for name, condition in FALLS.items())
+
+
+def grounded_in(alone: str, rest: str) -> pl.Expr:
+    """Check whether an answer stays the same with some boxes alone and changes without them."""
+    return same_as(alone) & ~same_as(rest)  # Eq. 4
 
 
 def graded_rows(answers: AnswersByCondition, conditions: list[str]) -> pl.DataFrame:

@@ -1,14 +1,12 @@
 """The judgement of a model: join the answers of all conditions, measure, and conclude."""
 
-from dataclasses import asdict
-
 import numpy as np
 import polars as pl
 
 from eyechart.audits.grounding.answers import AnswersByCondition, gather_answers
 from eyechart.audits.grounding.cells import CONDITIONS, graded_rows, question_rows, with_groups
+from eyechart.audits.grounding.contrast import PLACEBOS, contrast_table, measure_contrast, with_contrast
 from eyechart.audits.grounding.measures import (
-    LOST,
     match_rankings,
     measure_by,
     measure_graded,
@@ -18,14 +16,16 @@ from eyechart.audits.grounding.measures import (
     measure_rankings,
     measure_whole,
 )
+from eyechart.audits.grounding.placebo import draw_placebo
 from eyechart.audits.grounding.scene import Relevance, Scene
-from eyechart.audits.grounding.settings import QUESTION, WITHOUT, GroundingSettings
-from eyechart.audits.grounding.study import judged_scene
+from eyechart.audits.grounding.settings import WITHOUT, GroundingSettings
+from eyechart.audits.grounding.study import judged_scene, probe_forms
+from eyechart.audits.grounding.verdict import decide
 from eyechart.audits.grounding.views import example_table, judge_tables, judge_views
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Engine
-from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
+from eyechart.data.result import Result, measures_table
 from eyechart.data.tables import COUNTS, empty
 from eyechart.scoring import chosen_score
 
@@ -40,15 +40,18 @@ def judge_model(
     scene, relevance = judged_scene(settings, data, study)
     examples = _examples(data, study)
     how = chosen_score(settings.score, examples)
+    matched = matched_ids(settings, scene, relevance)
     examples_by_condition = asked_under(settings, examples, scene, relevance)
+    examples_by_condition |= _asked_placebo(predictions, examples, matched)
     answers = gather_answers(settings, predictions, examples_by_condition, how, engine)
     rankings, ranking_notes = match_rankings(answers, scene, relevance)
-    rows = question_rows(answers)
+    rows = with_contrast(question_rows(answers), answers, matched)
     for more in (graded_rows(answers, settings.graded).drop("cluster"), rankings):
         rows = rows.join(more, on="id", how="left", validate="1:1", maintain_order="left")
     rows = with_groups(rows, settings, data)
     measures = [
         *measure_whole(rows, how),
+        *measure_contrast(rows, answers, matched, how),
         *measure_graded(rows, settings.graded, how),
         *measure_lost(rows, answers.lost, how),
         *measure_odds(rows, how),
@@ -60,6 +63,7 @@ def judge_model(
         "notes": pl.DataFrame({"note": [*study.tables["notes"]["note"], *ranking_notes]}, schema={"note": pl.String}),
         "examples": example_table(settings, data, study, answers, rows),
         **judge_tables(rows, measures),
+        "contrast": contrast_table(rows),
     }
     return Result(
         audit=settings.name,
@@ -69,7 +73,7 @@ def judge_model(
         rows=rows,
         tables=tables,
         views=judge_views(measures, tables, settings.by),
-        verdict=decide(measures, settings.least, answers),
+        verdict=decide(settings, measures, answers),
     )
 
 
@@ -92,32 +96,22 @@ def asked_under(
     return by_condition
 
 
+def matched_ids(settings: GroundingSettings, scene: Scene, relevance: Relevance) -> pl.Series:
+    """List the questions that have a placebo."""
+    ids = scene.questions["id"]
+    if not settings.placebo:
+        return ids.clear()
+    placebo = draw_placebo(settings, scene, relevance, probe_forms(settings, scene))
+    return ids.filter(pl.Series(placebo.sizes > 0))
+
+
+def _asked_placebo(predictions: Predictions, examples: pl.DataFrame, matched: pl.Series) -> dict[str, pl.DataFrame]:
+    """Select the examples that were asked under the placebo conditions; none if the answers are without these."""
+    if not all(predictions.under(name).height for name in PLACEBOS):
+        return {}
+    return dict.fromkeys(PLACEBOS, examples.filter(pl.col("id").is_in(matched.implode())))
+
+
 def _counts(answers: AnswersByCondition, lost: int) -> pl.DataFrame:
     row = pl.DataFrame([(None, "left out", UNANSWERED, lost)], schema=empty(COUNTS).schema, orient="row")
     return pl.concat([answers.counts, row]).filter(pl.col("n") > 0)
-
-
-def decide(measures: list[Measure], least: float, answers: AnswersByCondition) -> Verdict:
-    """Conclude from the share of grounded answers."""
-    grounded = measures[0]
-    worst = next((each for each in measures if each.name == LOST), grounded)
-    share = f"{speak(asdict(grounded))} % of its answers stay with the evidence and change without it"
-    state: State = "cannot tell"
-    if not grounded.n:
-        state, label, sentence = "not tested", "nothing to compare", _describe_missing(answers)
-    elif grounded.high < least:
-        state, label, sentence = "no", "not grounded", f"It is not grounded in the evidence: {share}."
-    elif grounded.low > least >= worst.low:
-        label, doubt = "too many answers lost", f"but {speak(asdict(worst))} % if the lost ones count as not grounded"
-        sentence = f"Too many answers were lost to tell: {share}, {doubt}."
-    elif grounded.low > least:
-        state, label, sentence = "yes", "grounded", f"It relies on the evidence: {share}."
-    else:
-        label, sentence = "too close to tell", f"Too close to {least:.0%} to tell: {share}."
-    return Verdict(state, QUESTION, label, sentence, grounded.key, least)
-
-
-def _describe_missing(answers: AnswersByCondition) -> str:
-    empty_conditions = [name for name in CONDITIONS if not answers.tables[name].height]
-    which = f"; none under {', '.join(empty_conditions)}" if empty_conditions else ""
-    return f"No question was answered under all of plain, evidence and rest{which}."

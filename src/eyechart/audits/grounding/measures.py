@@ -111,7 +111,14 @@ def _mean_by_object(flat: pl.DataFrame) -> pl.DataFrame:
     return ordered.group_by("id", "index", maintain_order=True).agg(pl.col("importance").mean()).cast(_NOTHING.schema)
 
 
-SHARES = {"grounded": "grounded", "not_grounded": "not grounded", **CELLS, "kept": "kept", "changed": "changed"}
+SHARES = {
+    "grounded": "grounded",
+    "not_grounded": "not grounded",
+    **CELLS,
+    "right_grounded": "right implies grounded",
+    "kept": "kept",
+    "changed": "changed",
+}
 GRADED = {"same": "same answer", "accuracy": "accuracy", "fall": "probability lost"}
 RATIO = "right to wrong"
 METHODS = ("attention", WITHOUT)

@@ -1,4 +1,4 @@
-"""The probes: everything, the evidence, the rest, and on request each object left out and graded deletion.
+"""The probes: everything, the evidence, the rest, the same two for a placebo, and what `extra` adds.
 
 Objects are named by their indices (`visible`), pixels by boxes to hide (`hidden`). The boxes of one probe never
 overlap. Shown evidence keeps a margin of `feather` pixels, which the soft edge of the hidden rest then covers.
@@ -10,10 +10,19 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.grounding.scene import Flags, Relevance, Scene
-from eyechart.audits.grounding.settings import EVIDENCE, KEEP, REST, WITHOUT, GroundingSettings
+from eyechart.audits.grounding.placebo import draw_placebo, placebo_objects
+from eyechart.audits.grounding.scene import Flags, Relevance, Scene, to_pixels, with_area
+from eyechart.audits.grounding.settings import (
+    EVIDENCE,
+    KEEP,
+    PLACEBO,
+    REST,
+    REST_PLACEBO,
+    WITHOUT,
+    GroundingSettings,
+)
 from eyechart.audits.grounding.study import judged_scene, probe_forms
-from eyechart.data.boxes import BoxLists, Floats, areas, around, as_column, gather, on_pixels, within
+from eyechart.data.boxes import BoxLists, around, as_column, gather, on_pixels
 from eyechart.data.dataset import Dataset
 from eyechart.data.pictures import CROP, describe_hiding
 from eyechart.data.probes import PLAIN_CONDITION, Prober
@@ -44,27 +53,20 @@ def probe_evidence(settings: GroundingSettings, data: Dataset, study: Result) ->
     forms = probe_forms(settings, scene)
     prober = Prober(data)
     yield PLAIN_CONDITION, prober.plain(questions["id"])
-    evidence = _on_pixels(settings, scene.frames, _with_area(scene.evidence))
+    evidence = to_pixels(settings, scene.frames, with_area(scene.evidence))
     kept = _keep(settings, scene, evidence, relevance.listed(relevance.relevant, n))
     yield EVIDENCE, prober.complete(kept.keys(questions, forms), EVIDENCE)
     rest = _hide(settings, scene, evidence, relevance.listed(relevance.irrelevant, n))
     yield REST, prober.complete(rest.keys(questions, forms), REST)
+    if settings.placebo:
+        for condition, occlusion, asked in _swap(settings, scene, relevance, forms):
+            yield condition, prober.complete(occlusion.keys(questions, forms).filter(asked), condition)
     for extra in settings.extra:
         if extra == WITHOUT:
             for condition, occlusion, asked in _leave_out(settings, scene, relevance):
                 yield condition, prober.complete(occlusion.keys(questions, forms).filter(asked), condition)
         else:
             yield extra, prober.complete(_grade(settings, scene, relevance, extra).keys(questions, forms), extra)
-
-
-def _with_area(lists: BoxLists) -> BoxLists:
-    flags = areas(lists.boxes) > 0
-    return gather(lists.rows[flags], lists.boxes[flags], len(lists.starts) - 1)
-
-
-def _on_pixels(settings: GroundingSettings, frames: Floats, lists: BoxLists) -> BoxLists:
-    """Move boxes onto whole pixels inside their pictures, none smaller than `min_size`."""
-    return lists._replace(boxes=within(on_pixels(lists.boxes, settings.min_size), frames[lists.rows]))
 
 
 def _keep(settings: GroundingSettings, scene: Scene, boxes: BoxLists, visible: pl.Series) -> Occlusion:
@@ -81,10 +83,24 @@ def _hide(settings: GroundingSettings, scene: Scene, boxes: BoxLists, visible: p
     return Occlusion(visible, as_column(own), how)
 
 
+def _swap(
+    settings: GroundingSettings, scene: Scene, relevance: Relevance, forms: tuple[str, ...]
+) -> Iterator[tuple[str, Occlusion, pl.Series]]:
+    """Do with placebo boxes what is done with the evidence, for the questions that have any."""
+    placebo = draw_placebo(settings, scene, relevance, forms)
+    if not len(placebo.boxes):
+        return
+    asked = pl.Series(placebo.sizes > 0)
+    shown, left = placebo_objects(settings, scene, relevance, placebo)
+    boxes = to_pixels(settings, scene.frames, placebo)
+    yield PLACEBO, _keep(settings, scene, boxes, shown), asked
+    yield REST_PLACEBO, _hide(settings, scene, boxes, left), asked
+
+
 def _boxes_of(settings: GroundingSettings, scene: Scene, relevance: Relevance, chosen: Flags) -> BoxLists:
     """List the boxes of the chosen objects of each question."""
     boxes = scene.objects.lists.boxes[relevance.box[chosen]]
-    return _on_pixels(settings, scene.frames, _with_area(gather(relevance.rows[chosen], boxes, scene.questions.height)))
+    return to_pixels(settings, scene.frames, with_area(gather(relevance.rows[chosen], boxes, scene.questions.height)))
 
 
 def _all_but(scene: Scene, out: pl.Series) -> pl.Series:

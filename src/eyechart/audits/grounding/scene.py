@@ -20,7 +20,18 @@ from numpy.typing import NDArray
 
 from eyechart.audits.grounding.settings import GroundingSettings
 from eyechart.base.errors import DataError
-from eyechart.data.boxes import BoxLists, Floats, Ints, ShareOf, areas, from_sizes, gather, overlaps
+from eyechart.data.boxes import (
+    BoxLists,
+    Floats,
+    Ints,
+    ShareOf,
+    areas,
+    from_sizes,
+    gather,
+    on_pixels,
+    overlaps,
+    within,
+)
 from eyechart.data.dataset import Dataset
 from eyechart.data.tables import OBJECT
 
@@ -198,6 +209,17 @@ def find_relevance(settings: GroundingSettings, scene: Scene) -> Relevance:
     visible = (areas(seen.boxes)[found.seen] > 0) | published
     irrelevant = (found.share <= settings.overlap) & ~relevant & has_evidence & visible
     return Relevance(found.rows, scene.objects.position[found.seen], found.seen, found.iou, relevant, irrelevant)
+
+
+def with_area(lists: BoxLists) -> BoxLists:
+    """Drop the boxes without an area."""
+    flags = areas(lists.boxes) > 0
+    return gather(lists.rows[flags], lists.boxes[flags], len(lists.starts) - 1)
+
+
+def to_pixels(settings: GroundingSettings, frames: Floats, lists: BoxLists) -> BoxLists:
+    """Move boxes onto whole pixels inside their pictures, none smaller than `min_size`."""
+    return lists._replace(boxes=within(on_pixels(lists.boxes, settings.min_size), frames[lists.rows]))
 
 
 def _whole(lists: BoxLists) -> BoxLists:

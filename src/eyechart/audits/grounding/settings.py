@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal
 from eyechart.base.errors import SettingError
 from eyechart.base.settings import check_choices, replace_setting
 
-QUESTION = "Do its answers rest on the evidence?"
+QUESTION = "Do its answers hang on the evidence?"
 
 EVIDENCE, REST = "evidence", "rest"
+PLACEBO, REST_PLACEBO = "placebo", "rest-placebo"  # other boxes of about the same area; everything but these
 WITHOUT, KEEP, DROP = "without", "keep", "drop"  # each object once; a percentage of the objects
 EXTRA = rf"{WITHOUT}|({KEEP}|{DROP})@([1-9][0-9]?|100)"
 
@@ -30,11 +31,12 @@ class GroundingSettings:
     hide: Literal["mask", "blur", "noise", "crop"] = "mask"
     feather: int = 0
     min_size: int = 16
+    placebo: bool = True
     extra: tuple[str, ...] = ()
     ood: str = ""
     ood_value: str = ""
     same: Literal["normalized", "raw"] = "normalized"
-    least: float = 0.5
+    least: float = 0.4
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -51,7 +53,9 @@ class GroundingSettings:
 
     @classmethod
     def upgrade_plan(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Translate the settings of a study by an older version."""
+        """Translate the settings of a study by an older version; its `least` was that of another measure."""
+        if "placebo" not in settings:
+            settings = {name: value for name, value in settings.items() if name != "least"}
         return replace_setting(settings, "compat", "published", {"paper": "none", "release": "fpvg"})
 
     def settings(self) -> dict[str, object]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from eyechart.audits.grounding.placebo import draw_placebo
 from eyechart.audits.grounding.scene import (
     Flags,
     Relevance,
@@ -15,7 +16,7 @@ from eyechart.audits.grounding.scene import (
     make_scene,
     refuse_sizes,
 )
-from eyechart.audits.grounding.settings import QUESTION, GroundingSettings
+from eyechart.audits.grounding.settings import PLACEBO, QUESTION, GroundingSettings
 from eyechart.audits.measures import MeasureFields, count_apart, make_measure
 from eyechart.base.errors import DataError, SettingError
 from eyechart.data.boxes import areas, around, gather, within
@@ -27,7 +28,7 @@ from eyechart.data.tables import COUNTS, empty
 from eyechart.data.web import is_address
 from eyechart.statistics import mean
 
-JUDGED = "judged"
+JUDGED, MATCHED = "judged", "matched"
 COUNTED = {"objects": "objects", "relevant": "relevant objects", "irrelevant": "irrelevant objects"}
 
 
@@ -37,14 +38,18 @@ def study_evidence(settings: GroundingSettings, data: Dataset) -> Result:
     scene = make_scene(select_questions(parts.judge), data)
     refuse_sizes(scene)
     forms = probe_forms(settings, scene)
-    sets = count_sets(find_relevance(settings, scene), scene)
+    relevance = find_relevance(settings, scene)
+    sets = count_sets(relevance, scene)
+    if settings.placebo:
+        has_any = draw_placebo(settings, scene, relevance, forms).sizes > 0
+        sets = sets.with_columns(pl.Series(MATCHED, has_any).cast(pl.Float64))
     outcomes = find_outcomes(scene, sets, forms, data)
     rows = scene.questions.select("id", "cluster").hstack(sets).filter(outcomes == JUDGED)
     counts = count_outcomes(outcomes, count_apart(data, parts))
     if not rows.height:
         reasons = "; ".join(f"{row['reason']}: {row['n']:,}" for row in counts.to_dicts())
         raise DataError(f"questions of {data.name} with evidence to judge by", reasons, "see docs/audits/grounding.md")
-    notes = _notes(settings, scene, forms, data)
+    notes = _notes(settings, scene, forms, data, rows)
     measures = list(_measure(rows, scene, outcomes))
     return Result(
         audit=settings.name,
@@ -139,22 +144,34 @@ def _measure(rows: pl.DataFrame, scene: Scene, outcomes: pl.Series) -> Iterator[
     usable = mean((outcomes == JUDGED).cast(pl.Float64), scene.questions["cluster"])
     described = MeasureFields(condition=PLAIN_CONDITION, score="share", better="neither")  # describes the data
     yield make_measure("usable", usable, of=None, **described)
+    if MATCHED in rows.columns:
+        matched = mean(rows[MATCHED], rows["cluster"])
+        yield make_measure(MATCHED, matched, of=MATCHED, condition=PLACEBO, score="share", better="neither")
     counted = MeasureFields(condition=PLAIN_CONDITION, score="count", better="neither")
     for column, name in COUNTED.items():
         yield make_measure(name, mean(rows[column], rows["cluster"]), of=column, unit="number", **counted)
 
 
-def _notes(settings: GroundingSettings, scene: Scene, forms: tuple[str, ...], data: Dataset) -> pl.DataFrame:
+def _notes(
+    settings: GroundingSettings, scene: Scene, forms: tuple[str, ...], data: Dataset, rows: pl.DataFrame
+) -> pl.DataFrame:
     n_lost = scene.questions.filter(_lost_pictures(scene, data))["image"].n_unique()
     below = "the detection" if settings.published == "fpvg" else "the annotated object"
     notes = [
         *scene.notes,
         *_unknown_labels(scene, data),
         *([f"{n_lost:,} pictures are not on disk: a model that sees pixels cannot be shown them"] if n_lost else []),
+        *_unmatched(rows),
         f"asked: {' and '.join(forms)}",
         f"relevant: IoU > {settings.iou:g}; irrelevant: covers at most {settings.overlap:g} of {below}",
     ]
     return pl.DataFrame({"note": notes}, schema={"note": pl.String})
+
+
+def _unmatched(rows: pl.DataFrame) -> list[str]:
+    """Count the judged questions without a placebo."""
+    n = rows.filter(pl.col(MATCHED) == 0).height if MATCHED in rows.columns else 0
+    return [f"{n:,} questions have no placebo: no other boxes of about the same area were found"] if n else []
 
 
 def _unknown_labels(scene: Scene, data: Dataset) -> list[str]:

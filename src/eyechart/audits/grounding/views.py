@@ -7,6 +7,7 @@ import polars as pl
 
 from eyechart.audits.grounding.answers import AnswersByCondition
 from eyechart.audits.grounding.cells import BEST, CELLS, CLASSES, MEDIUM, WORST
+from eyechart.audits.grounding.contrast import has_placebo
 from eyechart.audits.grounding.measures import GRADED, RATIO
 from eyechart.audits.grounding.probing import probe_evidence
 from eyechart.audits.grounding.settings import GroundingSettings
@@ -98,6 +99,15 @@ _BAR = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
 VIEWS = (
     View(
         "bars",
+        "contrast",
+        "Grounded in the evidence, and in other boxes of about the same area",
+        "A model that looks is grounded in the evidence alone; if both bars are alike, the evidence matters no more "
+        "than any other part of the picture.",
+        {"x": "share", "y": "boxes", "low": "low", "high": "high", "n": "n"},
+        units={"share": "points", **_ENDS},
+    ),
+    View(
+        "bars",
         "cells",
         "Grounded or not, right or wrong",
         "The first two bars together are the grounded share, the first and third the accuracy.",
@@ -108,7 +118,8 @@ VIEWS = (
         "bars",
         "measures",
         "Accuracy with everything, with the evidence alone, and without it",
-        "A model that looks keeps its accuracy with the evidence and loses it without.",
+        "A model that looks keeps its accuracy with the evidence and loses it without. "
+        "With a placebo it is the reverse.",
         {"x": "value", "y": "condition", "low": "low", "high": "high", "n": "n"},
         {"name": "accuracy", "by": None},
     ),
@@ -116,7 +127,7 @@ VIEWS = (
         "gallery",
         "examples",
         "Questions of each kind",
-        "The answer to the whole picture, to the evidence alone, and to the rest; the evidence is framed.",
+        "The answer to the whole picture, to the evidence or a placebo alone, and to the rest; the evidence is framed.",
         {
             "group": "question",
             "title": "condition",
@@ -171,8 +182,8 @@ def example_table(
     small_study = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
     content = data.scan("image", "question", "answer", "evidence").collect()
     questions = chosen.join(content, on="id", validate="1:1").rename({"answer": "reference", "evidence": "boxes"})
-    three_conditions = replace(settings, extra=())
-    probes = probe_evidence(three_conditions, data, small_study) if small_study.rows.height else ()
+    small = replace(settings, extra=(), placebo=has_placebo(answers))
+    probes = probe_evidence(small, data, small_study) if small_study.rows.height else ()
     parts = [_under(condition, condition_probes, questions, answers) for condition, condition_probes in probes]
     table = pl.concat(parts) if parts else pl.DataFrame()
     return table.sort("question", "id", "order").drop("order", "id") if table.height else table

@@ -47,7 +47,7 @@ def test_scores_and_attention_of_files_are_used(world: Dataset, tmp_path: Path) 
     assert found.rows["sufficiency"].to_list() == pytest.approx([0.1] * found.rows.height)
     assert found.rows["comprehensiveness"].to_list() == pytest.approx([0.6] * found.rows.height)
     assert found.rows["attention_relevant"].null_count() == 0
-    assert found.verdict.state == "no"
+    assert found.verdict.state == "not tested"
 
 
 def test_attention_that_is_no_list_of_numbers_is_refused(tmp_path: Path) -> None:
