@@ -30,7 +30,7 @@ from eyechart.audits.decoys.study import label_parts
 from eyechart.base.kernels import kernel
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
-from eyechart.language.text_vectors import make_vectors
+from eyechart.language.word_vectors import make_vectors
 from eyechart.language.wordnet import Hypernyms, Taxonomy, sense_similarity
 
 SIZES = (50_000, 200_000, 1_000_000)

@@ -20,9 +20,9 @@ import polars as pl
 import eyechart
 from eyechart import Dataset, Images
 from eyechart.audits.perception import PerceptionAudit
+from eyechart.audits.perception.bias import sentiment
 from eyechart.base.hashing import hash_text
 from eyechart.data.protocols import Model
-from eyechart.language.sentiment import sentiment
 from real import as_list
 from record import Row, add_flag
 from tables import Layout, lay_out, report, table

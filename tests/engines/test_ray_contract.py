@@ -8,7 +8,7 @@ from eyechart.audits import AUDITS, make_audit
 from eyechart.audits import batches as keyed
 from eyechart.audits.decoys import candidates as drawing
 from eyechart.audits.perception import measures as perception_groups
-from eyechart.audits.splits import groups
+from eyechart.audits.splits import concepts as groups
 from eyechart.audits.splits import salience as salient_parted
 from eyechart.data.dataset import Dataset
 from eyechart.data.store import Store

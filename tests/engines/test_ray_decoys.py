@@ -15,8 +15,7 @@ from eyechart.engines.ray import Ray
 from eyechart.formats import read
 from eyechart.language import nearest as blocks
 from eyechart.language.nearest import find_nearest
-from eyechart.language.text_vectors import unit
-from eyechart.language.word_vectors import Vectors
+from eyechart.language.word_vectors import Vectors, unit
 
 
 @pytest.fixture(autouse=True)

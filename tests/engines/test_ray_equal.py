@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from eyechart.audits.splits import groups
+from eyechart.audits.splits import concepts as groups
 from eyechart.audits.splits import salience as salient_parted
-from eyechart.audits.splits.groups import count_answers
+from eyechart.audits.splits.concepts import count_answers
 from eyechart.audits.splits.salience import as_listed, best_two, most_informative
 from eyechart.engines.local import Local
 from eyechart.engines.ray import Ray

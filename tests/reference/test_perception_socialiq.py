@@ -23,7 +23,7 @@ class Feeling:
     name = "feeling"
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        from eyechart.language.sentiment import sentiment
+        from eyechart.audits.perception.bias import sentiment
 
         good = sentiment(probes["candidate"]).fill_null(0) > 0
         return probes.select("id", answer=pl.when(good).then(pl.lit("true")).otherwise(pl.lit("false")))

@@ -5,7 +5,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyechart.base.errors import DataError
-from eyechart.scoring.lists import FlatLists, or_null
+from eyechart.scoring.answers import FlatLists, or_null
 
 
 def mrr(table: pl.DataFrame) -> pl.Series:

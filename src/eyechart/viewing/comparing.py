@@ -7,7 +7,7 @@ from typing import Self
 import polars as pl
 
 from eyechart.base.errors import EyechartError
-from eyechart.data.queries import ExplorerQuery
+from eyechart.data.furniture import ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.reporting.comparison_table import TextGrid, lay_out

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery
+from eyechart.data.furniture import ROWS_PER_PAGE, ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.viewing import inventory

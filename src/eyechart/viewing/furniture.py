@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from eyechart.audits import known_audits
 from eyechart.base.registry import import_object
-from eyechart.data.furniture import ExplorerPage, Furniture, Look, Sheet, furniture_of
-from eyechart.data.queries import ExplorerQuery
+from eyechart.data.furniture import ExplorerPage, ExplorerQuery, Furniture, Look, Sheet, furniture_of
 from eyechart.data.store import Store
 
 

@@ -12,8 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from eyechart.base.errors import EyechartError
-from eyechart.data.furniture import Sheet
-from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery, ListPage
+from eyechart.data.furniture import ROWS_PER_PAGE, ExplorerQuery, ListPage, Sheet
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.reporting.collect import collect_looks

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from eyechart.base.files import our_version
-from eyechart.data.queries import ExplorerQuery
+from eyechart.data.furniture import ExplorerQuery
 from eyechart.reporting.palette import NO_LOOKS, Palette
 from eyechart.reporting.rendering import open_templates
 from eyechart.viewing.example import format_value

@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from eyechart.base.errors import FileFormatError
 from eyechart.base.files import write_record, write_table
 from eyechart.base.text import clean_answer, normalize_answer
-from eyechart.data.queries import ExplorerQuery
+from eyechart.data.furniture import ExplorerQuery
 from eyechart.data.records import ModelIdentity
 from eyechart.data.store import Store
 from eyechart.data.tables import ANSWERS, empty

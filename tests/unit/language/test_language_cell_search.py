@@ -13,7 +13,7 @@ from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
 from eyechart.language import nearest as blocks
 from eyechart.language.nearest import Cells, CellSearch, by_cell, make_cells, search_all
-from eyechart.language.text_vectors import unit
+from eyechart.language.word_vectors import unit
 from eyechart.runs.contract import Backwards
 
 faiss = pytest.importorskip("faiss", reason="the extra neighbours is not installed")

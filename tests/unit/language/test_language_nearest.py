@@ -15,8 +15,7 @@ from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
 from eyechart.language import nearest as room
 from eyechart.language.nearest import ExactSearch, find_nearest, search_gpu
-from eyechart.language.text_vectors import unit
-from eyechart.language.word_vectors import Vectors
+from eyechart.language.word_vectors import Vectors, unit
 from eyechart.runs.contract import Backwards
 
 

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 from eyechart.base.errors import FileFormatError, MissingExtraError
-from eyechart.language.text_vectors import learn_vectors, make_vectors, mean_vectors, word_vectors
-from eyechart.language.word_vectors import read_word_vectors
+from eyechart.language.word_vectors import learn_vectors, make_vectors, mean_vectors, read_word_vectors, word_vectors
 
 KNOWN = {"red": [1.0, 0.0, 0.5], "blue": [0.0, 2.0, -1.5], "grün": [0.25, 0.0, 1e-3]}
 

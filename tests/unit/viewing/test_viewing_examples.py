@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.data.queries import ExplorerQuery
+from eyechart.data.furniture import ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.reporting.comparison_table import lay_out
 from eyechart.runs.comparison import compare

@@ -22,7 +22,7 @@ from eyechart.audits.rules.search import (
     rule_at,
     take_rules,
 )
-from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery
+from eyechart.data.furniture import ROWS_PER_PAGE, ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile, stat_table
 from eyechart.viewing.furniture import gather_furniture

@@ -25,7 +25,7 @@ from eyechart.data.protocols import Engine
 from eyechart.engines.local import Local
 from eyechart.language.nearest import find_nearest
 from eyechart.language.questions import question_words
-from eyechart.language.text_vectors import make_vectors
+from eyechart.language.word_vectors import make_vectors
 
 FILLERS = 100  # the most frequent answers of each kind
 N_PARTS = 3  # neither, learned from, judged

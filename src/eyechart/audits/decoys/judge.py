@@ -17,9 +17,8 @@ from eyechart.audits.decoys.answers import (
     score_condition,
 )
 from eyechart.audits.decoys.diagnosis import measure_chance
-from eyechart.audits.decoys.donors import commonest_share
 from eyechart.audits.decoys.options import CHANCE
-from eyechart.audits.decoys.probing import WHOLE, Condition, conditions
+from eyechart.audits.decoys.probing import WHOLE, Condition, commonest_share, conditions
 from eyechart.audits.decoys.settings import ALONE, DONOR, ORIG, REPAIRED, DecoysSettings
 from eyechart.audits.decoys.verdict import DonorCondition, decide
 from eyechart.audits.decoys.views import judge_views

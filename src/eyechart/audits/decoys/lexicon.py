@@ -16,8 +16,7 @@ from eyechart.audits.decoys.texts import Int32s, Int64s, Ragged, number_bytes, n
 from eyechart.base.text import NUMBER_WORDS, clean_answer, normalize_answer
 from eyechart.language.answers import human_answers
 from eyechart.language.questions import question_words
-from eyechart.language.text_vectors import CORPUS, learn_vectors, make_vectors, mean_vectors
-from eyechart.language.word_vectors import Vectors
+from eyechart.language.word_vectors import CORPUS, Vectors, learn_vectors, make_vectors, mean_vectors
 from eyechart.language.wordnet import Hypernyms, Senses, Taxonomy
 
 OTHER, YES, NO, NUMBER, VAGUE = range(5)

@@ -3,9 +3,14 @@
 import numpy as np
 import polars as pl
 
-from eyechart.audits.grounding.answers import AnswersByCondition, gather_answers
-from eyechart.audits.grounding.cells import CONDITIONS, graded_rows, question_rows, with_groups
-from eyechart.audits.grounding.contrast import PLACEBOS, contrast_table, measure_contrast, with_contrast
+from eyechart.audits.grounding.answers import (
+    CONDITIONS,
+    AnswersByCondition,
+    gather_answers,
+    graded_rows,
+    question_rows,
+    with_groups,
+)
 from eyechart.audits.grounding.measures import (
     match_rankings,
     measure_by,
@@ -20,7 +25,7 @@ from eyechart.audits.grounding.placebo import draw_placebo
 from eyechart.audits.grounding.scene import Relevance, Scene
 from eyechart.audits.grounding.settings import WITHOUT, GroundingSettings
 from eyechart.audits.grounding.study import judged_scene, probe_forms
-from eyechart.audits.grounding.verdict import decide
+from eyechart.audits.grounding.verdict import PLACEBOS, contrast_table, decide, measure_contrast, with_contrast
 from eyechart.audits.grounding.views import example_table, judge_tables, judge_views
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions

@@ -25,8 +25,19 @@ import numpy as np
 import polars as pl
 import scipy
 
-from eyechart.audits.grounding.answers import AnswersByCondition, by_question, fall, same_as
-from eyechart.audits.grounding.cells import ACCURACIES, BEST, CELLS, CLASSES, FALLS, GROUNDING, PLACES
+from eyechart.audits.grounding.answers import (
+    ACCURACIES,
+    BEST,
+    CELLS,
+    CLASSES,
+    FALLS,
+    GROUNDING,
+    PLACES,
+    AnswersByCondition,
+    by_question,
+    fall,
+    same_as,
+)
 from eyechart.audits.grounding.scene import Relevance, Scene
 from eyechart.audits.grounding.settings import DROP, REST, WITHOUT
 from eyechart.audits.measures import make_measure, measure_groups

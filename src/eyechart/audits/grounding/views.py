@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from eyechart.audits.grounding.answers import AnswersByCondition
-from eyechart.audits.grounding.cells import BEST, CELLS, CLASSES, MEDIUM, WORST
-from eyechart.audits.grounding.contrast import has_placebo
+from eyechart.audits.grounding.answers import BEST, CELLS, CLASSES, MEDIUM, WORST, AnswersByCondition
 from eyechart.audits.grounding.measures import GRADED, RATIO
 from eyechart.audits.grounding.probing import probe_evidence
 from eyechart.audits.grounding.settings import GroundingSettings
+from eyechart.audits.grounding.verdict import has_placebo
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Measure, Result, Unit, View
 from eyechart.data.tables import PROBES

@@ -7,10 +7,18 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.audits.perception.bias import answer_proportions
-from eyechart.audits.perception.draws import AnswerScorer, DrawScores, ModelScores, perceived, referenced
+from eyechart.audits.perception.draws import (
+    UNIT,
+    AnswerScorer,
+    DrawScores,
+    ModelScores,
+    draws_table,
+    perceived,
+    referenced,
+    without_draws,
+)
 from eyechart.audits.perception.emap import project
 from eyechart.audits.perception.examples import least_perceived, sample_scores, seen_table
-from eyechart.audits.perception.giving import UNIT, draws_table, without_draws
 from eyechart.audits.perception.measures import (
     TEXT_ONLY,
     Measurer,

@@ -9,8 +9,7 @@ import polars as pl
 from eyechart.audits.batches import map_in_order, split_by_key
 from eyechart.audits.measures import MeasureFields, make_measure
 from eyechart.audits.perception.bias import feelings, first_words
-from eyechart.audits.perception.draws import changed, changed_another, perceived, without
-from eyechart.audits.perception.giving import drawn, draws_of, times
+from eyechart.audits.perception.draws import changed, changed_another, drawn, draws_of, perceived, times, without
 from eyechart.audits.perception.settings import ESTIMAND
 from eyechart.base.errors import SettingError
 from eyechart.data.dataset import NOT_JUDGED, Dataset

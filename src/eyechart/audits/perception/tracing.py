@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.perception.donors import DonorPool, as_text, draw
-from eyechart.audits.perception.giving import UNIT, Gifts
+from eyechart.audits.perception.draws import UNIT, Gifts
 from eyechart.audits.perception.settings import PerceptionSettings
 from eyechart.audits.perception.study import judged_part, make_pools
 from eyechart.data.dataset import Dataset

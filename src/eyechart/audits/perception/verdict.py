@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.perception.draws import WORST, changed, other_donors, perceived
-from eyechart.audits.perception.giving import UNIT, draws_of
+from eyechart.audits.perception.draws import UNIT, WORST, changed, draws_of, other_donors, perceived
 from eyechart.audits.perception.measures import CHANGED, CHANGED_ANOTHER
 from eyechart.audits.perception.settings import ESTIMAND, QUESTION, PerceptionSettings
 from eyechart.data.probes import Removal

@@ -27,8 +27,7 @@ from eyechart.audits.rules.search import (
     take_rules,
 )
 from eyechart.audits.rules.settings import PRIOR, RULE_KINDS, STATES
-from eyechart.data.furniture import Sheet
-from eyechart.data.queries import ExplorerQuery, ListPage
+from eyechart.data.furniture import ExplorerQuery, ListPage, Sheet
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.language.answers import human_answers

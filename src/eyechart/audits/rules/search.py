@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyechart.audits.rules.settings import PRIOR, RULE_KINDS, STATES, RulesSettings
-from eyechart.data.queries import ROWS_PER_PAGE, ExplorerQuery
+from eyechart.data.furniture import ROWS_PER_PAGE, ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.language.items import SURE

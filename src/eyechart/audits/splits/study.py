@@ -10,8 +10,7 @@ from typing import Self
 import polars as pl
 
 from eyechart.audits.measures import make_measure
-from eyechart.audits.splits.concepts import label_examples
-from eyechart.audits.splits.groups import GroupedAnswers, count_answers
+from eyechart.audits.splits.concepts import GroupedAnswers, count_answers, label_examples
 from eyechart.audits.splits.settings import (
     HEAD,
     JUDGED,

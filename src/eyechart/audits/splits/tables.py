@@ -10,7 +10,7 @@ sets, sides            Table 2 and Fig. 6: the accuracies of a model on all sets
 import numpy as np
 import polars as pl
 
-from eyechart.audits.splits.groups import GroupedAnswers, imbalance
+from eyechart.audits.splits.concepts import GroupedAnswers, imbalance
 from eyechart.audits.splits.settings import FAMILY, HEAD, JUDGED, TAIL, TRAIN, VALIDATION
 from eyechart.base.errors import SettingError
 from eyechart.base.hashing import hash_text

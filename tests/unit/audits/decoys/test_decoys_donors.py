@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.decoys import DecoysAudit
-from eyechart.audits.decoys.donors import commonest_share, draw_donors
 from eyechart.audits.decoys.options import normal_forms
+from eyechart.audits.decoys.probing import commonest_share, draw_donors
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions, tidy

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.grounding.answers import AnswersByCondition, probability_of
-from eyechart.audits.grounding.cells import CELLS, CONDITIONS, question_rows
+from eyechart.audits.grounding.answers import CELLS, CONDITIONS, AnswersByCondition, probability_of, question_rows
 
 EMPTY = pl.DataFrame()
 # Table 2: accuracies with all, the four cells, and the grounded share, in points.
