@@ -95,7 +95,7 @@ def _find_donors(asked: list[tuple[Condition, pl.DataFrame]]) -> DonorCondition 
 
 def _count_left_out(donor: DonorCondition | None) -> list[pl.DataFrame]:
     """Count the examples that were not asked for want of a donor."""
-    return [] if donor is None else [count_without_donor(donor.condition, donor.examples - donor.with_donor)]
+    return [] if donor is None else [count_without_donor(donor.condition, donor.without_donor)]
 
 
 def _side_by_side(answers: list[ConditionAnswers]) -> pl.DataFrame:

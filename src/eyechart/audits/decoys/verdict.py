@@ -26,6 +26,11 @@ class DonorCondition(NamedTuple):
     with_donor: int
     commonest: float  # the share of examples that offer the most frequent set of options
 
+    @property
+    def without_donor(self) -> int:
+        """Count the examples that cannot be asked."""
+        return self.examples - self.with_donor
+
 
 def decide(
     measures: list[Measure], answers: list[ConditionAnswers], donor: DonorCondition | None, margin: float
@@ -38,7 +43,7 @@ def decide(
     over = {one.condition: one for one in measures if one.name == OVER}
     found, whole = over[donor.condition.name], asked.get(Condition(donor.condition.options))
     distance = f"{speak(asdict(found))} points over chance under {donor.condition.name!r}"
-    if donor.with_donor < donor.examples:
+    if donor.without_donor:
         distance += f", on the {donor.with_donor:,} of {donor.examples:,} examples with a donor"
     state, label, sentence = _conclude(found, whole, over, margin)
     return Verdict(state, QUESTION, label, f"{sentence}: {distance}.", found.key, margin)

@@ -37,6 +37,13 @@ class Gifts(NamedTuple):
     donors: pl.DataFrame  # id, k, donor; a row for each modality
     answers: pl.DataFrame  # id, k, other (the donor's reference), another (to the same question)
 
+    def list_beside(self, draws: pl.DataFrame, value: str, column: str) -> pl.DataFrame:
+        """List what each example drew from whom, with each draw's share of the mean."""
+        weighed = draws.with_columns(share=1 / pl.len().over("id"), kind=pl.lit(0, pl.Int64))
+        donors = self.donors.join(weighed, on=["id", "k"], validate="m:1", maintain_order="left")
+        term = pl.struct("donor", pl.col(value).alias("value"), "share", "kind")
+        return donors.group_by("id", maintain_order=True).agg(term.alias(drawn(column)))
+
 
 def drawn(column: str) -> str:
     """Name the column with the draws that another column is the mean of."""
@@ -51,10 +58,7 @@ def averaged(draws: pl.DataFrame, value: str, column: str, gifts: Gifts | None) 
     means = draws.group_by("id", maintain_order=True).agg(pl.col(value).mean().alias(column))
     if gifts is None:
         return means
-    weighed = draws.with_columns(share=1 / pl.len().over("id"), kind=pl.lit(0, pl.Int64))
-    donors = gifts.donors.join(weighed, on=["id", "k"], validate="m:1", maintain_order="left")
-    term = pl.struct("donor", pl.col(value).alias("value"), "share", "kind")
-    lists = donors.group_by("id", maintain_order=True).agg(term.alias(drawn(column)))
+    lists = gifts.list_beside(draws, value, column)
     return means.join(lists, on="id", how="left", validate="1:1", maintain_order="left")
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.rules.exploited import KEY, RuleMatches
-from eyechart.audits.rules.told import NEITHER, normal_form, with_told
+from eyechart.audits.rules.told import NEITHER
 from eyechart.statistics.intervals import Moments, moments
 from eyechart.statistics.paired import Difference
 from eyechart.statistics.rows import arrange
@@ -34,6 +34,25 @@ class ControlErrors(NamedTuple):
 
     by_image: pl.DataFrame  # cluster, error
     unseen: float
+
+    def beyond(self, examples: pl.DataFrame) -> Difference:
+        """Estimate the mean of agreement less the mean of the control rates, with the error of both.
+
+        `examples` are cluster, agrees and elsewhere: the rules' answers given, and the sum of their rates.
+        """
+        agreement = moments(arrange((examples["agrees"].to_numpy(),), examples["cluster"]), "scores")
+        images = self.by_image.height
+        few = images / max(images - 1, 1)
+        squares = float((self.by_image["error"] ** 2).sum())
+        rate, one = float(examples["elsewhere"].to_numpy().mean()), np.array([images])
+        se = np.array([np.sqrt(few * squares + self.unseen)])
+        no = np.array([False])
+        controls = Moments(one, one, np.array([rate]), se, np.array([rate]), no, no, no)
+        off = examples.select("cluster", off=(pl.col("agrees") - pl.col("agrees").mean()) / pl.len())
+        shared = off.group_by("cluster").agg(pl.col("off").sum()).join(self.by_image, on="cluster").sort("cluster")
+        covariance = -few * float((shared["off"] * shared["error"]).sum())
+        found = summarise(Contrast(agreement, controls, covariance, images), LEVEL)
+        return found._replace(n=examples.height, clusters=examples["cluster"].n_unique())
 
 
 def with_controls(matches: RuleMatches) -> pl.DataFrame:
@@ -67,21 +86,9 @@ def _rates(matches: RuleMatches) -> list[pl.DataFrame]:
         types.group_by("type").agg(pl.len().alias("total")),
         told.group_by("type", "answer").agg(pl.len().alias("told_any")),
         told.group_by(*KEY, "answer").agg(pl.len().alias("told_n")),
-        _accepting(matches).group_by(*KEY, "answer").agg(pl.len().alias("right")),
-        _agreeing(matches).group_by(*KEY, "answer").agg(pl.len().alias("given_n")),
+        matches.accepting().group_by(*KEY, "answer").agg(pl.len().alias("right")),
+        matches.agreeing().group_by(*KEY, "answer").agg(pl.len().alias("given_n")),
     ]
-
-
-def _accepting(matches: RuleMatches) -> pl.DataFrame:
-    accepted = matches.accepted.join(matches.examples.select("example", "type"), on="example")
-    return with_told(accepted, matches.told)
-
-
-def _agreeing(matches: RuleMatches) -> pl.DataFrame:
-    """Pair the examples with the rules' answers that the model gives there and that are wrong."""
-    answers = matches.rules.select("answer").unique().with_columns(normal_form("answer").alias("given"))
-    given = matches.examples.join(answers, on="given").join(matches.accepted, on=["example", "answer"], how="anti")
-    return with_told(given.select("example", "type", "answer"), matches.told)
 
 
 def with_word_controls(matches: RuleMatches) -> pl.DataFrame:
@@ -90,17 +97,12 @@ def with_word_controls(matches: RuleMatches) -> pl.DataFrame:
     A model that cannot see cannot distinguish the two, so it agrees equally on both.
     """
     controls = (
-        _lacking(matches)
+        matches.lacking()
         .group_by("rule")
         .agg(pl.len().cast(pl.Int64).alias("control_n"), pl.col("agrees").sum().cast(pl.Int64).alias("control_given"))
     )
     mixed = matches.of_rules.filter(pl.col("kind") == "mixed")
     return mixed.join(controls, on="rule", how="inner", validate="m:1", maintain_order="left")
-
-
-def _lacking(matches: RuleMatches) -> pl.DataFrame:
-    mixed = matches.of_rules.filter(pl.col("kind") == "mixed")
-    return matches.of_words.filter("wrong").join(mixed, on=["rule", "example"], how="anti")
 
 
 def control_errors(matches: RuleMatches, used: pl.DataFrame) -> ControlErrors:
@@ -117,8 +119,8 @@ def control_errors(matches: RuleMatches, used: pl.DataFrame) -> ControlErrors:
     errors = [
         types.join(every, on="type").select("example", "error"),
         told.select("example", error=rate - pl.col("not_told").fill_null(0)),
-        _accepting(matches).join(of_answer, on=["answer", *KEY]).select("example", error=-rate),
-        _agreeing(matches).join(of_answer, on=["answer", *KEY]).select("example", error=-weight),
+        matches.accepting().join(of_answer, on=["answer", *KEY]).select("example", error=-rate),
+        matches.agreeing().join(of_answer, on=["answer", *KEY]).select("example", error=-weight),
         met.select("example", error=weight * pl.col("agrees") - rate),
     ]
     return _by_image(matches, pl.concat(errors), of_answer)
@@ -127,7 +129,7 @@ def control_errors(matches: RuleMatches, used: pl.DataFrame) -> ControlErrors:
 def word_control_errors(matches: RuleMatches, used: pl.DataFrame) -> ControlErrors:
     """Do the same for the controls of mixed rules that have the same words."""
     of_rule = _weigh(used, ("rule", "answer"))
-    errors = _lacking(matches).join(of_rule.drop("answer"), on="rule")
+    errors = matches.lacking().join(of_rule.drop("answer"), on="rule")
     errors = errors.select("example", error=pl.col("rate") - pl.col("weight") * pl.col("agrees"))
     return _by_image(matches, errors, of_rule.group_by("answer").agg(pl.col("weight").sum()))
 
@@ -147,23 +149,3 @@ def _by_image(matches: RuleMatches, errors: pl.DataFrame, sums: pl.DataFrame) ->
     located = errors.join(clusters, on="example").sort("cluster", "example", "error")
     by_image = located.group_by("cluster", maintain_order=True).agg(pl.col("error").sum())
     return ControlErrors(by_image, float((sums["weight"].sort() ** 2).sum()))
-
-
-def beyond_controls(examples: pl.DataFrame, errors: ControlErrors) -> Difference:
-    """Estimate the mean of agreement less the mean of the control rates, with the error of both.
-
-    `examples` are cluster, agrees and elsewhere: the rules' answers given, and the sum of their rates.
-    """
-    agreement = moments(arrange((examples["agrees"].to_numpy(),), examples["cluster"]), "scores")
-    images = errors.by_image.height
-    few = images / max(images - 1, 1)
-    squares = float((errors.by_image["error"] ** 2).sum())
-    rate, one = float(examples["elsewhere"].to_numpy().mean()), np.array([images])
-    se = np.array([np.sqrt(few * squares + errors.unseen)])
-    no = np.array([False])
-    controls = Moments(one, one, np.array([rate]), se, np.array([rate]), no, no, no)
-    off = examples.select("cluster", off=(pl.col("agrees") - pl.col("agrees").mean()) / pl.len())
-    shared = off.group_by("cluster").agg(pl.col("off").sum()).join(errors.by_image, on="cluster").sort("cluster")
-    covariance = -few * float((shared["off"] * shared["error"]).sum())
-    found = summarise(Contrast(agreement, controls, covariance, images), LEVEL)
-    return found._replace(n=examples.height, clusters=examples["cluster"].n_unique())

@@ -28,7 +28,6 @@ import polars as pl
 from eyechart.audits.measures import count_unscored, make_measure, measure_groups, score_rows
 from eyechart.audits.rules.controls import (
     ControlErrors,
-    beyond_controls,
     control_errors,
     with_controls,
     with_word_controls,
@@ -216,7 +215,7 @@ def measure_exploitation(followed: dict[str | None, Followed], how: str) -> Iter
     """Measure how much more often than elsewhere the model gives the rules' answers, overall and by kind of rule."""
     for kind, part in followed.items():
         if part.rows.height:
-            estimate = beyond_controls(part.rows, part.errors)
+            estimate = part.errors.beyond(part.rows)
             measure = make_measure(
                 "exploitation", estimate, of="exploitation", condition=PLAIN_CONDITION, score=how, better="lower"
             )

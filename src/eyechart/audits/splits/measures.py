@@ -53,6 +53,11 @@ class Scored(NamedTuple):
     how: str
     tested: tuple[str, ...] = ()  # the concepts that take part in the verdict
 
+    def tails(self) -> dict[str, Bools]:
+        """Mark the rows of each non-empty OOD test set."""
+        marked = {name: (self.rows[name] == TAIL).fill_null(value=False).to_numpy() for name in self.concepts}
+        return {name: members for name, members in marked.items() if members.any()}
+
 
 class Measured(NamedTuple):
     """Measures, the rows with the columns they average, and the weights of the scores if a measure is a weighted sum.
@@ -67,7 +72,7 @@ class Measured(NamedTuple):
 
 def measure_judged(scored: Scored) -> Measured:
     """Measure accuracies, means over sets, drops and gaps."""
-    tails = tail_sets(scored)
+    tails = scored.tails()
     union = np.logical_or.reduce(list(tails.values())) if tails else np.zeros(scored.rows.height, np.bool_)
     side = pl.Series(UNION, union).replace_strict({True: TAIL}, default=None, return_dtype=pl.String)
     rows = scored.rows.with_columns(side)
@@ -91,7 +96,7 @@ def measure_judged(scored: Scored) -> Measured:
 
 def measure_validation(scored: Scored) -> Measured:
     """Measure the criteria of model selection: accuracy on val, and the mean over its OOD sets."""
-    tails = tail_sets(scored)
+    tails = scored.tails()
     rows, sums = scored.rows, {}
     measures = list(measure_accuracy(rows, scored.concepts, scored.how))
     if tails:
@@ -112,12 +117,6 @@ def weights_table(rows: pl.DataFrame, sums: dict[str, WeightedSum]) -> pl.DataFr
 def _of_validation(one: Measure) -> Measure:
     by = None if one.by is None else VAL + one.by
     return replace(one, name=VAL + one.name, of=f"{VAL}{one.of}", by=by)
-
-
-def tail_sets(scored: Scored) -> dict[str, Bools]:
-    """Mark the rows of each non-empty OOD test set."""
-    marked = {name: (scored.rows[name] == TAIL).fill_null(value=False).to_numpy() for name in scored.concepts}
-    return {name: members for name, members in marked.items() if members.any()}
 
 
 def measure_accuracy(rows: pl.DataFrame, concepts: tuple[str, ...], how: str) -> Iterator[Measure]:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.audits.rules.controls import ControlErrors, beyond_controls, control_errors, with_controls
+from eyechart.audits.rules.controls import ControlErrors, control_errors, with_controls
 from eyechart.audits.rules.judge import decide, expected_contributions, match_answers, measure_gap, with_strata
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
@@ -168,7 +168,7 @@ def test_a_small_control_leaves_a_wide_interval() -> None:
         {"cluster": [str(n) for n in range(50)], "agrees": [1.0] * 40 + [0.0] * 10, "elsewhere": [0.0] * 50}
     )
     images = pl.DataFrame({"cluster": [f"c{n}" for n in range(100)], "error": [0.0] * 100})
-    few, many = (beyond_controls(examples, ControlErrors(images, (1 / n) ** 2)) for n in (20, 2000))
+    few, many = (ControlErrors(images, (1 / n) ** 2).beyond(examples) for n in (20, 2000))
     alone = mean(examples["agrees"], examples["cluster"])
 
     assert few.value == many.value == pytest.approx(0.8)
