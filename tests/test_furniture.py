@@ -29,6 +29,7 @@ WORDS: dict[str, dict[str, str]] = {  # file -> words that are names of audits t
     "reporting/report.html": SPLITS,
     "reporting/standings.py": {"accuracy": "the measure"},
     "reporting/thresholds.py": {"accuracy": "the measure", **dict.fromkeys(("perception", "rules"), "an example")},
+    "viewing/survey.py": {"accuracy": "the measure"},
     "viewing/templates/ask_agreement.html": {"accuracy": "the measure"},
 }
 
