@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -176,7 +176,16 @@ def survives(mutant: Mutant, tests: tuple[str, ...], copy: Path) -> bool:
     line = lines[mutant.line - 1]
     lines[mutant.line - 1] = line[: mutant.start] + mutant.after.encode() + line[mutant.end :]
     target.write_bytes(b"".join(lines))
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *_likeliest_first(mutant, tests)]
+    try:
+        return passes(_likeliest_first(mutant, tests), copy)
+    finally:
+        target.write_bytes(original)
+        os.utime(target, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # so that its compiled kernels are found again
+
+
+def passes(tests: Iterable[str], copy: Path) -> bool:
+    """Run tests on a copy of the source until the first failure; who never ends fails."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = os.environ | {"PYTHONPATH": str(copy / "src")}
     try:
         done = subprocess.run(
@@ -184,9 +193,6 @@ def survives(mutant: Mutant, tests: tuple[str, ...], copy: Path) -> bool:
         )
     except subprocess.TimeoutExpired:
         return False
-    finally:
-        target.write_bytes(original)
-        os.utime(target, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # so that its compiled kernels are found again
     return done.returncode == 0
 
 
@@ -225,6 +231,10 @@ def try_room(room: str, n: int, seed: int, workers: int, *, survivors: bool = Fa
             shutil.copytree(PROJECT / "src", Path(folder) / str(i) / "src")
             copies.put(Path(folder) / str(i))
 
+        untried = [mutant for mutant in wanted if mutant.key not in known]
+        if untried and not passes(ROOMS[room][1], Path(folder) / "0"):
+            sys.exit(f"{room}: its tests fail without any change; mend them first")
+
         def attempt(mutant: Mutant) -> None:
             copy = copies.get()
             survived = survives(mutant, ROOMS[room][1], copy)
@@ -233,7 +243,7 @@ def try_room(room: str, n: int, seed: int, workers: int, *, survivors: bool = Fa
             print(f"{room}: {'SURVIVED' if survived else 'killed  '} {mutant.key}", flush=True)
             save_results(kept, seed)
 
-        list(pool.map(attempt, [mutant for mutant in wanted if mutant.key not in known]))
+        list(pool.map(attempt, untried))
     save_results(kept, seed)
     counted = [row for row in kept if row["room"] == room and row["mutant"] not in EQUIVALENT]
     killed = sum(not row["survived"] for row in counted)
