@@ -20,25 +20,21 @@ from eyechart.models import load
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
 from eyechart.runs.verbs import audit
 
-# Who must be caught where; an audit without a line here fails `test_every_audit_says_whom_it_catches`.
-CAUGHT = {
-    "accuracy": ("deaf",),
-    "decoys": ("cheater:decoy",),
-    "grounding": (
-        "blind",
-        "deaf",
-        "guesser",
-        "cheater:prior",
-        "cheater:word",
-        "cheater:object",
-        "cheater:pair",
-        "cheater:decoy",
-        "cheater",
-    ),
-    "perception": ("blind", "deaf", "guesser", "cheater:prior", "cheater:word", "cheater:decoy"),
-    "rules": ("cheater:word", "cheater:object", "cheater:pair", "cheater", "blind"),
-    "splits": ("cheater:prior", "cheater:word", "cheater:object", "cheater:pair", "blind"),
-}
+# The right verdict on each planted answerer; an audit that stands nowhere there fails `test_every_audit_says_whom_it_catches`.
+TRUTH = (Path(__file__).parent.parent / "docs" / "truth.md").read_text(encoding="utf-8")
+
+
+def read_truth() -> dict[str, dict[str, str]]:
+    """Read the right verdicts by audit and answerer from the docs."""
+    lines = [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in TRUTH.splitlines() if line.startswith("| ")
+    ]
+    head, *rows = lines
+    return {audit: {row[0]: row[column] for row in rows} for column, audit in enumerate(head) if column}
+
+
+RIGHT = read_truth()
+SURE = [(audit, answerer, right) for audit, by in RIGHT.items() for answerer, right in by.items() if right != "open"]
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +56,14 @@ def test_promise(name: str, promise, world: Dataset, tmp_path: Path) -> None:  #
 
 
 def test_every_audit_says_whom_it_catches() -> None:
-    assert set(CAUGHT) == set(AUDITS.names())
+    assert set(RIGHT) == set(AUDITS.names())
+    assert {right for _, _, right in SURE} == {"yes", "no"}
+    assert all("no" in by.values() and by["seer"] == "yes" for by in RIGHT.values())
 
 
-@pytest.mark.parametrize(("name", "cheater"), [(name, cheater) for name, all_ in CAUGHT.items() for cheater in all_])
-def test_the_cheater_is_caught(name: str, cheater: str, large_world: Dataset) -> None:
-    assert audit(large_world, f"world:{cheater}", [name])[name].verdict.state == "no"
-
-
-@pytest.mark.parametrize("name", AUDITS.names())
-def test_the_seer_is_cleared(name: str, large_world: Dataset) -> None:
-    assert audit(large_world, "world:seer", [name])[name].verdict.state == "yes"
+@pytest.mark.parametrize(("name", "answerer", "right"), SURE)
+def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, right: str, large_world: Dataset) -> None:
+    assert audit(large_world, f"world:{answerer}", [name])[name].verdict.state == right
 
 
 class Leaky(Accuracy):
