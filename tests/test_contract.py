@@ -20,7 +20,7 @@ from eyechart.models import load
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
 from eyechart.runs.verbs import audit
 
-# The right verdict on each planted answerer; an audit that stands nowhere there fails `test_every_audit_says_whom_it_catches`.
+# The right verdict on each planted answerer; no audit may be missing there.
 TRUTH = (Path(__file__).parent.parent / "docs" / "truth.md").read_text(encoding="utf-8")
 
 
