@@ -159,7 +159,7 @@ class Greedy(Accuracy):
         (Boundless, "'yes' without a margin: say"),
         (Evasive, "a study of 'Better than guessing.', which the result does not answer: 'Is it well.'"),
         (Aimless, "which neither direction makes better: declare"),
-        (Greedy, "rows of examples that are not judged: .*; take them from `data.divided`"),
+        (Greedy, "rows of examples that are learned from: .*; judge those of `data.divided`"),
     ],
 )
 def test_an_audit_that_breaks_a_promise_is_told_so(kind: type[Accuracy], message: str, world: Dataset) -> None:

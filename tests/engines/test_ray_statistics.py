@@ -82,14 +82,20 @@ def test_rules_that_a_model_follows(engine: Ray) -> None:
     meetings = pl.DataFrame(
         {
             "rule": np.sort(draw.integers(0, n_rules, n)),
+            "example": draw.integers(0, 5_000, n),
             "cluster": pl.Series(draw.integers(0, 900, n)).cast(pl.String),
             "type": pl.Series(draw.integers(0, 6, n)).cast(pl.String),
+            "told": draw.choice(["neither", "named"], n),
             "wrong": draw.random(n) < 0.6,
             "agrees": draw.random(n) < 0.3,
             "control_n": draw.integers(0, 40, n),
         }
     ).with_columns(control_given=pl.col("control_n") // 3)
-    rules = pl.DataFrame({name: np.arange(n_rules) for name in NAMED})
+    numbers = np.arange(n_rules)
+    texts = pl.Series(numbers).cast(pl.String)
+    rules = pl.DataFrame(dict.fromkeys(NAMED, numbers)).with_columns(
+        words=texts.reshape((n_rules, 1)).arr.to_list(), objects=pl.lit([], pl.List(pl.String)), normal=texts, size=1
+    )
 
     there, here = (exploited_table(meetings, rules, where) for where in (engine, Local()))
     assert here.height > 600

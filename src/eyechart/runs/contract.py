@@ -151,12 +151,12 @@ def settings_are_recorded(case: Case, folder: Path) -> None:
         assert remake_audit(refer_to(case.audit), result.settings) == case.audit, result.settings
 
 
-def only_judged_examples_are_studied(case: Case, folder: Path) -> None:
-    """Check that the rows of the study are of examples that the run judges, not of those it learns from."""
+def nothing_learned_from_is_judged(case: Case, folder: Path) -> None:
+    """Check that no row of the study is of an example that the run learns from."""
     study, _ = case.results(folder)
-    judged = case.data.divided(learns=learns(case.audit)).judge
-    outside = set(study.rows["id"]) - set(judged.examples["id"])
-    assert not outside, f"rows of examples that are not judged: {sorted(outside)[:3]}; take them from `data.divided`"
+    learned = case.data.divided(learns=learns(case.audit)).learn
+    both = set(study.rows["id"]) & set(learned.examples["id"])
+    assert not both, f"rows of examples that are learned from: {sorted(both)[:3]}; judge those of `data.divided`"
 
 
 def every_example_is_accounted_for(case: Case, folder: Path) -> None:
@@ -178,7 +178,7 @@ PROMISES: Sequence[Callable[[Case, Path], None]] = (
     verdicts_rest_on_a_measure,
     work_resumes_from_files,
     settings_are_recorded,
-    only_judged_examples_are_studied,
+    nothing_learned_from_is_judged,
     every_example_is_accounted_for,
 )
 

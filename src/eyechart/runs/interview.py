@@ -76,7 +76,8 @@ class Interview:
         if not isinstance(model, PrerecordedModel):
             return set(self.store.conditions())
         if not self.asking.skip:
-            return {name for conditions in wanted.without_spare(model.holds).values() for name in conditions}
+            spare = {name for names in wanted.spare.values() for name in names if not model.holds(name)}
+            return set(self.store.conditions()) - spare
         kept = wanted.served_by(model.holds)
         warn_left_out(self.model.name, wanted.conditions.keys() - kept.keys())
         if not kept:

@@ -164,6 +164,7 @@ FILES = (
     "studies/accuracy/rows.parquet",
     "studies/accuracy/counts.parquet",
     "studies/accuracy/majority.parquet",
+    "studies/accuracy/guesses.parquet",
     "probes/wanted.json",
     "probes/plain.parquet",
     "answers/guesser.parquet",

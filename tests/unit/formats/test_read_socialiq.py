@@ -131,5 +131,5 @@ def test_rows_without_a_video_are_clusters_of_their_own(tmp_path: Path) -> None:
 def test_another_file_or_form_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="questions with qid and q"):
         read_socialiq(write(tmp_path, [{"question_id": 1}, {"question_id": 2}]))
-    with pytest.raises(SettingError, match="Input should be 'choice' or 'binary'"):
+    with pytest.raises(SettingError, match="form as one of choice, binary; found 'binari'; did you mean 'binary'"):
         read("socialiq", write(tmp_path, [question(1), question(2)]), form="binari")

@@ -105,7 +105,7 @@ def test_a_file_overrides_the_words(tmp_path: Path) -> None:
         ("open: [", FileFormatError, "a template in"),
         ("- a list", FileFormatError, "found list"),
         ("opne: it", SettingError, "did you mean 'open'"),
-        ("expects: song", SettingError, "expects to be"),
+        ("expects: song", SettingError, "expects as one of"),
     ],
 )
 def test_a_bad_file_is_one_clear_error(tmp_path: Path, content: str, error: type[Exception], words: str) -> None:

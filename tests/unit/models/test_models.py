@@ -284,5 +284,5 @@ def test_draws_of_a_log_reach_the_answers_table(tiny: Dataset, asked: pl.DataFra
 
 
 def test_a_setting_out_of_form_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="unfinished to be bool"):
+    with pytest.raises(SettingError, match="unfinished as yes or no"):
         load(f"predictions:{log(tmp_path)},unfinished=perhaps")

@@ -73,7 +73,7 @@ def eyechart(
 
 def probed(data: Dataset, folder: Path) -> Path:
     run = Run(Store(folder)).start(data, parts=NamedSplits(["none"], ["none"]))
-    run.study([Accuracy(), GroundingAudit()])
+    run.study([Accuracy(), GroundingAudit(placebo=0)])
     run.probe()
     return folder
 

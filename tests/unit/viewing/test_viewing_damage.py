@@ -76,7 +76,7 @@ def test_a_page_says_which_file_is_missing(fresh: Store, visitor: TestClient, na
 
     assert answer.status_code == 500
     assert "<title>Not readable" in answer.text
-    assert f"a file {fresh.folder / name}; found none" in answer.text
+    assert f"a file at {fresh.folder / name}; found none" in answer.text
 
 
 def test_what_there_never_was_is_not_found(visitor: TestClient) -> None:
