@@ -1,8 +1,8 @@
 """Report how many answers could be parsed under each condition, and how much the others could change the accuracy.
 
 Answers that could not be parsed or obtained count as wrong in the audit `accuracy`, and are left out of every other
-measure. The table `parsing` of each result gives
-their number, and the accuracy with them left out, counted as wrong, and counted as right by chance (one option of k).
+measure. The table `parsing` of each result gives their number, and the accuracy with them left out, counted as wrong,
+and counted as right by chance (one option of k).
 """
 
 import logging
@@ -29,7 +29,7 @@ VIEW = View(
     "table",
     "parsing",
     "Answers that were not understood or not obtained",
-    "Accuracy with these answers left out, as everywhere else; counted as wrong; and counted as right by chance. Where "
+    "Accuracy with these answers left out; counted as wrong; and counted as right by chance. Where "
     "the three differ much, fix the prompt before reading anything else.",
 )
 
