@@ -46,6 +46,11 @@ class ExplorerFurniture:
         """List the looks of conditions."""
         return [look for furniture in self.by_audit.values() for look in furniture.looks]
 
+    def load(self) -> None:
+        """Import what the first page calls, so that its first visitor need not wait for that."""
+        for name in self._functions("facts"):
+            _imported(name)
+
     def facts(self, store: Store) -> dict[str, int]:
         """Collect the audits' counts for the first page."""
         counts: dict[str, int] = {}

@@ -166,7 +166,9 @@ def ask_people(
 
 def build_explorer(run: Store, guard: Guard, audits: tuple[str, ...] = ()) -> "FastAPI":
     """Build the app of the explorer."""
-    return make_app(routes(run, gather_furniture(audits)), guard)
+    furniture = gather_furniture(audits)
+    furniture.load()
+    return make_app(routes(run, furniture), guard)
 
 
 def build_survey(run: Store, guard: Guard, items: int = 40, seed: int = 0, options: str = "") -> "FastAPI":
