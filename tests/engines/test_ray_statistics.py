@@ -85,7 +85,7 @@ def test_rules_that_a_model_follows(engine: Ray) -> None:
             "example": draw.integers(0, 5_000, n),
             "cluster": pl.Series(draw.integers(0, 900, n)).cast(pl.String),
             "type": pl.Series(draw.integers(0, 6, n)).cast(pl.String),
-            "told": draw.choice(["neither", "named"], n),
+            "mention": draw.choice(["neither", "named"], n),
             "wrong": draw.random(n) < 0.6,
             "agrees": draw.random(n) < 0.3,
             "control_n": draw.integers(0, 40, n),

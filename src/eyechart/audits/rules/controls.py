@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.audits.rules.exploited import KEY, RuleMatches
-from eyechart.audits.rules.told import NEITHER
+from eyechart.audits.rules.mentions import NEITHER
 from eyechart.statistics.intervals import Moments, moments
 from eyechart.statistics.paired import Difference
 from eyechart.statistics.rows import arrange
@@ -65,9 +65,9 @@ def with_controls(matches: RuleMatches) -> pl.DataFrame:
     for counts in (*_rates(matches), own):
         keys = [name for name in ("rule", *KEY, "answer") if name in counts.columns]
         table = table.join(counts, on=keys, how="left", validate="m:1", maintain_order="left")
-    counted = ("total", "told_any", "told_n", "right", "given_n", "own", "own_given")
-    not_told = pl.col("total") - pl.col("told_any")
-    alike = pl.when(pl.col("told") == NEITHER).then(not_told).otherwise("told_n")
+    counted = ("total", "mentioned", "mentioned_alike", "right", "given_n", "own", "own_given")
+    unmentioned = pl.col("total") - pl.col("mentioned")
+    alike = pl.when(pl.col("mention") == NEITHER).then(unmentioned).otherwise("mentioned_alike")
     return (
         table.with_columns(pl.col(counted).fill_null(0).cast(pl.Int64))
         .with_columns(
@@ -79,13 +79,13 @@ def with_controls(matches: RuleMatches) -> pl.DataFrame:
 
 
 def _rates(matches: RuleMatches) -> list[pl.DataFrame]:
-    """Count examples by type: all, those that are told an answer, those that accept it, those where it is given."""
+    """Count examples by type: all, those that mention an answer, those that accept it, those where it is given."""
     types = matches.examples.select("example", "type")
-    told = matches.told.join(types, on="example")
+    mentions = matches.mentions.join(types, on="example")
     return [
         types.group_by("type").agg(pl.len().alias("total")),
-        told.group_by("type", "answer").agg(pl.len().alias("told_any")),
-        told.group_by(*KEY, "answer").agg(pl.len().alias("told_n")),
+        mentions.group_by("type", "answer").agg(pl.len().alias("mentioned")),
+        mentions.group_by(*KEY, "answer").agg(pl.len().alias("mentioned_alike")),
         matches.accepting().group_by(*KEY, "answer").agg(pl.len().alias("right")),
         matches.agreeing().group_by(*KEY, "answer").agg(pl.len().alias("given_n")),
     ]
@@ -109,16 +109,16 @@ def control_errors(matches: RuleMatches, used: pl.DataFrame) -> ControlErrors:
     """Sum the error of the controls of the pairs that are used, image by image."""
     of_rule = _weigh(used, ("rule", "answer", *KEY))
     of_answer = of_rule.group_by("answer", *KEY, maintain_order=True).agg(pl.col("weight", "rate").sum())
-    neither = of_answer.filter(pl.col("told") == NEITHER).drop("told", "weight").rename({"rate": "not_told"})
-    every = neither.group_by("type", maintain_order=True).agg(pl.col("not_told").sum().alias("error"))
+    neither = of_answer.filter(pl.col("mention") == NEITHER).drop("mention", "weight").rename({"rate": "unmentioned"})
+    every = neither.group_by("type", maintain_order=True).agg(pl.col("unmentioned").sum().alias("error"))
     types = matches.examples.select("example", "type")
-    told = matches.told.join(types, on="example").join(of_answer, on=["answer", *KEY], how="left")
-    told = told.join(neither, on=["type", "answer"], how="left")
+    mentions = matches.mentions.join(types, on="example").join(of_answer, on=["answer", *KEY], how="left")
+    mentions = mentions.join(neither, on=["type", "answer"], how="left")
     met = matches.of_rules.filter("wrong").join(of_rule, on=["rule", *KEY])
     rate, weight = pl.col("rate").fill_null(0), pl.col("weight")
     errors = [
         types.join(every, on="type").select("example", "error"),
-        told.select("example", error=rate - pl.col("not_told").fill_null(0)),
+        mentions.select("example", error=rate - pl.col("unmentioned").fill_null(0)),
         matches.accepting().join(of_answer, on=["answer", *KEY]).select("example", error=-rate),
         matches.agreeing().join(of_answer, on=["answer", *KEY]).select("example", error=-weight),
         met.select("example", error=weight * pl.col("agrees") - rate),

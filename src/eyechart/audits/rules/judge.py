@@ -34,6 +34,7 @@ from eyechart.audits.rules.controls import (
     word_control_errors,
 )
 from eyechart.audits.rules.exploited import RuleMatches, exploited_table, match_examples
+from eyechart.audits.rules.mentions import NEITHER
 from eyechart.audits.rules.mining import log_once
 from eyechart.audits.rules.settings import (
     COUNTEREXAMPLE,
@@ -45,7 +46,6 @@ from eyechart.audits.rules.settings import (
     RulesSettings,
 )
 from eyechart.audits.rules.study import in_kind, of_kind
-from eyechart.audits.rules.told import NEITHER
 from eyechart.audits.rules.views import judge_views
 from eyechart.base.kernels import announced
 from eyechart.data.dataset import Dataset
@@ -203,7 +203,7 @@ def count_unused(met: pl.DataFrame) -> pl.DataFrame:
         .group_by("rule")
         .agg(
             (pl.col("control_n") >= FEWEST_CONTROLS).any().alias("used"),
-            (pl.col("told") == NEITHER).all().alias("neither"),
+            (pl.col("mention") == NEITHER).all().alias("neither"),
         )
     )
     reason = pl.when("neither").then(pl.lit(FEW)).otherwise(pl.lit(FEW_TOLD)).alias("reason")

@@ -59,7 +59,7 @@ class Alike(NamedTuple):
     """What examples with a control in common have in common: the type, and whether an answer is named and offered."""
 
     kind: str
-    told: tuple[bool, bool]
+    mention: tuple[bool, bool]
 
 
 def alike_for(row: dict[str, Any], answer: str) -> Alike:
@@ -143,10 +143,10 @@ def test_the_error_of_the_controls_is_that_of_each_example_in_them(world: Datase
     n = used["id"].n_unique()
 
     errors: dict[str, float] = dict.fromkeys(study.rows["cluster"], 0.0)
-    for (rule, answer, kind, told), pairs in used.group_by("rule", "answer", "type", "told"):
+    for (rule, answer, kind, mention), pairs in used.group_by("rule", "answer", "type", "mention"):
         alike = alike_for(examples[pairs["id"][0]], answer)
         assert alike.kind == kind
-        assert alike.told == (told in ("named", "named and offered"), told in ("offered", "named and offered"))
+        assert alike.mention == (mention in ("named", "named and offered"), mention in ("offered", "named and offered"))
         control = [
             key
             for key, row in examples.items()

@@ -17,20 +17,22 @@ def normal_form(column: str) -> pl.Expr:
     return normalize_answer(clean_answer(pl.col(column)))
 
 
-def told_answers(examples: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def mentioned_answers(examples: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """List the answers (`answer`, `normal`) that each example, numbered in order, names or offers."""
     numbered = examples.with_row_index("example").with_columns(pl.col("example").cast(pl.Int32))
     named = _named(numbered, answers).with_columns(pl.lit(value=True).alias("is_named"))
     offered = _offered(numbered, answers).with_columns(pl.lit(value=True).alias("is_offered"))
-    told = named.join(offered, on=["example", "answer"], how="full", coalesce=True, validate="1:1")
+    mentions = named.join(offered, on=["example", "answer"], how="full", coalesce=True, validate="1:1")
     kind = pl.when(pl.col("is_named") & pl.col("is_offered")).then(pl.lit(BOTH)).when("is_named").then(pl.lit(NAMED))
-    return told.select("example", "answer", kind.otherwise(pl.lit(OFFERED)).alias("told")).sort("example", "answer")
+    return mentions.select("example", "answer", kind.otherwise(pl.lit(OFFERED)).alias("mention")).sort(
+        "example", "answer"
+    )
 
 
-def with_told(pairs: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+def with_mentions(pairs: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
     """Add to pairs of an example and an answer whether it is named or offered."""
-    joined = pairs.join(told, on=["example", "answer"], how="left", validate="m:1", maintain_order="left")
-    return joined.with_columns(pl.col("told").fill_null(NEITHER))
+    joined = pairs.join(mentions, on=["example", "answer"], how="left", validate="m:1", maintain_order="left")
+    return joined.with_columns(pl.col("mention").fill_null(NEITHER))
 
 
 def _named(examples: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
