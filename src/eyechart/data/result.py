@@ -113,6 +113,7 @@ class ResultRecord:
     verdict: Verdict
     wants_more: bool
     tables: tuple[str, ...]
+    further: tuple[Verdict, ...] = ()
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -144,7 +145,8 @@ class ResultTables(Mapping[str, pl.DataFrame]):
 class Result:
     """The findings of a study or a judgement about a subject (a dataset or a model).
 
-    The tables of a saved result are read when needed.
+    `verdict` answers the audit's question, `further` others that it asks. The tables of a saved result are read when
+    needed.
     """
 
     audit: str
@@ -156,6 +158,7 @@ class Result:
     views: tuple[View, ...]
     verdict: Verdict
     wants_more: bool = False
+    further: tuple[Verdict, ...] = ()
 
     def __post_init__(self) -> None:
         for name, schema in (("measures", MEASURES), ("rows", ROWS)):
@@ -165,7 +168,8 @@ class Result:
         check(self.tables["counts"], COUNTS)
         for view in self.views:
             self._check_view(view)
-        self._check_verdict()
+        for verdict in self.verdicts:
+            self._check_verdict(verdict)
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         """Read the measures or the rows of a saved result."""
@@ -193,10 +197,20 @@ class Result:
         return Measure(**rows.row(0, named=True))
 
     @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return all verdicts, the one on the audit's own question first."""
+        return self.verdict, *self.further
+
+    @property
     def headline(self) -> Measure | None:
         """Return the measure that the verdict is based on."""
-        key = self.verdict.measure
-        return None if key is None else self.measure(**asdict(key))
+        return self.headlines[0]
+
+    @property
+    def headlines(self) -> tuple[Measure | None, ...]:
+        """Return the measure that each verdict is based on."""
+        keys = (verdict.measure for verdict in self.verdicts)
+        return tuple(None if key is None else self.measure(**asdict(key)) for key in keys)
 
     def save(self, folder: Path) -> None:
         """Write the result as a folder of Parquet and JSON files."""
@@ -204,7 +218,7 @@ class Result:
             for name in ("measures", "rows", *self.tables):
                 write_table(self.table(name), draft / f"{name}.parquet")
             record = ResultRecord(
-                self.audit, self.subject, self.settings, self.verdict, self.wants_more, tuple(self.tables)
+                self.audit, self.subject, self.settings, self.verdict, self.wants_more, tuple(self.tables), self.further
             )
             write_record({"views": self.views}, draft / "views.json")
             write_record(record, draft / RECORD)
@@ -223,6 +237,7 @@ class Result:
             views=read_record(folder / "views.json", dict[str, tuple[View, ...]])["views"],
             verdict=record.verdict,
             wants_more=record.wants_more,
+            further=record.further,
             _own=ResultTables(folder, OWN_TABLES, reading),
         )
         return result
@@ -232,7 +247,7 @@ class Result:
         return replace(self, tables=dict(self.tables))
 
     def __str__(self) -> str:
-        lines = [f"{self.audit} of {self.subject}: {self.verdict.sentence}"]
+        lines = [f"{self.audit} of {self.subject}: {' '.join(verdict.sentence for verdict in self.verdicts)}"]
         names = [name_measure(row) for row in self.measures.iter_rows(named=True)]
         width = max(map(len, names), default=0)
         for name, row in zip(names, self.measures.iter_rows(named=True), strict=True):
@@ -252,12 +267,12 @@ class Result:
             found = f"no {', '.join(sorted(missing_columns))} in table {view.table!r}"
             raise TableError(f"view {view.title!r} to draw columns that exist", found, "name its columns")
 
-    def _check_verdict(self) -> None:
+    def _check_verdict(self, verdict: Verdict) -> None:
         """Reject a verdict without a measure, unless nothing was measured."""
-        key, expected = self.verdict.measure, f"the verdict of {self.audit} to name the measure it is based on"
+        key, expected = verdict.measure, f"the verdict of {self.audit} to name the measure it is based on"
         advice = "name it by Key(name, condition, by, group)"
-        if key is None and self.verdict.state != "not tested":
-            raise TableError(expected, f"{self.verdict.state!r} without a measure", advice)
+        if key is None and verdict.state != "not tested":
+            raise TableError(expected, f"{verdict.state!r} without a measure", advice)
         if key is not None and type(key) is not Key:  # from code that no type checker has seen
             raise TableError(expected, repr(key), advice)
         if key is not None and self._find(key).height != 1:

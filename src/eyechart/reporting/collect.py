@@ -72,7 +72,7 @@ def collect_summary(store: Store) -> tuple[Summary, ...]:
     studies = [_outline(study, "study", judged) for study in store.studies().values()]
     results = [result for audits in store.results().values() for result in audits.values()]
     of_models = [_with_cautions(_outline(result, "result", judged), learned) for result in results]
-    return tuple(section.summary() for section in sorted([*studies, *of_models], key=_order))
+    return tuple(row for section in sorted([*studies, *of_models], key=_order) for row in section.summaries())
 
 
 def learned_by_model(store: Store) -> dict[str, Learned]:
@@ -142,7 +142,7 @@ def _page(name: str, sections: tuple[Section, ...]) -> Page:
         facts=None,
         coverage=(),
         stocks=(),
-        summary=tuple(section.summary() for section in sections),
+        summary=tuple(row for section in sections for row in section.summaries()),
         overviews=tuple(_overviews(sections)),
         comparisons=(),
         sections=sections,
@@ -181,13 +181,12 @@ def _section(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
 
 
 def _outline(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
-    headline = result.headline
     return Section(
         audit=result.audit,
         subject=result.subject,
         role=role,
-        verdict=result.verdict,
-        headline=MeasureRow.of(asdict(headline)) if headline else None,
+        verdicts=result.verdicts,
+        headlines=tuple(None if one is None else MeasureRow.of(asdict(one)) for one in result.headlines),
         measures=(),
         counts=(),
         drawings=(),

@@ -1,6 +1,6 @@
 """The contents of a page, as plain values that JSON can hold."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Self
 
@@ -131,8 +131,8 @@ class Section:
     audit: str
     subject: str
     role: Role
-    verdict: Verdict
-    headline: MeasureRow | None  # the measure the verdict rests on
+    verdicts: tuple[Verdict, ...]
+    headlines: tuple[MeasureRow | None, ...]  # the measure that each verdict rests on
     measures: tuple[MeasureRow, ...]
     counts: tuple[CountRow, ...]
     drawings: tuple[Drawing, ...]
@@ -141,9 +141,22 @@ class Section:
     judged: str = ""  # how many examples the verdict is about; empty if unknown
     cautions: tuple[Caution, ...] = ()
 
-    def summary(self) -> Summary:
-        """Reduce the section to its verdict and headline measure."""
-        measure, verdict = self.headline, self.verdict
+    @property
+    def verdict(self) -> Verdict:
+        """Return the verdict on the audit's own question."""
+        return self.verdicts[0]
+
+    @property
+    def headline(self) -> MeasureRow | None:
+        """Return the measure that this verdict rests on."""
+        return self.headlines[0]
+
+    def summaries(self) -> Iterator[Summary]:
+        """Reduce the section to its verdicts and headline measures."""
+        for verdict, measure in zip(self.verdicts, self.headlines, strict=True):
+            yield self._summary(verdict, measure)
+
+    def _summary(self, verdict: Verdict, measure: MeasureRow | None) -> Summary:
         return Summary(
             audit=self.audit,
             subject=self.subject,

@@ -75,7 +75,7 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
         "coverage": _cover(page.coverage),
         "stocks": stock_grid(page.stocks),
         "left_out": Grid((Head("audit"), Head("why")), tuple(page.left_out.items())),
-        "summary": tuple(_by_audit(page.summary)),
+        "summary": tuple(_by_audit(page.sections)),
         "verdicts_csv": as_csv([vars(row) | {"cautions": row.short_cautions or None} for row in page.summary]),
         "overviews": [draw(drawing, f"overview-{number}") for number, drawing in enumerate(page.overviews, start=1)],
         "comparisons": [(comparison.audit, _tables(comparison)) for comparison in page.comparisons],
@@ -84,9 +84,10 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
     }
 
 
-def _by_audit(summary: tuple[Summary, ...]) -> Iterator[tuple[str, str, str, list[tuple[Summary, str]]]]:
+def _by_audit(sections: tuple[Section, ...]) -> Iterator[tuple[str, str, str, list[tuple[Summary, str]]]]:
     """Group the verdicts by audit: its name, its questions, what is judged, and rows with their anchors."""
-    anchored = [(row, f"section-{number}") for number, row in enumerate(summary, start=1)]
+    numbered = enumerate(sections, start=1)
+    anchored = [(row, f"section-{number}") for number, section in numbered for row in section.summaries()]
     for audit, group in groupby(anchored, key=lambda pair: pair[0].audit):
         rows = list(group)
         yield audit, join_questions(row for row, _ in rows), rows[0][0].judged, rows

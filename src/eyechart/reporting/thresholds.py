@@ -99,10 +99,10 @@ def _name(row: MeasureRow) -> str:
 
 def _named(section: Section, row: MeasureRow, threshold: Threshold) -> bool:
     """Return whether a threshold names a condition of the measure that the verdict of a section rests on."""
-    key = section.verdict.measure
-    if key is None or threshold.condition is not None:
+    if threshold.condition is not None:
         return False
-    return _fits(row, threshold._replace(name=key.name, condition=threshold.name))
+    keys = (verdict.measure for verdict in section.verdicts if verdict.measure is not None)
+    return any(_fits(row, threshold._replace(name=key.name, condition=threshold.name)) for key in keys)
 
 
 def _fits(row: MeasureRow, threshold: Threshold) -> bool:

@@ -21,7 +21,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.probes import fill
 from eyechart.data.protocols import Audit, Engine, Model, Step
-from eyechart.data.result import Result
+from eyechart.data.result import Measure, Result, Verdict
 from eyechart.data.store import Store
 from eyechart.data.tables import PROBES, check
 from eyechart.engines.local import Local
@@ -132,17 +132,21 @@ def verdicts_rest_on_a_measure(case: Case, folder: Path) -> None:
     """
     results = case.results(folder)
     for result in results:
-        verdict, headline = result.verdict, result.headline
-        assert verdict.question.endswith("?"), f"not a question: {verdict.question!r}"
-        assert verdict.label, "no label: sum up the verdict in two or three words"
-        assert verdict.measure or not result.measures.height, "no measure: name the one that the verdict rests on"
-        is_margin_known = verdict.margin is not None or verdict.state == "not tested"
-        assert is_margin_known, f"{verdict.state!r} without a margin: say how far from the ideal counts"
-        has_way = verdict.state not in ("yes", "no") or headline is None or headline.better != "neither"
-        assert has_way, f"{verdict.state!r} by {headline}, which neither direction makes better: declare which is"
+        for verdict, headline in zip(result.verdicts, result.headlines, strict=True):
+            _check_verdict(verdict, headline, result)
     of_data, of_model = (result.verdict for result in results)
     is_same = of_data.question == of_model.question or of_data.state != "not tested"
     assert is_same, f"a study of {of_data.question!r}, which the result does not answer: {of_model.question!r}"
+
+
+def _check_verdict(verdict: Verdict, headline: Measure | None, result: Result) -> None:
+    assert verdict.question.endswith("?"), f"not a question: {verdict.question!r}"
+    assert verdict.label, "no label: sum up the verdict in two or three words"
+    assert verdict.measure or not result.measures.height, "no measure: name the one that the verdict rests on"
+    is_margin_known = verdict.margin is not None or verdict.state == "not tested"
+    assert is_margin_known, f"{verdict.state!r} without a margin: say how far from the ideal counts"
+    has_way = verdict.state not in ("yes", "no") or headline is None or headline.better != "neither"
+    assert has_way, f"{verdict.state!r} by {headline}, which neither direction makes better: declare which is"
 
 
 def settings_are_recorded(case: Case, folder: Path) -> None:
@@ -203,4 +207,4 @@ def assert_same(left: tuple[Result, Result], right: tuple[Result, Result]) -> No
     for one, other in zip(left, right, strict=True):
         for name in ("measures", "rows", *one.tables):
             assert_frame_equal(one.table(name), other.table(name), check_exact=True)
-        assert (one.views, one.verdict, one.settings) == (other.views, other.verdict, other.settings)
+        assert (one.views, one.verdicts, one.settings) == (other.views, other.verdicts, other.settings)

@@ -47,6 +47,23 @@ def test_a_result_comes_back_equal_from_disk(result: Result, tmp_path: Path) -> 
     assert (loaded.views, loaded.verdict, loaded.wants_more) == (result.views, result.verdict, False)
 
 
+def test_verdicts_on_further_questions_come_back_from_disk_with_their_measures(result: Result, tmp_path: Path) -> None:
+    sees_more = Verdict("cannot tell", "Does it see more?", "too close to tell", "Too close.", MEASURES[0].key, 0.1)
+    replace(result, further=(sees_more,)).save(tmp_path / "it")
+    loaded = Result.load(tmp_path / "it")
+
+    assert loaded.verdicts == (result.verdict, sees_more)
+    assert loaded.headlines == (MEASURES[1], MEASURES[0])
+    assert str(loaded).startswith("accuracy of m: It sees. Too close.")
+
+
+def test_a_further_verdict_that_rests_on_nothing_is_refused(result: Result) -> None:
+    baseless = Verdict("no", "Does it see more?", "blind", "It does not.", Key("nothing"), 0.1)
+
+    with pytest.raises(TableError, match="based on one of its measures"):
+        replace(result, further=(baseless,))
+
+
 def test_a_result_without_one_of_its_files_is_refused(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path / "it")
     (tmp_path / "it" / "worst.parquet").unlink()

@@ -15,6 +15,7 @@ from eyechart.data.tables import COUNTS, empty
 from eyechart.reporting import as_dict, collect, collect_results, gather, to_json
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Drawing, format_value, plain, prepare
+from eyechart.reporting.page import render
 
 
 def drawing(result: Result, title: str) -> Drawing:
@@ -137,6 +138,22 @@ def test_the_summary_says_the_measure_the_verdict_rests_on(result: Result) -> No
 
     assert (line.state, line.measure, line.text) == ("no", "gain", "61.0 [57.8, 64.2]")
     assert (line.n, line.clusters, line.sentence) == (1234, 321, result.verdict.sentence)
+
+
+def test_every_question_of_an_audit_has_its_row_of_the_summary(result: Result) -> None:
+    whole = result.verdict.measure
+    second = Verdict("no", "Is it steady?", "unsteady", "It wavers.", whole, 0.1)
+    page = collect_results([replace(result, further=(second,))])
+
+    assert [(row.question, row.state) for row in page.summary] == [
+        (result.verdict.question, result.verdict.state),
+        ("Is it steady?", "no"),
+    ]
+    assert page.summary[0].text == page.summary[1].text
+    html = render(page)
+    assert html.count('href="#section-1"') >= 2
+    assert "section-2" not in html
+    assert "It wavers." in html
 
 
 def test_the_headline_is_over_all_examples_as_they_are(result: Result) -> None:
