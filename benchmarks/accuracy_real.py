@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from eyechart.audits.accuracy import Accuracy
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from real import as_list, find, judge_models, read_vqa2
 from record import Row, add_flag
 from tables import Layout, report, table

@@ -20,7 +20,7 @@ from eyechart.audits.decoys.options import chance, lay_out, offer, pick
 from eyechart.audits.decoys.settings import JUDGED, LEARNED, DecoysSettings, OptionSet
 from eyechart.audits.decoys.study import label_parts
 from eyechart.audits.decoys.usage import count_uses, prior_of
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from record import Row, add_flag
 from tables import Layout, pivot, report
 from tables import lay_out as lay_out_table

@@ -27,7 +27,7 @@ from eyechart.audits import make_audit
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Engine
 from eyechart.data.store import Store
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.engines.ray import Ray, load_ray
 from eyechart.models.function import Function
 from eyechart.runs.interview import Asking

@@ -27,7 +27,7 @@ from eyechart.data.boxes import BoxLists, as_column
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.tables import EVIDENCE, OBJECT
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 SIZES = (16_500, 33_000, 66_000, 132_000)
 QUESTIONS = 13  # of an image

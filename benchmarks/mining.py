@@ -20,7 +20,7 @@ import numpy as np
 
 from eyechart.audits.rules import RulesAudit
 from eyechart.data.dataset import Dataset
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.mining import Accepted, MiningSettings, Transactions, match, mine
 from mining_data import N_ANSWERS, N_ITEMS, make, make_dataset
 

@@ -18,7 +18,7 @@ from eyechart import Dataset
 from eyechart.audits.perception import PerceptionAudit
 from eyechart.data.predictions import Predictions
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.models import load
 from eyechart.models.asking import AnswerStep, ask
 from record import Row, add_flag

@@ -22,7 +22,7 @@ import polars as pl
 from eyechart import Dataset, Images
 from eyechart.audits.perception import PerceptionAudit
 from eyechart.data.predictions import Predictions
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.models.asking import AnswerStep, ask
 from record import Row, add_flag
 from tables import Layout, lay_out, report

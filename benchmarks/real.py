@@ -15,7 +15,7 @@ from eyechart import Dataset
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.protocols import Audit
 from eyechart.data.result import Measure, Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats.predictions import read_predictions
 
 MODELS = {"gpt2": "GPT-2, text only", "vqa_baseline": "CNN + LSTM", "vggpt2": "VGG + GPT-2"}

@@ -16,7 +16,7 @@ import eyechart
 from eyechart.audits.rules import RulesAudit
 from eyechart.audits.rules.settings import STATES
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from real import find, judge_models, read_vqa2
 from record import Row, add_flag
 from tables import CELLS, Layout, lay_out, pivot, report, table

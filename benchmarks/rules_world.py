@@ -18,7 +18,7 @@ from eyechart.audits.rules import RulesAudit
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import fill
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.world import World, WorldSettings, load_answerer, make_world
 from record import Row, add_flag
 from tables import Layout, lay_out, report

@@ -24,7 +24,7 @@ import polars as pl
 from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.settings import NINE
 from eyechart.data.dataset import Dataset
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from mining import peak_mb
 from splits_data import make_dataset
 

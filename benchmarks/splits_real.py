@@ -17,7 +17,7 @@ from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.resplit import ResplitSettings, make_resplit
 from eyechart.audits.splits.settings import NINE
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.language.questions import learn_prefixes, question_types
 from real import find, judge_models, read_vqa2, read_whole
 from record import Row, add_flag

@@ -23,7 +23,7 @@ from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import fill
 from eyechart.data.protocols import Model
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.world import World, WorldSettings, load_answerer, make_world
 from eyechart.world.answerers import Guesser, Mixture
 from record import Row, add_flag

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 
 PROJECT = Path(__file__).parent.parent

@@ -9,9 +9,8 @@ import pytest
 from eyechart.audits.accuracy import Accuracy
 from eyechart.base.errors import DataError, MissingExtraError, SettingError, UnknownNameError
 from eyechart.data.dataset import Dataset
-from eyechart.engines import open_engine, using
+from eyechart.engines import Local, open_engine, using
 from eyechart.engines.arrays import unlocked
-from eyechart.engines.local import Local
 from eyechart.mining.counting import QueryMatches
 from eyechart.runs.verbs import study
 

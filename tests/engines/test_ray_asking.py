@@ -11,7 +11,7 @@ from eyechart.base.errors import EngineError, ModelError
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Engine
 from eyechart.data.store import Store
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.engines.ray import Ray
 from eyechart.formats import read
 from eyechart.models import load

@@ -10,7 +10,7 @@ from eyechart.audits.decoys.draw import draw_decoys
 from eyechart.audits.decoys.features import HashedFeatures, matrix
 from eyechart.audits.decoys.settings import DecoysSettings
 from eyechart.audits.decoys.study import label_parts
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.engines.ray import Ray
 from eyechart.formats import read
 from eyechart.language import nearest as blocks
@@ -61,7 +61,7 @@ def test_lessons_with_more_features_than_one_thread_adds_up(engine: Ray) -> None
     courses = {name: BlindTask(("text",), draw.random(n) < 0.3) for name in ("A", "B")}
     lessons = CrossValidation(logistic, features, courses, draw.integers(0, 3, n), draw.random(n) < 0.5)
 
-    there, here = (lessons.run(where) for where in (engine, Local()))
+    there, here = (lessons.score(where) for where in (engine, Local()))
 
     assert matrix(features, n, ("text",)).shape[1] > 10_000
     assert_frame_equal(there, here, check_exact=True)

@@ -11,7 +11,7 @@ from eyechart.audits.splits import concepts as groups
 from eyechart.audits.splits import salience as salient_parted
 from eyechart.audits.splits.concepts import count_answers
 from eyechart.audits.splits.salience import as_listed, best_two, most_informative
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.engines.ray import Ray
 from eyechart.mining import Accepted, MiningSettings, Transactions, counting, match, mine
 from eyechart.mining.counting import Queries, make_counter, make_index

@@ -13,7 +13,7 @@ from eyechart.audits.rules.exploited import NAMED, exploited_table
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import Removal
 from eyechart.data.result import measures_table
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.engines.ray import Ray
 from eyechart.scoring import score
 

@@ -10,7 +10,7 @@ from eyechart.audits.decoys.options import offer
 from eyechart.base.text import clean_answer, normalize_answer
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.language.answers import human_answers
 

@@ -10,7 +10,7 @@ import pytest
 from eyechart.audits.grounding import GroundingAudit
 from eyechart.base.errors import DataError, ModelError
 from eyechart.data.dataset import Dataset
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit, study
 

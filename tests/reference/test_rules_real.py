@@ -13,7 +13,7 @@ from eyechart.audits.rules import RulesAudit
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.formats.predictions import read_predictions
 

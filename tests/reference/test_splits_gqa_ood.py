@@ -9,7 +9,7 @@ from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.published import read_sets
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 
 AUDIT = SplitsAudit(concepts=("groups.local",), threshold="gqa-ood")

@@ -12,7 +12,7 @@ from eyechart.audits.splits.settings import NINE
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.formats.predictions import read_predictions
 from eyechart.language.questions import learn_prefixes, question_types

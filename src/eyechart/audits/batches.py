@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.data.protocols import Engine, Step
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.scoring import SCORES, score
 from eyechart.statistics import mean_by
 from eyechart.statistics.rows import begins

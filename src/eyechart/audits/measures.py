@@ -12,7 +12,7 @@ from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Better, Measure, Unit
 from eyechart.data.tables import COUNTS, MEASURES, empty
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.statistics import Difference, Estimate
 
 

@@ -1,15 +1,35 @@
 """Where batches run: engines by name (`local`, `ray`, `ray:auto`, `ray:ADDRESS`), or one from an installed package."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import polars as pl
+
+from eyechart.base.errors import SettingError
 from eyechart.base.registry import Registry, unknown_name
-from eyechart.data.protocols import Engine
+from eyechart.data.protocols import Engine, Step
 
 ENGINES: Registry[Callable[[str], Engine]] = Registry(
-    "engine", {"local": "eyechart.engines.local:open_local", "ray": "eyechart.engines.ray:open_ray"}
+    "engine", {"local": "eyechart.engines:open_local", "ray": "eyechart.engines.ray:open_ray"}
 )
+
+
+@dataclass(frozen=True)
+class Local:
+    """Run batches in this process, one at a time and on demand; Polars and NumPy use the cores inside a batch."""
+
+    def map(self, step: Step, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Apply the step to each batch, lazily."""
+        return map(step, batches)
+
+
+def open_local(rest: str) -> Local:
+    """Open `local`, which has no settings."""
+    if rest:
+        raise SettingError("nothing after 'local:'", repr(rest), "write --engine local")
+    return Local()
 
 
 @runtime_checkable

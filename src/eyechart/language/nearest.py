@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from eyechart.base.errors import MissingExtraError
 from eyechart.base.kernels import kernel
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.language.word_vectors import Vectors
 
 AT_ONCE = 20_000  # vectors in a block

@@ -18,8 +18,8 @@ import polars as pl
 
 from eyechart.base.kernels import kernel
 from eyechart.data.protocols import Engine
+from eyechart.engines import Local
 from eyechart.engines.arrays import unlocked
-from eyechart.engines.local import Local
 from eyechart.mining.transactions import Int32s, Int64s, Transactions, Words
 
 BLOCK = 50_000  # antecedents counted by a thread or process at a time

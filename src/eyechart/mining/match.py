@@ -11,8 +11,8 @@ import polars as pl
 from eyechart.base.errors import DataError
 from eyechart.base.kernels import Announce, announced, kernel
 from eyechart.data.protocols import Engine
+from eyechart.engines import Local
 from eyechart.engines.arrays import pack, unlocked, unpack
-from eyechart.engines.local import Local
 from eyechart.mining.batches import ROOT, batches_of, root_batches, run_in_threads
 from eyechart.mining.levels import NO_ITEM, Int16s, Level, lay_out_level, layout
 from eyechart.mining.meet import NO_RULE, ExampleIndex, Ledger, MatchPlan, match_roots

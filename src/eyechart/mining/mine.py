@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from eyechart.base.errors import SettingError
 from eyechart.base.kernels import Announce, announced, kernel
 from eyechart.data.protocols import Engine
+from eyechart.engines import Local
 from eyechart.engines.arrays import pack, unlocked, unpack
-from eyechart.engines.local import Local
 from eyechart.mining.batches import ROOT, batches_of, root_batches, run_in_threads
 from eyechart.mining.levels import NO_ITEM, Level, encode
 from eyechart.mining.rules import (

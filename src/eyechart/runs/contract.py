@@ -24,7 +24,7 @@ from eyechart.data.protocols import Audit, Engine, Model, Step
 from eyechart.data.result import Measure, Result, Verdict
 from eyechart.data.store import Store
 from eyechart.data.tables import PROBES, check
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.runs.interview import Asking
 from eyechart.runs.run import Run
 

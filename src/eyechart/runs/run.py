@@ -23,7 +23,7 @@ from eyechart.data.records import DivisionRecord, LeftOutAudits, RunManifest, St
 from eyechart.data.result import Result
 from eyechart.data.store import Store, fingerprint
 from eyechart.data.web import Web
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.runs.interview import Asking, Interview, warn_left_out
 
 _log = logging.getLogger("eyechart.runs.run")

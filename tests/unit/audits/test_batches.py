@@ -20,7 +20,7 @@ from eyechart.base.errors import DataError, UnknownNameError
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Step
 from eyechart.data.store import Store
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.models import load
 from eyechart.runs.contract import Backwards

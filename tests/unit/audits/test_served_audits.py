@@ -18,7 +18,7 @@ from eyechart.data.images import Images
 from eyechart.data.protocols import AnnouncingAudit, Audit, Engine
 from eyechart.data.result import Result
 from eyechart.data.tables import COUNTS, empty
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from eyechart.audits.rules import RulesAudit
 from eyechart.base.progress import Advance, tracked, tracked_share, watched_by
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 
 

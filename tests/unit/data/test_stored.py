@@ -13,7 +13,7 @@ from eyechart.base.errors import FileFormatError, TableError
 from eyechart.data.dataset import Dataset
 from eyechart.data.store import Store, fingerprint
 from eyechart.data.stored import StoredTable
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.run import Run
 

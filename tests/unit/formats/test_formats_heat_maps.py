@@ -11,7 +11,7 @@ from eyechart.audits.grounding import GroundingAudit
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats.heat_maps import hot_boxes, with_heat_evidence
 
 

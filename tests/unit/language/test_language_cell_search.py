@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.language import nearest as blocks
 from eyechart.language.nearest import Cells, CellSearch, by_cell, make_cells, search_all
 from eyechart.language.word_vectors import unit

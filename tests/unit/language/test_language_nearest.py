@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from eyechart.base.errors import MissingExtraError
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.language import nearest as room
 from eyechart.language.nearest import ExactSearch, find_nearest, search_gpu
 from eyechart.language.word_vectors import Vectors, unit

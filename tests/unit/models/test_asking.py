@@ -9,7 +9,7 @@ from eyechart.base.errors import ModelError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.probes import Prober
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.models.asking import AnswerLog, AnswerStep, ask, lock_model, select_unanswered
 
 

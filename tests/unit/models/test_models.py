@@ -14,7 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions
 from eyechart.data.probes import Prober, fill
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats.predictions import PredictionFile
 from eyechart.models import load, load_all
 from eyechart.models.asking import AnswerStep, ask

@@ -10,14 +10,17 @@ where g are the same sparse features and the hidden layer is small; in the paper
 features, and the layer has 8,192 units.
 
 Judged examples are scored by a scorer that has seen no example of their image. It learns from the learned part and from
-the judged examples of other images. A control, which must find nothing, learns from targets drawn at random among the
-options.
+the judged examples of other images.
+
+A control, which must find nothing, learns from targets drawn at random among the options. Its folds teach each other:
+examples that offer the same options are right together or wrong together, so that a single control lies further from
+chance than the interval over its examples says. What is tested is therefore the mean of several draws, by their spread.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -25,17 +28,18 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from eyechart.audits.decoys.features import SEEN, HashedFeatures, Matrix, describe, matrix
-from eyechart.audits.decoys.options import Flags, Floats, pick
+from eyechart.audits.decoys.options import Flags, Floats, score_picks, where_examples_start
 from eyechart.audits.decoys.settings import DecoysSettings
 from eyechart.base.errors import MissingExtraError
 from eyechart.base.hashing import combine, hash_text, uniform
 from eyechart.base.registry import Registry
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 CONTROL = "control"
 CONTROLLED = "I+Q+A"  # the scorer that sees most is the one that would overfit most
+MOST_CONTROLLED = 2_000  # examples
 
 Scorer = Callable[[Matrix, Flags, Matrix], Floats]  # features and targets to learn from, features to score -> scores
 SCORERS: Registry[Scorer] = Registry(
@@ -53,22 +57,28 @@ def score_blindly(
     offers: pl.DataFrame, judged: Flags, data: Dataset, settings: DecoysSettings, engine: Engine | None = None
 ) -> pl.DataFrame:
     """Score the judged options from each kind of information (a column each), cross-validated by `cluster`."""
-    fold = (uniform(hash_text(offers["cluster"], settings.seed)) * settings.folds).astype(np.int64)
-    target = offers["target"].to_numpy()
-    tasks = {name: BlindTask(kinds, target) for name, kinds in SEEN.items()}
-    tasks[CONTROL] = BlindTask(SEEN[CONTROLLED], drawn_targets(offers, settings.seed))
-    validation = CrossValidation(SCORERS.get(settings.scorer), describe(offers, data), tasks, fold, judged)
-    return validation.run(engine or Local())
+    return CrossValidation.of(offers, judged, data, settings).score(engine or Local())
 
 
-def solved(offers: pl.DataFrame, scores: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Compute how well each scorer solves each example; the control is compared with the targets it learned from."""
-    control_offers = offers.with_columns(pl.Series("target", drawn_targets(offers, seed)))
-    solutions = offers.select(pl.col("id").unique(maintain_order=True))
-    for name in scores.columns:
-        picked = pick(control_offers if name == CONTROL else offers, scores[name], name)
-        solutions = solutions.join(picked, on="id", validate="1:1", maintain_order="left")
-    return solutions
+def score_controls(
+    offers: pl.DataFrame, judged: Flags, data: Dataset, settings: DecoysSettings, *, draws: int, engine: Engine
+) -> pl.DataFrame:
+    """Score each judged example by scorers that learned from targets drawn at random (id, and a column for each draw).
+
+    Each is compared with the targets of its own draw.
+    """
+    targets = {f"draw {draw}": drawn_targets(offers, settings.seed + draw) for draw in range(draws)}
+    tasks = {name: BlindTask(SEEN[CONTROLLED], target) for name, target in targets.items()}
+    scores = replace(CrossValidation.of(offers, judged, data, settings), tasks=tasks).score(engine)
+    scored = offers.filter(judged)
+    starts = where_examples_start(scored)
+    columns = {name: score_picks(scores[name].to_numpy(), targets[name][judged], starts) for name in targets}
+    return pl.DataFrame({"id": scored["id"].gather(starts[:-1]), **columns})
+
+
+def folds_of(offers: pl.DataFrame, seed: int, folds: int) -> NDArray[np.int64]:
+    """Divide options into folds by a hash of (seed, cluster)."""
+    return (uniform(hash_text(offers["cluster"], seed)) * folds).astype(np.int64)
 
 
 def drawn_targets(offers: pl.DataFrame, seed: int) -> Flags:
@@ -85,13 +95,20 @@ class BlindTask(NamedTuple):
     target: Flags
 
 
+class BlindFit(NamedTuple):
+    """The scores of the options of some folds, by a scorer that learned from all others."""
+
+    task: str
+    folds: tuple[int, ...]
+    rows: NDArray[np.int64]
+    scores: Floats
+
+
 @dataclass(frozen=True)
 class CrossValidation:
-    """Score the judged options of one fold with a scorer that learned from the others.
+    """Score the judged options of some folds with a scorer that learned from the others.
 
-    A row names the task and the fold.
-
-    Each fit is a separate batch, so that any engine can run them.
+    A row names the task and the folds. Each fit is a separate batch, so that any engine can run them.
     """
 
     learner: Scorer
@@ -100,18 +117,33 @@ class CrossValidation:
     fold: NDArray[np.int64]
     judged: Flags
 
-    def run(self, engine: Engine) -> pl.DataFrame:
-        """Run all fits, and return a column of scores for each task, a row for each judged option."""
+    @classmethod
+    def of(cls, offers: pl.DataFrame, judged: Flags, data: Dataset, settings: DecoysSettings) -> Self:
+        """Divide the options into folds by a hash of their cluster, to find targets from each kind of information."""
+        target = offers["target"].to_numpy()
+        tasks = {name: BlindTask(kinds, target) for name, kinds in SEEN.items()}
+        fold = folds_of(offers, settings.seed, settings.folds)
+        return cls(SCORERS.get(settings.scorer), describe(offers, data), tasks, fold, judged)
+
+    def score(self, engine: Engine) -> pl.DataFrame:
+        """Score every judged option by each task (a column each), by what was learned from the other folds."""
         scores = {name: np.zeros(len(self.fold)) for name in self.tasks}
-        for part in engine.map(self, self._plan()):
-            scores[part["task"][0]][part["row"].to_numpy()] = part["score"].to_numpy()
+        fits = [(name, (fold,)) for name in self.tasks for fold in np.unique(self.fold[self.judged]).tolist()]
+        for fit in self.run(fits, engine):
+            scores[fit.task][fit.rows] = fit.scores
         return pl.DataFrame(scores).filter(self.judged)
 
+    def run(self, fits: Iterable[tuple[str, tuple[int, ...]]], engine: Engine) -> Iterator[BlindFit]:
+        """Run fits, each given by its task and the folds that it leaves out."""
+        for part in engine.map(self, (pl.DataFrame({"task": [task], "folds": [list(folds)]}) for task, folds in fits)):
+            task, folds = part.select("task", "folds").row(0)
+            yield BlindFit(task, tuple(folds), part["row"].to_numpy(), part["score"].to_numpy())
+
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Fit and score (task, row, score); with nothing to learn from, all options score the same."""
-        name, fold = batch.row(0)
+        """Fit and score (row, score, task, folds); with nothing to learn from, all options score the same."""
+        name, folds = batch.row(0)
         kinds, target = self.tasks[name]
-        others = self.fold != fold
+        others = ~np.isin(self.fold, folds)
         scored = ~others & self.judged
         scores = np.zeros(int(scored.sum()))
         if target[others].any():
@@ -119,12 +151,8 @@ class CrossValidation:
             # The last bit of sums over many features depends on the number of threads, and one thread is fastest here.
             with threadpool_limits(1, "blas"):
                 scores = self.learner(features[others], target[others], features[scored])
-        return pl.DataFrame({"row": np.flatnonzero(scored), "score": scores}).with_columns(task=pl.lit(name))
-
-    def _plan(self) -> Iterator[pl.DataFrame]:
-        for name in self.tasks:
-            for fold in np.unique(self.fold[self.judged]).tolist():
-                yield pl.DataFrame({"task": [name], "fold": [fold]})
+        found = pl.DataFrame({"row": np.flatnonzero(scored), "score": scores})
+        return found.with_columns(task=pl.lit(name), folds=pl.lit(folds, pl.List(pl.Int64)))
 
     def _matrix(self, kinds: tuple[str, ...]) -> Matrix:
         """Build the feature matrix; fits of one kind follow each other, so only the last matrix is kept."""

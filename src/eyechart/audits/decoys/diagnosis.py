@@ -10,11 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtr, stdtrit
 
-from eyechart.audits.decoys.blind import CONTROL, CONTROLLED, score_blindly, solved
+from eyechart.audits.decoys.adversaries import Way, find_adversaries
+from eyechart.audits.decoys.blind import (
+    CONTROL,
+    CONTROLLED,
+    MOST_CONTROLLED,
+    CrossValidation,
+    score_controls,
+)
 from eyechart.audits.decoys.cues import follow_cues
 from eyechart.audits.decoys.features import SEEN
-from eyechart.audits.decoys.options import CHANCE, Flags, chance, where_examples_start
+from eyechart.audits.decoys.options import CHANCE, Flags, chance, pick, where_examples_start
 from eyechart.audits.decoys.settings import JUDGED, LEARNED, ORIG, DecoysSettings
 from eyechart.audits.decoys.texts import Int64s
 from eyechart.audits.decoys.usage import measure_neutrality, usage_table
@@ -30,6 +38,8 @@ SCORE = "choice"  # an option is right or wrong
 NO_LEAK = (CONTROLLED, CONTROL)
 LEARNED_FROM = "learned from {} of other images"
 RANDOM_TARGETS = "learned from targets drawn at random"
+CONTROLS = 20  # draws of targets for the control of the data's own options; for made ones it is drawn once
+OVER = "{} over chance"  # the measures that verdicts on the data rest on
 SOLVERS: dict[str, type[pl.DataType]] = {
     "options": pl.String,
     "solver": pl.String,
@@ -50,12 +60,16 @@ KINDS: dict[str, type[pl.DataType]] = {
 
 
 class Solver(NamedTuple):
-    """One way to pick an option, in words, and its scores: id, cluster, score, chance."""
+    """A way to pick among a set of options, and its scores on the judged examples: id, cluster, score, chance."""
 
     options: str
-    name: str
-    picks: str
+    way: Way
     scores: pl.DataFrame
+
+    @property
+    def name(self) -> str:
+        """Name the way."""
+        return self.way.name
 
     @property
     def column(self) -> str:
@@ -78,14 +92,22 @@ class SolverResult(NamedTuple):
         measure = make_measure(
             name, self.accuracy, of=self.solver.column, condition=condition, score=SCORE, better=better
         )
-        return replace(measure, p=self.over.p, q=self.q, note=f"{measure.note}; p against chance; {self.solver.picks}")
+        return replace(
+            measure, p=self.over.p, q=self.q, note=f"{measure.note}; p against chance; {self.solver.way.picks}"
+        )
+
+    def measure_over(self) -> Measure:
+        """Return the distance from chance as a measure."""
+        name, condition = OVER.format(self.solver.name), self.solver.options
+        measure = make_measure(name, self.over, of=None, condition=condition, score=SCORE, better="lower")
+        return replace(measure, q=self.q)
 
     def row(self) -> dict[str, object]:
         """Return the row of the table of solvers, with chance and the distance from it."""
         return {
             "options": self.solver.options,
             "solver": self.solver.name,
-            "picks": self.solver.picks,
+            "picks": self.solver.way.picks,
             "accuracy": self.accuracy.value,
             "low": self.accuracy.low,
             "high": self.accuracy.high,
@@ -131,14 +153,18 @@ def diagnose(
     sizes = np.diff(where_examples_start(offers))
     examples = _join_about(chance(offers), about)
     guess = examples.filter(pl.col("part") == JUDGED).select("id", "cluster", CHANCE)
-    sampled = _join_about(offers.filter(np.repeat(_sample(examples, settings), sizes)), about)
+    sampled = _join_about(offers.filter(np.repeat(_sample(examples, settings.most, settings.seed), sizes)), about)
     judged = (sampled["part"] == JUDGED).to_numpy()
-    scored, scores = sampled.filter(judged), score_blindly(sampled, judged, data, settings, engine)
+    validation = CrossValidation.of(sampled, judged, data, settings)
+    scored, scores = sampled.filter(judged), validation.score(engine)
     full = offers.with_columns(examples["question"].gather(np.repeat(np.arange(len(sizes)), sizes)))
-    solvers = [
-        *_by_cues(name, full, examples),
-        *_by_scorers(name, solved(scored, scores, settings.seed), guess),
+    ways = [
+        *_by_cues(full, examples),
+        *(_by_scorers(scored, scores) if judged.any() else ()),
+        *_by_controls(name, sampled, data, settings, engine=engine),
+        *(find_adversaries(sampled, validation, settings, engine) if judged.any() else ()),
     ]
+    solvers = [Solver(name, way, _join_chance(way.scores, guess)) for way in ways]
     kinds = kinds_table(scored, scores, settings.kinds if name == ORIG else "")
     neutrality = measure_neutrality(offers, settings.seed)
     return Diagnosis(name, sizes, guess, solvers, neutrality, usage_table(offers), kinds)
@@ -147,10 +173,23 @@ def diagnose(
 def hold_against_chance(solvers: Iterable[Solver]) -> list[SolverResult]:
     """Estimate every solver, and adjust the p-values for all of them together."""
     listed = list(solvers)
-    right = [mean(solver.scores["score"], solver.scores["cluster"]) for solver in listed]
-    over = [beyond_known(solver.scores["score"], solver.scores[CHANCE], solver.scores["cluster"]) for solver in listed]
+    right, over = zip(*map(_estimate_solver, listed), strict=True) if listed else ((), ())
     q = adjust([difference.p for difference in over])
     return [SolverResult(*each) for each in zip(listed, right, over, map(float, q), strict=True)]
+
+
+def _estimate_solver(solver: Solver) -> tuple[Estimate, Difference]:
+    """Estimate the accuracy and its distance from chance, over examples or else over draws."""
+    scores, known, clusters = (solver.scores[name] for name in ("score", CHANCE, "cluster"))
+    right, over = mean(scores, clusters), beyond_known(scores, known, clusters)
+    draws = np.array(solver.way.draws)
+    if not draws.size:
+        return right, over
+    spread, freedom = float(draws.std(ddof=1)) / np.sqrt(draws.size), draws.size - 1.0
+    away, half, method = over.value / spread, float(stdtrit(freedom, 0.975)) * spread, f"t over {draws.size} draws"
+    right = right._replace(low=right.value - half, high=right.value + half, se=spread, method=method)
+    p = 2 * float(stdtr(freedom, -abs(away)))
+    return right, over._replace(low=over.value - half, high=over.value + half, p=p, se=spread, method=method)
 
 
 def solver_table(results: Iterable[SolverResult]) -> pl.DataFrame:
@@ -165,40 +204,49 @@ def measure_chance(rows: pl.DataFrame, options: str, score: str) -> Measure:
     return make_measure(CHANCE, exact, of=f"{options} {CHANCE}", condition=options, score=score, better="neither")
 
 
+def _join_chance(scores: pl.DataFrame, guess: pl.DataFrame) -> pl.DataFrame:
+    both = guess.join(scores, on="id", how="inner", validate="1:1", maintain_order="left")
+    return both.select("id", "cluster", "score", CHANCE)
+
+
 def _join_about(rows: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
     return rows.join(about, on="id", how="left", validate="m:1", maintain_order="left")
 
 
-def _sample(examples: pl.DataFrame, settings: DecoysSettings) -> Flags:
+def _sample(examples: pl.DataFrame, most: int, seed: int) -> Flags:
     """Choose `most` learned or judged examples by a hash of their ids, independent of the one that leaves out some."""
-    order = pl.Series("order", hash_text("sampled " + examples["id"], settings.seed))
+    order = pl.Series("order", hash_text("sampled " + examples["id"], seed))
     used = examples.select(pl.when(pl.col("part").is_not_null()).then(order).alias("order")).to_series()
-    return (used.rank("ordinal") <= settings.most).fill_null(value=False).to_numpy()
+    return (used.rank("ordinal") <= most).fill_null(value=False).to_numpy()
 
 
-def _by_cues(name: str, offers: pl.DataFrame, examples: pl.DataFrame) -> list[Solver]:
-    """Apply each cue, and keep its scores on the judged examples."""
+def _by_cues(offers: pl.DataFrame, examples: pl.DataFrame) -> list[Way]:
+    """Apply each cue by the rule that is right most often on the learned part."""
     learn, judged = ((examples["part"] == part).fill_null(value=False) for part in (LEARNED, JUDGED))
     if not judged.any() or not learn.any():
         return []
     rules = follow_cues(offers, learn.gather(offers["id"].rle_id()))
-    guess = examples.filter(judged)
-    return [
-        Solver(name, cue, picks, guess.select("id", "cluster", scores["score"].filter(judged), CHANCE))
-        for cue, (picks, scores) in rules.items()
-    ]
+    return [Way(cue, picks, scores) for cue, (picks, scores) in rules.items()]
 
 
-def _by_scorers(name: str, solutions: pl.DataFrame, guess: pl.DataFrame) -> list[Solver]:
-    if solutions.is_empty():
+def _by_scorers(offers: pl.DataFrame, scores: pl.DataFrame) -> list[Way]:
+    return [Way(name, LEARNED_FROM.format(name), pick(offers, scores[name])) for name in scores.columns]
+
+
+def _by_controls(
+    name: str, sampled: pl.DataFrame, data: Dataset, settings: DecoysSettings, *, engine: Engine
+) -> list[Way]:
+    """Let scorers learn from targets drawn at random: on the options of the data many times, on made ones once."""
+    used, draws = sampled, 1
+    if name == ORIG:
+        few = _sample(sampled.unique("id", keep="first", maintain_order=True), MOST_CONTROLLED, settings.seed)
+        used, draws = sampled.filter(few[sampled["id"].rle_id()]), CONTROLS
+    judged = (used["part"] == JUDGED).to_numpy()
+    if not judged.any():
         return []
-    solvers = []
-    for scorer in (column for column in solutions.columns if column != "id"):
-        scores = solutions.select("id", score=scorer)
-        both = guess.join(scores, on="id", how="inner", validate="1:1", maintain_order="left")
-        picks = RANDOM_TARGETS if scorer == CONTROL else LEARNED_FROM.format(scorer)
-        solvers.append(Solver(name, scorer, picks, both.select("id", "cluster", "score", CHANCE)))
-    return solvers
+    right = score_controls(used, judged, data, settings, draws=draws, engine=engine)
+    accuracies = right.drop("id").mean().row(0) if draws > 1 else ()
+    return [Way(CONTROL, RANDOM_TARGETS, right.select("id", score=pl.mean_horizontal(pl.exclude("id"))), accuracies)]
 
 
 def kinds_table(offers: pl.DataFrame, scores: pl.DataFrame, column: str) -> pl.DataFrame:

@@ -23,7 +23,7 @@ from eyechart.audits.decoys.texts import Int32s, Int64s
 from eyechart.base.kernels import kernel
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 RELATIONS = ("target", "other accepted answer", "other decoy")
 FILLING = 24  # candidates to fill up with

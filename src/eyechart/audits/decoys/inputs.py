@@ -22,7 +22,7 @@ from eyechart.audits.decoys.texts import Int32s, group
 from eyechart.base.hashing import combine, hash_text
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.language.nearest import find_nearest
 from eyechart.language.questions import question_words
 from eyechart.language.word_vectors import make_vectors

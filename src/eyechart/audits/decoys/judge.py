@@ -9,18 +9,19 @@ from functools import reduce
 
 import polars as pl
 
-from eyechart.audits.decoys.answers import (
-    OVER,
-    ConditionAnswers,
-    count_without_donor,
-    named_table,
-    score_condition,
-)
 from eyechart.audits.decoys.diagnosis import measure_chance
 from eyechart.audits.decoys.options import CHANCE
 from eyechart.audits.decoys.probing import WHOLE, Condition, commonest_share, conditions
 from eyechart.audits.decoys.settings import ALONE, DONOR, ORIG, REPAIRED, DecoysSettings
-from eyechart.audits.decoys.verdict import DonorCondition, decide
+from eyechart.audits.decoys.verdict import (
+    OVER,
+    ConditionAnswers,
+    DonorCondition,
+    count_without_donor,
+    decide,
+    named_table,
+    score_condition,
+)
 from eyechart.audits.decoys.views import judge_views
 from eyechart.audits.measures import make_measure, measure_groups
 from eyechart.data.dataset import Dataset

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from eyechart.audits.decoys.options import choices_of, offer, sets_of
-from eyechart.audits.decoys.settings import DRAWING_SETTINGS, IOU, ORIG, QOU, REPAIRED, DecoysSettings
+from eyechart.audits.decoys.settings import DRAWING_SETTINGS, IOU, ORIG, QOU, REPAIRS, SOUND, DecoysSettings
 from eyechart.base.errors import DataError
 from eyechart.base.files import our_version, replacing
 from eyechart.data.dataset import Dataset
@@ -118,12 +118,8 @@ def export_with(write: _Write, store: Store, folder: Path) -> dict[str, int]:
 
 
 def repair(data: Dataset, study: Result) -> Repaired:
-    """Give the examples the options of the study: those from both questions and image where they exist."""
-    decoys = study.tables["decoys"]
-    options = next((name for name in (REPAIRED, QOU, IOU) if name in sets_of(data.examples, decoys)), None)
-    if options is None:
-        found = "only the options of the data"
-        raise DataError("decoys in the study of the audit 'decoys'", found, "study sets such as iou+qou")
+    """Give the examples the options of the study: those that are sound, or that its setting `repair` names."""
+    decoys, options = study.tables["decoys"], _choose_set(data, study)
     offers = offer(data.examples, decoys, options, int(study.settings["seed"]))
     right = offers.filter("target").select("id", right="place")
     new_options = choices_of(offers).join(right, on="id", validate="1:1")
@@ -132,6 +128,27 @@ def repair(data: Dataset, study: Result) -> Repaired:
         examples = examples.join(_drawn(decoys, offers, source), on="id", how="left", validate="1:1")
     located = examples.join(_whole_paths(data.images), on="image", how="left", validate="m:1")
     return Repaired(data.name, options, _complete(located).sort("id"), study)
+
+
+def _choose_set(data: Dataset, study: Result) -> str:
+    """Choose the set of options to write, and say why there is none."""
+    made = [name for name in REPAIRS if name in sets_of(data.examples, study.tables["decoys"])]
+    wanted = DecoysSettings.upgrade_plan(study.settings).get("repair", SOUND)
+    reasons: dict[str, str] = {}
+    if "repairs" in study.tables:  # studies by older versions have none
+        made = study.tables["repairs"]["options"].to_list()
+        reasons = dict(study.tables["repairs"].filter(~pl.col("sound")).select("options", "reason").iter_rows())
+    for name in made:
+        if name == wanted or (wanted == SOUND and name not in reasons):
+            return name
+    expected = "decoys in the study of the audit 'decoys'" if wanted == SOUND else f"decoys {wanted!r} in the study"
+    if wanted != SOUND or not made:
+        found = f"the sets {', '.join(made)}" if made else "only the options of the data"
+        raise DataError(expected, found, "study sets such as iou+qou")
+    why = "; ".join(f"{name!r}: {reason}" for name, reason in reasons.items())
+    raise DataError(
+        "made options that are no worse than those of the data", why, f"study with repair={made[0]} to export these"
+    )
 
 
 def _whole_paths(images: Images) -> pl.DataFrame:

@@ -21,13 +21,16 @@ SETS: dict[str, tuple[str, ...]] = {  # the sources of the wrong options of each
     "all": (ORIG, IOU, QOU),
     RANDOM: (RANDOM,),
 }
+REPAIRS = (REPAIRED, QOU, IOU)  # the sets that can replace the options of the data, the best first
 LEARNED, JUDGED = "learned", "judged"  # parts of the data
 
 OptionSet = Literal["orig", "iou", "qou", "iou+qou", "all", "random"]
+Repair = Literal["sound", "iou+qou", "qou", "iou"]
 Hidden = Literal["image", "question", "image-question"]
 Drawing = Literal["nearest", "neutral"]
 Published = Literal["none", "qavg"]
 NEUTRAL, QAVG = "neutral", "qavg"
+SOUND: Final = "sound"
 ALONE: Final = "image-question"  # when both are hidden, the options alone are left
 DONOR: Final = "donor"  # the example that gives all that is shown beside the options
 DRAWING_SETTINGS = ("k", "drawing", "published", "threshold", "seed", "similarity", "guards", "near", "leave_out")
@@ -49,6 +52,8 @@ class DecoysSettings:
 
     Blind baselines learn in `folds` parts from at most `most` examples by the `scorer`. `kinds` names a column that
     lists how each option was made. `margin` is the distance from chance from which a verdict is given.
+
+    `repair` is the made set that exports write: the first "sound" one of iou+qou, qou and iou, or the one you name.
     """
 
     name: ClassVar[str] = "decoys"
@@ -59,6 +64,7 @@ class DecoysSettings:
     ask: tuple[OptionSet, ...] = (ORIG, REPAIRED)
     hide: tuple[Hidden, ...] = (ALONE,)
     rotations: int = 1
+    repair: Repair = "sound"
     k: int = 3
     drawing: Drawing = "nearest"
     published: Published = "none"

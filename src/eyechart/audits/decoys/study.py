@@ -1,15 +1,15 @@
 """The study: the decoys themselves, and the diagnosis of each set of options, before and after the repair."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 
 import polars as pl
 
-from eyechart.audits.decoys.cues import PRIOR_RULE
+from eyechart.audits.decoys.adversaries import ALONE, UNSEEN
 from eyechart.audits.decoys.diagnosis import (
     SCORE,
     Diagnosis,
-    SolverResult,
     diagnose,
     hold_against_chance,
     measure_chance,
@@ -18,15 +18,14 @@ from eyechart.audits.decoys.diagnosis import (
 from eyechart.audits.decoys.draw import DECOYS, DrawnDecoys, draw_decoys
 from eyechart.audits.decoys.options import count_damage, offer, sets_of
 from eyechart.audits.decoys.settings import JUDGED, LEARNED, ORIG, REPAIRED, DecoysSettings
+from eyechart.audits.decoys.soundness import decide, describe_repair, repairs_table
 from eyechart.audits.decoys.views import shown_table, study_views
 from eyechart.base.errors import DataError
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Engine
-from eyechart.data.result import Key, Result, State, Verdict, measures_table
+from eyechart.data.result import Result, measures_table
 from eyechart.data.tables import COUNTS, empty
 
-QUESTION = "Do the options keep the answer hidden?"
-ANSWERS_ALONE = (PRIOR_RULE, "A")  # the solvers that a verdict on the options rests on
 NO_FILTERS = {"source": pl.String, "filter": pl.String, "n": pl.Int64}
 _KEPT = ("cluster", "part", "image", "question")
 
@@ -42,6 +41,8 @@ def study_options(settings: DecoysSettings, data: Dataset, engine: Engine) -> Re
         advice = "bring data with choices, or with several questions on an image and different answers"
         raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
     solvers = hold_against_chance(solver for one in diagnoses for solver in one.solvers)
+    repairs = repairs_table(solvers, drawn.decoys)
+    alone, unseen = decide(solvers, _verdict_on(diagnoses, repairs), settings.margin)
     notes = [*_part_notes(kept, examples), *drawn.notes, *_missing_sets(settings, diagnoses)]
     tables = {
         "counts": pl.concat([_count_parts(kept, examples), _count_options(settings, examples, diagnoses)]),
@@ -49,21 +50,25 @@ def study_options(settings: DecoysSettings, data: Dataset, engine: Engine) -> Re
         "decoys": drawn.decoys,
         "filters": drawn.counts,
         "solvers": solver_table(solvers),
+        "repairs": repairs,
         "neutrality": pl.DataFrame([{"options": one.options, **one.neutrality} for one in diagnoses]),
         "usage": _stack((one.options, one.usage) for one in diagnoses),
         "shown": shown_table(examples, drawn.decoys),
         "kinds": _stack((one.options, one.kinds) for one in diagnoses),
     }
-    chances = [measure_chance(one.guess, one.options, SCORE) for one in diagnoses]
+    measures = [measure_chance(one.guess, one.options, SCORE) for one in diagnoses]
+    measures += [one.measure() for one in solvers]
+    measures += [one.measure_over() for one in solvers if one.solver.name in (ALONE, UNSEEN)]
     return Result(
         audit=settings.name,
         subject=data.name,
         settings=settings.settings(),
-        measures=measures_table([*chances, *(one.measure() for one in solvers)]),
+        measures=measures_table(measures),
         rows=_rows(examples, diagnoses),
         tables=tables,
         views=study_views(tables),
-        verdict=_decide(solvers, settings.margin, diagnoses[0].options),
+        verdict=replace(alone, sentence=alone.sentence + describe_repair(repairs)),
+        further=(unseen,),
     )
 
 
@@ -147,23 +152,8 @@ def _stack(tables: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     return pl.concat([table.select(pl.lit(name).alias("options"), pl.all()) for name, table in tables])
 
 
-def _decide(solvers: list[SolverResult], margin: float, options: str) -> Verdict:
-    """Conclude from how much the answers alone give away, on the options of the data or else on the repaired ones."""
-    alone = [one for one in solvers if one.solver.options == options and one.solver.name in ANSWERS_ALONE]
-    worst = max(alone, key=lambda one: one.over.low)
-    name, over = worst.solver.name, worst.over
-    points = f"{100 * over.value:.1f} [{100 * over.low:.1f}, {100 * over.high:.1f}] points over chance"
-    distance = f"{points} on {options!r}, over {over.n:,} judged examples"
-    state: State = "cannot tell"
-    if over.low > margin:
-        state, label, sentence = (
-            "no",
-            "options give it away",
-            f"The options give the answer away: {name} is {distance}.",
-        )
-    elif all(one.over.high < margin for one in alone):
-        state, label = "yes", "options give little away"
-        sentence = f"The options alone give little away: {name} is {distance}."
-    else:
-        label, sentence = "too close to tell", f"Too close to tell: {name} is {distance}."
-    return Verdict(state, QUESTION, label, sentence, Key(name, options), margin)
+def _verdict_on(diagnoses: list[Diagnosis], repairs: pl.DataFrame) -> str:
+    """Name the set of options that the verdicts are on: that of the data, or else the best one that was made."""
+    studied = [diagnosis.options for diagnosis in diagnoses]
+    made: list[str] = repairs.sort("sound", descending=True, maintain_order=True)["options"].to_list()
+    return next(name for name in (ORIG, *made, *studied) if name in studied)

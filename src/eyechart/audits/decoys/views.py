@@ -93,6 +93,13 @@ STUDY = (
         {"x": "value", "y": "kind", "color": "solver", "low": "low", "high": "high", "n": "n"},
         units=dict.fromkeys(("value", "low", "high"), POINTS),
     ),
+    View(
+        "table",
+        "repairs",
+        "Which made options can replace those of the data",
+        "Exports write the first sound set. One that is easier than the data's own, or mostly has fillers, "
+        "is written only if the setting `repair` names it.",
+    ),
     View("table", "filters", "Candidates that each filter removed", "Filters are applied in this order."),
     View(
         "gallery",

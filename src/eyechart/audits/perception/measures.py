@@ -16,7 +16,7 @@ from eyechart.data.dataset import NOT_JUDGED, Dataset
 from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, TEXTS, Removal
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Better, Measure, measures_table
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.statistics import Estimate, Ratio, adjust, mean, paired_difference, ratio
 
 TEXT_ONLY = "text only"

@@ -16,7 +16,7 @@ from eyechart.audits.splits.settings import OBJECTS, PARTS, WORDS, SplitsSetting
 from eyechart.base.errors import DataError, FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.language.questions import blocks, learn_prefixes, question_types, question_words
 from eyechart.statistics.rows import Floats, Ints, begins, sums
 

@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from eyechart.data.protocols import Engine
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 BLOCK = 65_536  # examples of a batch
 SURE = 0.5  # the least score at which an object counts as seen; one without a score counts

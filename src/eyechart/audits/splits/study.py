@@ -29,7 +29,7 @@ from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Measure, Result, Verdict, measures_table
 from eyechart.data.tables import COUNTS, empty
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.statistics import mean
 
 

@@ -9,7 +9,7 @@ from eyechart.base.errors import TableError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 AUDIT = DecoysAudit(folds=2)
 

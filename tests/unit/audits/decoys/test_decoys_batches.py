@@ -11,14 +11,16 @@ from polars.testing import assert_frame_equal
 from threadpoolctl import threadpool_limits
 
 from eyechart.audits.decoys import DecoysAudit, candidates
-from eyechart.audits.decoys.blind import CONTROL, BlindTask, CrossValidation
+from eyechart.audits.decoys.adversaries import SCORED
+from eyechart.audits.decoys.blind import BlindTask, CrossValidation
+from eyechart.audits.decoys.diagnosis import CONTROLS
 from eyechart.audits.decoys.draw import draw_decoys
 from eyechart.audits.decoys.features import SEEN, HashedFeatures
 from eyechart.audits.decoys.settings import DecoysSettings, Drawing, Published
 from eyechart.audits.decoys.study import label_parts
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Step
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.language import nearest as blocks
 from eyechart.runs.contract import Backwards, assert_same
@@ -73,15 +75,16 @@ def test_no_examples_to_draw_for_make_no_batch(world: Dataset) -> None:
 
 
 def test_a_study_does_not_depend_on_the_order_of_batches(world: Dataset) -> None:
-    """Each fit is a batch: what is seen and the control, each with every part left out once."""
+    """Each fit is a batch: what is seen, the controls, and adversaries, with every part left out once."""
     audit, watched = DecoysAudit(sets=("orig", "iou"), folds=4), Watched()
 
     here, there = (audit.study(world, engine) for engine in (Local(), watched))
 
     assert_same((here, here), (there, there))
-    assert (
-        watched.batches["CrossValidation"] == [len((*SEEN, CONTROL)) * 4] * 3
-    )  # the random control beside the two sets
+    # Beside the two sets there is the random one. An adversary leaves out each part and, to choose, each two.
+    solvers, adversaries = len(SEEN) * 4, len(SCORED) * (4 + 6)
+    of_sets = [[solvers, controls, adversaries] for controls in (CONTROLS * 4, 4, 4)]
+    assert watched.batches["CrossValidation"] == [n for of_set in of_sets for n in of_set]
 
 
 def dot(known, target, asked):  # noqa: ANN001, ANN201 - matrices
@@ -99,7 +102,7 @@ def test_the_number_of_threads_around_it_does_not_change_a_fit() -> None:
     found = []
     for threads in (1, 2, 3):
         with threadpool_limits(threads):
-            found.append(validation.run(Local()))
+            found.append(validation.score(Local()))
 
     assert_frame_equal(found[0], found[1], check_exact=True)
     assert_frame_equal(found[0], found[2], check_exact=True)

@@ -17,7 +17,7 @@ from eyechart.data.probes import fill
 from eyechart.data.protocols import Model
 from eyechart.data.result import Result
 from eyechart.data.store import Store
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.models import load
 from eyechart.runs.interview import Asking

@@ -17,7 +17,7 @@ from eyechart.data.probes import fill
 from eyechart.data.protocols import Model
 from eyechart.data.result import Key, Result
 from eyechart.data.tables import ANSWERS, empty
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.world import load_answerer
 

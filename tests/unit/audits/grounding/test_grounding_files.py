@@ -8,7 +8,7 @@ import pytest
 from eyechart.audits.grounding import GroundingAudit
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.formats.predictions import read_predictions
 from eyechart.runs.verbs import audit

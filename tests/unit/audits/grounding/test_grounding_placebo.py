@@ -23,7 +23,7 @@ from eyechart.data.protocols import Model
 from eyechart.data.result import Result
 from eyechart.data.store import Store
 from eyechart.data.tables import EVIDENCE, OBJECT
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.interview import Asking
 from eyechart.runs.run import Run

@@ -15,7 +15,7 @@ from eyechart.base.errors import DataError, SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.tables import EVIDENCE, OBJECT
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 Make = Callable[..., Dataset]
 LEFT, TOP, SIDE = st.integers(-6, 30), st.integers(-6, 20), st.integers(0, 24)

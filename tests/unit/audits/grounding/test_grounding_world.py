@@ -16,7 +16,7 @@ from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import fill
 from eyechart.data.protocols import Model
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.contract import Case, every_example_is_accounted_for, order_does_not_matter
 from eyechart.world import load_answerer

@@ -11,7 +11,7 @@ from eyechart.base.errors import SettingError
 from eyechart.base.hashing import hash_text, uniform
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
 from eyechart.statistics import mean

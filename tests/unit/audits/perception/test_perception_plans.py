@@ -14,7 +14,7 @@ from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import fill
 from eyechart.data.store import Store
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.models import load
 from eyechart.runs.run import Run

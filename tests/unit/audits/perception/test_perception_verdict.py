@@ -9,7 +9,7 @@ from eyechart.audits.perception.draws import changed, changed_another, other_don
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
 

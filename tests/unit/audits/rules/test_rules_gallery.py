@@ -3,7 +3,7 @@
 import polars as pl
 
 from eyechart.audits.rules import RulesAudit
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.language.questions import question_words
 

@@ -11,7 +11,7 @@ from eyechart.audits.rules.published import write_rules
 from eyechart.base.errors import DataError, FileFormatError
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
 from eyechart.runs.verbs import study as study_data

@@ -14,7 +14,7 @@ from eyechart.base.errors import DataError, SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.language.items import learn_vocabulary, make_transactions
 from eyechart.mining.settings import MiningSettings

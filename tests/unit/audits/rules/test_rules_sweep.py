@@ -5,7 +5,7 @@ import pytest
 
 from eyechart.audits.rules import RulesAudit
 from eyechart.data.dataset import Dataset
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 
 

@@ -9,7 +9,7 @@ from eyechart.audits.rules import RulesAudit
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import fill
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.contract import check_audit
 from eyechart.statistics import difference

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.audits.splits.salience import IMAGINED, as_listed, most_informative
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 ROWS = st.lists(
     st.tuples(

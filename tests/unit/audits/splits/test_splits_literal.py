@@ -16,7 +16,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.result import Result
 from eyechart.data.tables import OBJECT
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 TYPES = ("what is", "how many")
 EXAMPLES = st.lists(

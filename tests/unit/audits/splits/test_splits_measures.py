@@ -12,7 +12,7 @@ from eyechart.audits.splits import SplitsAudit
 from eyechart.audits.splits.gaps import Sides, drop_from_all, gap_contributions, set_mean
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
 from eyechart.statistics import mean

@@ -15,7 +15,7 @@ from eyechart.base.errors import DataError, FileFormatError, SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Result
 from eyechart.data.store import Store
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.exports import find_exporter
 from eyechart.runs.verbs import audit

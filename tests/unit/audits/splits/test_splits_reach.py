@@ -10,7 +10,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.result import Measure, Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 
 ANSWERS = ("red", "blue", "green", "black")
 

@@ -14,7 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.result import Result
 from eyechart.data.store import Store
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.models import load
 from eyechart.runs.contract import check_audit

@@ -17,7 +17,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import fill
 from eyechart.data.result import Measure, Result
-from eyechart.engines.local import Local
+from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.world import load_answerer
 
