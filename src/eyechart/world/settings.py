@@ -82,4 +82,4 @@ def _kinds(strength: Strength | None) -> tuple[str, ...]:
 
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise SettingError(f"{name} from {low} to {high}", repr(value), f"choose another {name}")
+        raise SettingError(f"{name} from {low} to {high}", repr(value), "choose a number in this range")
