@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from random import random
 from typing import Any, ClassVar
@@ -11,30 +12,50 @@ import pytest
 
 from eyechart.audits import AUDITS, make_audit
 from eyechart.audits.accuracy import Accuracy
+from eyechart.base.errors import EyechartError
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
-from eyechart.data.protocols import Engine
+from eyechart.data.protocols import Audit, Engine
 from eyechart.data.result import Key, Result
 from eyechart.formats import read
 from eyechart.models import load
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
-from eyechart.runs.verbs import audit
+from eyechart.runs.verbs import audit, study
 
 # The right verdict on each planted answerer; no audit may be missing there.
 TRUTH = (Path(__file__).parent.parent / "docs" / "truth.md").read_text(encoding="utf-8")
 
 
-def read_truth() -> dict[str, dict[str, str]]:
-    """Read the right verdicts by audit and answerer from the docs."""
+def read_truth(text: str) -> dict[str, dict[str, str]]:
+    """Read a table of the docs: its cells by column and row."""
     lines = [
-        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in TRUTH.splitlines() if line.startswith("| ")
+        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")
     ]
     head, *rows = lines
     return {audit: {row[0]: row[column] for row in rows} for column, audit in enumerate(head) if column}
 
 
-RIGHT = read_truth()
+OF_MODELS, OF_DATA = TRUTH.split("## World forms")
+RIGHT, FORMS = read_truth(OF_MODELS), read_truth(OF_DATA)
 SURE = [(audit, answerer, right) for audit, by in RIGHT.items() for answerer, right in by.items() if right != "open"]
+
+# What audits miss: the right verdict stays in the docs, and its test fails until they find it.
+BY_FORM = "answers are compared with the options as they are, so that a right one in other words counts as none"
+NO_SCORE = "perception goes by scores, and an answer that names two options scores 0 with any picture"
+MISSED = {
+    ("perception", "hedger"): NO_SCORE,
+    ("splits", "abstainer"): "half of the answers are wrong at random: 1,500 are too few to be sure to 5 points",
+    **{(audit, name): BY_FORM for name in ("talker", "shouter") for audit in ("accuracy", "perception", "decoys")},
+    ("decoys", "letterer"): 'of "B", "(B)" and "B. red" the last is not understood',
+    ("rules", "seer", "no train"): "its interval ends at 3.1 points, just above the margin of 3",
+}
+
+
+def expected(*case: str) -> Any:  # noqa: ANN401 - pytest's own
+    """Mark a case as one that an audit misses, with the reason."""
+    key = tuple(part for part in case if part not in {"yes", "no"})
+    marks = [pytest.mark.xfail(reason=MISSED[key], strict=True)] if key in MISSED else []
+    return pytest.param(*case, marks=marks, id="-".join(case))
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +66,12 @@ def world() -> Dataset:
 @pytest.fixture(scope="module")
 def large_world() -> Dataset:
     return read("world", seed=12, images=1000)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder for runs: in one run, all answerers share the study of the data."""
+    return tmp_path_factory.mktemp("runs")
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
@@ -61,9 +88,69 @@ def test_every_audit_says_whom_it_catches() -> None:
     assert all("no" in by.values() and by["seer"] == "yes" for by in RIGHT.values())
 
 
-@pytest.mark.parametrize(("name", "answerer", "right"), SURE)
-def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, right: str, large_world: Dataset) -> None:
-    assert audit(large_world, f"world:{answerer}", [name])[name].verdict.state == right
+@pytest.mark.parametrize(("name", "answerer", "right"), [expected(*case) for case in SURE])
+def test_a_planted_answerer_gets_the_right_verdict(
+    name: str, answerer: str, right: str, large_world: Dataset, runs: Path
+) -> None:
+    assert audit(large_world, f"world:{answerer}", [name], to=runs / name)[name].verdict.state == right
+
+
+@cache
+def make_form(name: str) -> Dataset:
+    """Make the data of a row of the world forms."""
+    made = read("world", seed=12, **dict(part.split("=", 1) for part in FORMS["settings"][name].split()))
+    return made.take(pl.col("answer_type") == "yes/no") if "only" in name else made
+
+
+def on_own_options(name: str) -> Audit:
+    """Make an audit; decoys without repaired options, which are not asked about here."""
+    return make_audit(name, {"sets": ("orig",), "ask": ("orig",)} if name == "decoys" else {})
+
+
+@pytest.mark.parametrize(("form", "right"), FORMS["do the options keep the answer hidden?"].items())
+def test_data_of_every_form_get_the_right_verdict(form: str, right: str) -> None:
+    assert study(make_form(form), [on_own_options("decoys")])["decoys"].verdict.state == right
+
+
+@pytest.mark.parametrize(
+    ("name", "answerer", "form"),
+    [
+        expected(audit, answerer, form)
+        for form in ("length cue", "one question an image", "no train")
+        for audit, by in RIGHT.items()
+        for answerer in ("seer", "blind")
+        if by[answerer] != "open"
+    ],
+)
+def test_a_planted_answerer_gets_the_right_verdict_on_every_form(
+    name: str, answerer: str, form: str, runs: Path
+) -> None:
+    found = audit(make_form(form), f"world:{answerer}", [on_own_options(name)], to=runs / f"{form} {name}")[name]
+
+    assert found.verdict.state == RIGHT[name][answerer]
+
+
+def test_who_goes_by_length_is_caught_where_length_is_planted() -> None:
+    found = audit(make_form("length cue"), "world:cheater:length", [on_own_options("decoys")])["decoys"]
+
+    assert found.verdict.state == "no"
+
+
+@pytest.mark.parametrize("name", AUDITS.names())
+@pytest.mark.parametrize("form", ["test only", "no split column", "one question an image"])
+def test_little_data_of_any_form_get_a_verdict_or_one_line(name: str, form: str) -> None:
+    small = read("world", seed=13, images=40, **({"questions": 1} if "one" in form else {"shares": (0.0, 0.0, 1.0)}))
+    if form == "no split column":
+        small = replace(small, examples=small.examples.drop("split"))
+    try:
+        found = audit(small, "world:seer", [on_own_options(name)])[name].verdict
+        said = f"{found.state}: {found.sentence}"
+    except EyechartError as error:
+        said = str(error)
+
+    assert said
+    assert "\n" not in said
+    assert not said.startswith("no: ")
 
 
 class Leaky(Accuracy):

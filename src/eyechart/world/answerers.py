@@ -8,6 +8,8 @@ blind     uses the question alone: word rules, then the usual answer
 deaf      uses the picture alone: names the most common visible colour
 guesser   picks one of the options, or of the answers of the type, at random
 refuser   answers as another does, but says that it cannot see an image where there is none
+talker    looks, and answers in sentences; shouter in another case or with punctuation; letterer by the option's letter
+mumbler   says something from which no answer can be read
 hedger    looks, but offers its answer beside another one
 abstainer looks, but says that it is not sure about half of the examples
 mixture   answers each example by one of several answerers, in known shares
@@ -15,7 +17,9 @@ mixture   answers each example by one of several answerers, in known shares
 An answerer is found by its name, which follows "world:" in a model's specification.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from string import ascii_uppercase
 
 import numpy as np
 import polars as pl
@@ -34,6 +38,7 @@ from eyechart.world.vocabulary import BIGGER, CUE_OBJECTS, QUESTION_TYPES, THERE
 NO_QUESTION = "yes"  # the usual answer if there is no question
 REFUSAL = "I cannot see an image."
 DOUBT = "I am not sure."
+ABSTAINS, WORDING = 1, 2  # seeds of draws by example, apart from those of mixtures
 USUAL = {name: kind.answers[0] for name, kind in QUESTION_TYPES.items() if name != BIGGER} | {
     str(prior.question_type): str(prior.answer) for prior in PRIORS
 }
@@ -117,18 +122,27 @@ def _with_cues(rows: pl.DataFrame, images: Images) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class DecoyCheater:
-    """Choose among the options by which texts are usually targets and which never are."""
+class OptionCheater:
+    """Choose the option of the highest rank, without looking; without options, give the usual answer."""
 
     name: str
+    rank: Callable[[pl.Expr], pl.Expr]
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - the contract of a model
-        """Prefer planted priors to other answers, and those to foils; without options, give the usual answer."""
+        """Choose among the options."""
         rows = read_probes(probes)
-        foils = [text for kind in QUESTION_TYPES.values() for text in kind.foils]
-        text = pl.col("choices")
-        rank = text.is_in([prior.answer for prior in PRIORS]).cast(pl.Int8) - text.is_in(foils).cast(pl.Int8)
-        return rows.select("id", answer=pl.coalesce(pick(rows, rank), usual_answer()))
+        return rows.select("id", answer=pl.coalesce(pick(rows, self.rank(pl.col("choices"))), usual_answer()))
+
+
+def by_use(text: pl.Expr) -> pl.Expr:
+    """Prefer planted priors to other answers, and those to foils."""
+    foils = [text for kind in QUESTION_TYPES.values() for text in kind.foils]
+    return text.is_in([prior.answer for prior in PRIORS]).cast(pl.Int8) - text.is_in(foils).cast(pl.Int8)
+
+
+def by_length(text: pl.Expr) -> pl.Expr:
+    """Prefer short texts."""
+    return -text.str.len_chars().cast(pl.Int64)
 
 
 @dataclass(frozen=True)
@@ -166,8 +180,50 @@ class Abstainer:
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         """Say "not sure", or what is seen."""
-        sure = pl.Series(uniform(hash_text(probes["id"])) < 0.5)
+        sure = pl.Series(uniform(hash_text(probes["id"], ABSTAINS)) < 0.5)
         return probes.select("id", answer=pl.when(sure).then(_aligned(Seer(), probes, images)).otherwise(pl.lit(DOUBT)))
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Look, and say what is seen in one of several ways, the same for an example under every condition."""
+
+    name: str
+    ways: Callable[[pl.Expr], tuple[pl.Expr, ...]]
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        """Look, and word the answer."""
+        rows = read_probes(probes).with_columns(_aligned(Seer(), probes, images))
+        ways = self.ways(pl.col("answer"))
+        way = pl.Series((uniform(hash_text(rows["id"], WORDING)) * len(ways)).astype(np.int64))
+        return rows.select("id", answer=pl.coalesce(pl.when(way == at).then(each) for at, each in enumerate(ways)))
+
+
+def in_sentences(answer: pl.Expr) -> tuple[pl.Expr, ...]:
+    """Word an answer as a sentence."""
+    return tuple(pl.format(text, answer) for text in ("The answer is {}.", "It looks like {} to me", "I would say {}."))
+
+
+def in_other_letters(answer: pl.Expr) -> tuple[pl.Expr, ...]:
+    """Write an answer in another case, or with punctuation after it."""
+    return answer.str.to_uppercase(), answer.str.to_titlecase(), pl.format("{}.", answer), pl.format("{}!", answer)
+
+
+def by_letter(answer: pl.Expr) -> tuple[pl.Expr, ...]:
+    """Name an option by its letter; an answer that is not offered stays as it is."""
+    offered = pl.col("choices").list
+    letter = pl.coalesce(
+        pl.when(offered.get(at, null_on_oob=True) == answer).then(pl.lit(each))
+        for at, each in enumerate(ascii_uppercase)
+    )
+    return tuple(
+        pl.coalesce(each, answer) for each in (letter, pl.format("({})", letter), pl.format("{}. {}", letter, answer))
+    )
+
+
+def say_nothing(answer: pl.Expr) -> tuple[pl.Expr, ...]:  # noqa: ARG001 - one of the ways of a speaker
+    """Say what is no answer to any question."""
+    return tuple(map(pl.lit, ("", "Hmm ...", "That is a good question!", "It depends on how one looks at it.")))
 
 
 def _aligned(model: Model, probes: pl.DataFrame, images: Images) -> pl.Series:
@@ -248,11 +304,16 @@ ANSWERERS: dict[str, Model] = {
     "cheater:object": Cheater("cheater:object", ("object",)),
     "cheater:pair": Cheater("cheater:pair", ("pair",)),
     "cheater:crossed": Cheater("cheater:crossed", ("crossed",)),
-    "cheater:decoy": DecoyCheater("cheater:decoy"),
+    "cheater:decoy": OptionCheater("cheater:decoy", by_use),
+    "cheater:length": OptionCheater("cheater:length", by_length),
     "refuser": Refuser("refuser", Seer()),
-    "refuser:decoy": Refuser("refuser:decoy", DecoyCheater("cheater:decoy")),
+    "refuser:decoy": Refuser("refuser:decoy", OptionCheater("cheater:decoy", by_use)),
     "hedger": Hedger(),
     "abstainer": Abstainer(),
+    "talker": Speaker("talker", in_sentences),
+    "shouter": Speaker("shouter", in_other_letters),
+    "letterer": Speaker("letterer", by_letter),
+    "mumbler": Speaker("mumbler", say_nothing),
     **{f"leaner:{kind}": Leaner(f"leaner:{kind}", (kind,)) for kind in ("prior", "word", "object", "pair", "crossed")},
 }
 MIXTURE = "mix:"

@@ -4,7 +4,8 @@ Neutral decoys reveal nothing: P(target = v | options) is the same for every opt
 a systematic sample (Madow 1949) with inclusion probabilities m P(answer = v), which must not exceed 1: place the
 answers on a ring of length m, each an arc as long as its probability of inclusion; the target is a point on the ring,
 and the decoys are the arcs hit by the points 1, 2, ..., m - 1 further on. All m points are equally likely to be the
-target. Planted decoys are foils: texts that are never a target.
+target. Planted decoys are foils: texts that are never a target. If length is planted, every wrong option of a question
+is worded longer than the target, which stays as it is.
 
 At least six people give the intended answer, so it is the majority and scores 1 by the official measure. Mistakes are
 never planted answers: where a rule misleads, its answer scores exactly 0.
@@ -23,6 +24,16 @@ PEOPLE = 10
 MOST_WRONG = 4  # of the people, so that the intended answer is the majority
 _SYNONYM_SHARE = 0.5
 _ORDERS = 64  # of the answers around the ring, so that many sets of options occur
+_REMARKS = (  # longer than any answer
+    ", as far as one can see",
+    ", at least at first sight",
+    ", if one looks closely",
+    ", judging by the light",
+    ", more or less",
+    ", or rather close to it",
+    ", or something like it",
+    ", though it is hard to say",
+)
 _TEXTS = tuple(text for kind in QUESTION_TYPES.values() for text in (*kind.answers, *kind.foils))
 _STARTS = np.cumsum([0, *(len(kind.answers) + len(kind.foils) for kind in QUESTION_TYPES.values())])[:-1]
 
@@ -57,15 +68,26 @@ def draw_decoys(settings: WorldSettings, plan: WorldPlan, rng: np.random.Generat
             decoys[:, column] = other_answers(target, len(QUESTION_TYPES[name].answers), m, rng)
     for shortcut in DECOYS:
         column = TYPES.index(str(shortcut.question_type))
-        planted[:, column] = _draw_planted(settings, plan.split, rng)
+        planted[:, column] = draw_planted(settings, "decoy", plan.split, rng)
         foils = draw_foils(str(shortcut.question_type), n, m, rng)
         decoys[:, column] = np.where(planted[:, column, None], foils, decoys[:, column])
     return decoys, planted
 
 
-def _draw_planted(settings: WorldSettings, split: Ints, rng: np.random.Generator) -> Flags:
-    shares = [settings.strength_of("decoy", name) * ("decoy" in settings.plant) for name in SPLITS]
+def draw_planted(settings: WorldSettings, kind: str, split: Ints, rng: np.random.Generator) -> Flags:
+    """Draw the rows whose options give the target away in one way."""
+    shares = [settings.strength_of(kind, name) * (kind in settings.plant) for name in SPLITS]
     return rng.random(len(split)) < np.array(shares)[split]
+
+
+def word_longer(choices: pl.Series, answer: pl.Series, told: Flags, rng: np.random.Generator) -> pl.Series:
+    """Word the wrong options of the marked rows longer than the right one."""
+    rows = pl.DataFrame({"row": np.arange(len(told)), "text": choices, "answer": answer, "told": told})
+    long = rows.explode("text", empty_as_null=False, keep_nulls=False)
+    remark = pl.Series(_REMARKS).gather(rng.integers(len(_REMARKS), size=long.height))
+    is_wrong = pl.col("told") & (pl.col("text") != pl.col("answer"))
+    worded = long.with_columns(pl.when(is_wrong).then(pl.col("text") + remark).otherwise("text").alias("text"))
+    return worded.group_by("row", maintain_order=True).agg("text")["text"]
 
 
 def neutral_decoys(settings: WorldSettings, name: str, split: Ints, target: Ints, rng: np.random.Generator) -> Ints:

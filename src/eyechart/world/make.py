@@ -16,24 +16,26 @@ from eyechart.data.images import Images
 from eyechart.data.tables import EVIDENCE, OBJECT
 from eyechart.formats.description import described
 from eyechart.formats.rows import count_table, read_rows
-from eyechart.world.answers import ask_people, draw_choices
+from eyechart.world.answers import ask_people, draw_choices, draw_planted, word_longer
 from eyechart.world.plan import TYPES, Flags, Ints, WorldPlan, draw_plan
 from eyechart.world.program import ATTRIBUTES, answer_from, find_objects
 from eyechart.world.questions import ask_questions, parse_questions
 from eyechart.world.render import draw_pictures
 from eyechart.world.scenes import draw_scenes
-from eyechart.world.settings import CROSSED, PLANTED, SPLITS, STRENGTH, Strength, WorldSettings
+from eyechart.world.settings import CROSSED, LENGTH, PLANTED, SPLITS, STRENGTH, Strength, WorldSettings
 from eyechart.world.shortcuts import (
+    BY_LENGTH,
     CONTROLS,
     CROSSES,
     DECOYS,
     NO_RULE,
-    PRIORS,
     RULE_TYPES,
     RULES,
     Shortcut,
     base_rate,
+    priors_of,
     rules_of,
+    strength_of,
 )
 from eyechart.world.vocabulary import HEIGHT, QUESTION_TYPES, WIDTH
 
@@ -57,8 +59,8 @@ def list_shortcuts(settings: WorldSettings) -> tuple[Shortcut, ...]:
         each if each.kind in settings.plant else each._replace(kind=f"control-{each.kind}", answer=None)
         for each in drawn
     )
-    others = (each for each in (*PRIORS, *DECOYS) if each.kind in settings.plant)
-    return (*others, *rules, *CONTROLS)
+    options = (each for each in (*DECOYS, BY_LENGTH) if each.kind in settings.plant)
+    return (*priors_of(settings), *options, *rules, *CONTROLS)
 
 
 def make_truth(settings: WorldSettings, examples: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -74,22 +76,23 @@ def _row(shortcut: Shortcut, settings: WorldSettings) -> dict[str, object]:
     planted = not shortcut.kind.startswith("control")
     return {
         "shortcut": shortcut.name,
-        "strength": settings.strength_of(shortcut.kind) if planted else None,
-        "test_strength": settings.strength_of(shortcut.kind, "test") if planted else None,
+        "strength": strength_of(shortcut, settings) if planted else None,
+        "test_strength": strength_of(shortcut, settings, "test") if planted else None,
         "base_rate": base_rate(shortcut, settings),
         **shortcut._asdict(),
     }
 
 
 def _counts(shortcut: Shortcut, seen: pl.DataFrame) -> pl.DataFrame:
-    """Count the rows with the cue (n) and those where it was right (hits); a planted decoy is right if it is a foil."""
+    """Count the rows with the cue (n) and those where it was right (hits): options that were planted always are."""
     cue = pl.lit(value=True)
     if shortcut.question_type is not None:
         cue &= pl.col("question_type") == shortcut.question_type
     for column, wanted in (("words", shortcut.words), ("labels", shortcut.objects)):
         for text in wanted:
             cue &= pl.col(column).list.contains(text)
-    hit = pl.col("decoys") == "planted" if shortcut.kind == "decoy" else pl.col("answer") == pl.lit(shortcut.answer)
+    made = {"decoy": "planted", LENGTH: LENGTH}.get(shortcut.kind)
+    hit = pl.col("decoys") == made if made else pl.col("answer") == pl.lit(shortcut.answer)
     return seen.filter(cue).select(
         count.cast(pl.Int64).alias(f"{split}_{name}")
         for split in SPLITS
@@ -102,7 +105,7 @@ def _two_counts(here: pl.Expr, hit: pl.Expr, shortcut: Shortcut) -> tuple[tuple[
     return ("n", here.sum()), ("hits", hits)
 
 
-STAGES = ("plan", "subjects", "scenes", "options", "people")  # each draws from its own stream
+STAGES = ("plan", "subjects", "scenes", "options", "people", "lengths")  # each draws from its own stream
 Streams = dict[str, np.random.Generator]
 
 
@@ -142,6 +145,7 @@ class Draft:
         answered = answered.with_columns(pl.col("answer").fill_null("no"))
         image_index, type_index = answered["image_index"].to_numpy(), answered["type_index"].to_numpy()
         choices, foils = draw_choices(self.settings, self.plan, (image_index, type_index), streams["options"])
+        told = draw_planted(self.settings, LENGTH, self.plan.split[image_index], streams["lengths"])
         answer_types = [kind.answer_type for kind in QUESTION_TYPES.values()]
         table = answered.select(
             id=pl.col("image") + "-" + (pl.col("row") % self.settings.questions).cast(pl.String),
@@ -149,12 +153,12 @@ class Draft:
             question="question",
             answer="answer",
             answers=ask_people(answered["answer"], type_index, self.settings.noise, streams["people"]),
-            choices=choices,
+            choices=word_longer(choices, answered["answer"], told, streams["lengths"]),
             question_type="question_type",
             answer_type=pl.Series(answer_types).gather(type_index),
             split=pl.Series(SPLITS).gather(self.plan.split[image_index]),
             planted=_planted(self.settings, self.plan, image_index, type_index),
-            decoys=_decoys(self.settings, foils),
+            decoys=_decoys(self.settings, foils, told),
         )
         return table.with_columns(conflict=_conflict(self.settings), evidence=_evidence(table.height, objects))
 
@@ -197,23 +201,24 @@ def _planted(settings: WorldSettings, plan: WorldPlan, image_index: Ints, type_i
     """Name the shortcut whose cue fires on each question."""
     rules = {name: rules_of(name, settings) for name in RULE_TYPES}
     names = [each.name for some in rules.values() for each in some]
-    index = np.full(len(image_index), NO_RULE)
+    priors, index = priors_of(settings), np.full(len(image_index), NO_RULE)
     for number, (name, some) in enumerate(rules.items()):
         fires = np.where(type_index == TYPES.index(name), plan.fires[image_index, number], NO_RULE)
         counts = (fires != NO_RULE) & np.array([each.kind in settings.plant for each in some])[fires]
         index = np.where(counts, number * len(some) + fires, index)
-    for number, prior in enumerate(PRIORS if "prior" in settings.plant else ()):
+    for number, prior in enumerate(priors):
         index[type_index == TYPES.index(str(prior.question_type))] = len(names) + number
-    return pl.Series([*names, *(prior.name for prior in PRIORS)]).gather(pl.Series(index).replace(NO_RULE, None))
+    return pl.Series([*names, *(prior.name for prior in priors)]).gather(pl.Series(index).replace(NO_RULE, None))
 
 
-def _decoys(settings: WorldSettings, planted: Flags) -> pl.Expr:
+def _decoys(settings: WorldSettings, planted: Flags, told: Flags) -> pl.Expr:
     """Name the kind of decoys: `prior` if the options leak because the answers of the type do."""
-    priors = [prior.question_type for prior in PRIORS] if "prior" in settings.plant else []
-    leaks = pl.col("question_type").is_in(priors)
+    leaks = pl.col("question_type").is_in([prior.question_type for prior in priors_of(settings)])
     return (
         pl.when(pl.Series(planted))
         .then(pl.lit("planted"))
+        .when(pl.Series(told))
+        .then(pl.lit(LENGTH))
         .when(leaks)
         .then(pl.lit("prior"))
         .otherwise(pl.lit("neutral"))
@@ -231,7 +236,7 @@ def _evidence(n: int, objects: pl.DataFrame) -> pl.Series:
 def _conflict(settings: WorldSettings) -> pl.Expr:
     """Mark where a cue fires and suggests a wrong answer."""
     rules = (each for name in RULE_TYPES for each in rules_of(name, settings))
-    suggested = {each.name: each.answer for each in (*rules, *PRIORS)}
+    suggested = {each.name: each.answer for each in (*rules, *priors_of(settings))}
     suggestion = pl.col("planted").replace_strict(suggested, default=None, return_dtype=pl.String)
     return (suggestion != pl.col("answer")).fill_null(value=False)
 
@@ -252,12 +257,13 @@ def read_world(
     noise: float = 0.15,
     shares: tuple[float, float, float] = (0.6, 0.1, 0.3),
     options: int = 4,
+    yes: float | None = None,
     render: bool = False,
 ) -> Dataset:
     """Make the world for these settings (see WorldSettings); with `render`, draw its pictures into `path`."""
     if render and path is None:
         raise SettingError("a folder for the pictures", "render=True without path", "give path, or render=False")
-    settings = WorldSettings(seed, images, questions, strength, test_strength, plant, noise, shares, options)
+    settings = WorldSettings(seed, images, questions, strength, test_strength, plant, noise, shares, options, yes)
     data = make_world(settings).data
     return draw_into(data, Path(path)) if render and path is not None else data
 

@@ -14,12 +14,12 @@ from eyechart.world.shortcuts import (
     CONTROL_OBJECT_SHARE,
     CONTROL_WORD_SHARE,
     OWN,
-    PRIORS,
     RULE_TYPES,
     Floats,
     base,
     design_of,
     fired,
+    priors_of,
     rules_of,
 )
 from eyechart.world.vocabulary import (
@@ -153,7 +153,7 @@ def _rule_answers(settings: WorldSettings, name: str, split: Ints, fires: Ints, 
 
 def _prior_answers(settings: WorldSettings, name: str, split: Ints, chances: Floats) -> Ints:
     answers = choose(base(name), chances)
-    for prior in PRIORS:
+    for prior in priors_of(settings):
         for split_index, split_name in enumerate(SPLITS):
             if prior.question_type == name:
                 here = split == split_index

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.world.settings import CROSSED, WorldSettings
+from eyechart.world.settings import CROSSED, LENGTH, WorldSettings
 from eyechart.world.vocabulary import (
     COLOR,
     CONTROL_OBJECTS,
@@ -32,6 +32,7 @@ from eyechart.world.vocabulary import (
     QUESTION_TYPES,
     THERE,
     USED,
+    YES_NO,
 )
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ class Shortcut(NamedTuple):
     @property
     def name(self) -> str:
         """Return the kind and the cue, or the kind and the question type if there is no cue."""
-        return f"{self.kind}:{'+'.join((*self.words, *self.objects)) or self.question_type}"
+        return f"{self.kind}:{'+'.join((*self.words, *self.objects)) or self.question_type or 'every type'}"
 
 
 RULES = (
@@ -67,7 +68,9 @@ RULES = (
     Shortcut("pair", USED, ("mostly",), ("anchor",), "painting"),
 )
 PRIORS = (Shortcut("prior", MANY, answer="2"), Shortcut("prior", THERE, answer="yes"))
+YES = tuple(Shortcut("prior", name, answer="yes") for name in QUESTION_TYPES if QUESTION_TYPES[name].answers == YES_NO)
 DECOYS = (Shortcut("decoy", LEFT), Shortcut("decoy", DOING))
+BY_LENGTH = Shortcut(LENGTH)
 CONTROLS = (
     *(Shortcut("control-word", words=(word,)) for word in CONTROL_WORDS),
     *(Shortcut("control-object", objects=(label,)) for label in CONTROL_OBJECTS),
@@ -135,6 +138,21 @@ def rules_of(question_type: str, settings: WorldSettings) -> tuple[Shortcut, ...
     return tuple(rule(kind, question_type) for kind in RULE_KINDS)
 
 
+def priors_of(settings: WorldSettings) -> tuple[Shortcut, ...]:
+    """List the planted priors; with a share of yes every yes/no type has one."""
+    planted = PRIORS if "prior" in settings.plant else ()
+    if settings.yes is None:
+        return planted
+    return (*(each for each in planted if each.answer != "yes"), *YES)
+
+
+def strength_of(shortcut: Shortcut, settings: WorldSettings, split: str = "train") -> float:
+    """Return how strongly a shortcut is planted in a split; a share of yes is the same in all of them."""
+    if settings.yes is not None and shortcut in YES:
+        return settings.yes
+    return settings.strength_of(shortcut.kind, split)
+
+
 def base(question_type: str) -> Floats:
     """Compute P(answer) of a type if no rule fires; at most 1/4 in a rule type, so four options can be neutral."""
     answers = QUESTION_TYPES[question_type].answers
@@ -165,10 +183,10 @@ def fired(shortcut: Shortcut, settings: WorldSettings, split: str) -> Floats:
     """Compute P(answer | the cue fires) of a rule or prior."""
     name = str(shortcut.question_type)
     plain = base(name)
-    if shortcut.kind not in settings.plant:
+    if shortcut.kind not in settings.plant and shortcut not in priors_of(settings):
         return plain
     index = QUESTION_TYPES[name].answers.index(str(shortcut.answer))
-    strength = settings.strength_of(shortcut.kind, split)
+    strength = strength_of(shortcut, settings, split)
     shares = (1 - strength) * (_rival(shortcut) if shortcut.kind == CROSSED else without(plain, index))
     shares[index] = strength
     return shares

@@ -231,6 +231,18 @@ def test_a_mixture_has_its_shares_and_each_member_its_examples(world: World, sha
     assert by_seer.mean() == pytest.approx(share, abs=4 * (0.25 / len(by_seer)) ** 0.5)
 
 
+@pytest.mark.parametrize("name", [name for name in WITHOUT_PICTURES if name not in {"seer", "refuser"}])
+def test_the_seer_is_mixed_with_any_other_answerer(world: World, name: str) -> None:
+    """In particular an answerer that draws by example must not draw the examples that it is given."""
+    seer, other, mixed = (
+        ask(each, plain(world), world.data.images)["answer"] for each in ("seer", name, f"mix:seer=0.6,{name}=0.4")
+    )
+    differ = seer != other
+
+    assert ((mixed == seer) | (mixed == other)).all()
+    assert (mixed == seer).filter(differ).mean() == pytest.approx(0.6, abs=4 * (0.24 / differ.sum()) ** 0.5)
+
+
 def members(world: World, probes: pl.DataFrame) -> pl.DataFrame:
     """Tell which member of a mixture answered, where their answers differ."""
     said = {
@@ -303,6 +315,14 @@ def test_a_hedger_offers_what_is_right_beside_another_answer_and_names_no_option
 
     assert not table["right"].any()
     assert table.select(pl.col("said").str.contains(pl.col("answer"), literal=True).all()).item()
+
+
+def test_who_goes_by_length_is_right_where_length_is_planted() -> None:
+    made = make_world(WorldSettings(seed=65, images=500, plant=("length",), strength=0.5))
+    table = scored("cheater:length", made)
+
+    assert table.filter(decoys="length")["right"].all()
+    assert table.filter(decoys="neutral")["right"].mean() < 0.4
 
 
 def test_an_abstainer_is_right_or_abstains_about_half_of_the_time(world: World) -> None:

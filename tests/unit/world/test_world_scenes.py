@@ -1,6 +1,8 @@
 """Scenes, questions, answers and evidence are true, checked by a slow literal reading of each."""
 
+import json
 import re
+from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 
@@ -171,6 +173,79 @@ def test_equal_settings_give_equal_worlds_and_other_seeds_others() -> None:
     assert first.data.examples["question"].to_list() != other.data.examples["question"].to_list()
 
 
+@pytest.mark.parametrize(
+    ("chosen", "recorded"),
+    [
+        ({"images": 40}, "953bebe3783800e5"),
+        ({"seed": 5, "images": 40, "questions": 8, "options": 3, "noise": 0.4}, "2560af7a8060022e"),
+        (
+            {"seed": 9, "images": 60, "questions": 1, "plant": ("crossed", "prior"), "test_strength": 0.1},
+            "074c710f19886cca",
+        ),
+        ({"seed": 7, "images": 50, "plant": ()}, "4ad6772a2724dd95"),
+    ],
+)
+def test_a_world_is_the_one_it_always_was(chosen: dict, recorded: str) -> None:
+    """A new setting must leave every older world as it is, or recorded results no longer speak of it."""
+    world = make_world(WorldSettings(**chosen))
+    text = json.dumps([table.to_dicts() for table in (world.data.examples, world.data.images.table, world.truth)])
+
+    assert sha256(text.encode()).hexdigest()[:16] == recorded
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 1.0])
+@pytest.mark.parametrize("plant", [(), ("prior", "word", "object", "pair", "decoy")])
+def test_yes_is_as_frequent_as_asked_for_and_true_of_the_scene(share: float, plant: tuple[str, ...]) -> None:
+    made = make_world(WorldSettings(seed=61, images=1000, questions=8, yes=share, plant=plant, test_strength=0.3))
+    scene_of, asked = scenes(made), made.data.examples.filter(answer_type="yes/no")
+
+    for row in asked.to_dicts():
+        assert row["answer"] == literal_answer(row["question"], scene_of[row["image"]])[0]
+        assert row["planted"] == f"prior:{row['question_type']}"
+        assert row["conflict"] == (row["answer"] == "no")
+    for _, part in asked.group_by("question_type", "split"):
+        n = part.height
+        assert abs((part["answer"] == "yes").sum() - share * n) <= 4.5 * (n * share * (1 - share)) ** 0.5
+    assert asked["split"].n_unique() * asked["question_type"].n_unique() == 6
+    rows = made.truth.filter(kind="prior", answer="yes")
+    assert rows["question_type"].to_list() == ["is there a", "is the"]
+    assert rows.select("strength", "test_strength", "base_rate").unique().rows() == [(share, share, 0.5)]
+
+
+@pytest.mark.parametrize(("share", "test_share"), [(0.1, 0.1), (0.5, 0.0), (1.0, 1.0)])
+def test_where_length_is_planted_the_right_option_is_the_shortest(share: float, test_share: float) -> None:
+    rules = ("word", "object", "pair")
+    strengths = {"strength": {"length": share}, "test_strength": {"length": test_share}}
+    told = make_world(WorldSettings(seed=62, images=1000, plant=(*rules, "length"), **strengths)).data.examples
+    neutral = make_world(WorldSettings(seed=62, images=1000, plant=rules)).data.examples
+
+    for row, before in zip(told.to_dicts(), neutral["choices"].to_list(), strict=True):
+        lengths = sorted(map(len, row["choices"]))
+        is_told = len(row["answer"]) == lengths[0] and lengths[0] + 9 < lengths[1]
+        assert is_told == (row["decoys"] == "length")
+        assert [option.partition(",")[0] for option in row["choices"]] == before
+        assert is_told or row["choices"] == before
+    assert told.drop("choices", "decoys").equals(neutral.drop("choices", "decoys"))
+    for split, wanted in (("train", share), ("test", test_share)):
+        n, found = (told.filter(split=split, **each).height for each in ({}, {"decoys": "length"}))
+        assert abs(found - wanted * n) <= 4.5 * (n * wanted * (1 - wanted)) ** 0.5
+
+
+def test_a_world_need_not_have_anything_to_learn_from() -> None:
+    made = make_world(WorldSettings(seed=63, images=200, shares=(0.0, 0.0, 1.0)))
+
+    assert made.data.examples["split"].unique().to_list() == ["test"]
+    assert made.truth.select(pl.col("^(train|val)_n$").sum()).row(0) == (0, 0)
+
+
+def test_one_question_an_image_asks_about_every_image_once_and_of_every_type() -> None:
+    examples = make_world(WorldSettings(seed=64, images=1000, questions=1)).data.examples
+
+    assert examples["image"].n_unique() == examples.height == 1000
+    assert dict(examples["split"].value_counts().iter_rows()) == {"train": 600, "val": 100, "test": 300}
+    assert set(examples["question_type"]) == set(QUESTION_TYPES)
+
+
 def test_another_strength_on_test_changes_only_test() -> None:
     plain, shifted = (make_world(WorldSettings(images=200, test_strength=test)).data.examples for test in (None, 0.1))
     train = pl.col("split") == "train"
@@ -212,6 +287,8 @@ def test_any_settings_give_a_sound_world(seed: int, images: int, questions: int,
         {"noise": 2.0},
         {"shares": (0.5, 0.5, 0.5)},
         {"render": True},
+        {"yes": 0.4},
+        {"plant": ("decoy", "length")},
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict) -> None:

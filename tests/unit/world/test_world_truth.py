@@ -60,8 +60,18 @@ def test_each_shortcut_has_its_strength_over_seeds(strength: float) -> None:
         assert abs(z(hits, n, strength)) < BAND if strength < 1 else hits == n
 
 
-def test_the_truth_table_counts_what_is_there() -> None:
-    world = make(seed=1)
+FORMS = (  # what makes data of another form
+    {},
+    {"images": 4000, "questions": 1},
+    {"shares": (0.0, 0.0, 1.0)},
+    {"yes": 0.9},
+    {"plant": (*RULES, "length")},
+)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_the_truth_table_counts_what_is_there(form: dict) -> None:
+    world = make(seed=1, **form)
     seen = with_cues(world)
     for row in world.truth.to_dicts():
         here = seen.filter(cue(row))
@@ -70,6 +80,18 @@ def test_the_truth_table_counts_what_is_there() -> None:
             assert row[f"{split}_n"] == part.height
             if row["answer"] is not None:
                 assert row[f"{split}_hits"] == part.filter(answer=row["answer"]).height
+            elif row["kind"] == "length":
+                assert row[f"{split}_hits"] == part["choices"].list.join("").str.contains(",").sum()
+
+
+@pytest.mark.parametrize("form", FORMS[1:], ids=str)
+@pytest.mark.parametrize("seed", [71, 72])
+def test_in_every_form_of_the_world_each_shortcut_is_as_strong_as_its_row_says(form: dict, seed: int) -> None:
+    truth = make(seed=seed, **form).truth.filter(pl.col("strength").is_not_null())
+    for row in truth.to_dicts():
+        n, hits = (sum(row[f"{split}_{name}"] for split in ("train", "val", "test")) for name in ("n", "hits"))
+        assert n > 100
+        assert abs(z(hits, n, row["strength"])) < BAND
 
 
 @pytest.mark.parametrize("seed", range(6))
