@@ -107,9 +107,13 @@ def on_own_options(name: str) -> Audit:
     return make_audit(name, {"sets": ("orig",), "ask": ("orig",)} if name == "decoys" else {})
 
 
-@pytest.mark.parametrize(("form", "right"), FORMS["do the options keep the answer hidden?"].items())
-def test_data_of_every_form_get_the_right_verdict(form: str, right: str) -> None:
-    assert study(make_form(form), [on_own_options("decoys")])["decoys"].verdict.state == right
+@pytest.mark.parametrize("form", FORMS["settings"])
+def test_data_of_every_form_get_the_right_verdicts(form: str) -> None:
+    verdicts = study(make_form(form), [on_own_options("decoys")])["decoys"].verdicts
+
+    questions = [verdict.question.lower() for verdict in verdicts]
+    assert questions == [column for column in FORMS if column != "settings"]
+    assert [verdict.state for verdict in verdicts] == [FORMS[question][form] for question in questions]
 
 
 @pytest.mark.parametrize(
