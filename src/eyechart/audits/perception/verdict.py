@@ -82,7 +82,8 @@ def decide(
         return Verdict("not tested", QUESTION, "nothing to compare", sentence, rest, margin)
     worst = {str(each.condition): each for each in measures if each.name == WORST and each.condition in scores}
     surely = ignored.filter("ignored")["removed"].to_list()
-    unseen = [name for name, it in scores.items() if name in surely or it.high < margin]
+    mute = _without_score(scores, measures, ignored, margin)
+    unseen = [name for name, it in scores.items() if (name in surely or it.high < margin) and name not in mute]
     unsure = [name for name, it in scores.items() if it.low <= margin]
     doubtful = [name for name, it in worst.items() if it.low <= margin]
     partly = _at_times(scores, measures, ignored)
@@ -91,6 +92,9 @@ def decide(
     if unseen:
         state, label, named = "no", _ignored_label(unseen), unseen[:1]
         sentence = f"It does not perceive {', '.join(phrases[name] for name in unseen)}."
+    elif mute:
+        label, named = "hardly ever right", mute
+        sentence = f"Its answers change without {' and '.join(mute)}, but hardly any is right, so no score can fall."
     elif unsure:
         label, named = "too few examples", unsure
         more = "; more draws are needed" if wants_more else ""
@@ -107,6 +111,21 @@ def decide(
         sentence = f"It perceives {', '.join(phrases.values())}."
     decisive = min((scores[name] for name in named), key=lambda each: each.value)
     return Verdict(state, QUESTION, label, f"{sentence} This is {ESTIMAND}.", decisive.key, margin)
+
+
+def _without_score(
+    names: Iterable[str], measures: Sequence[Measure], ignored: pl.DataFrame, margin: float
+) -> list[str]:
+    """List what surely changes most answers of a model that is right so seldom that it has no score to lose.
+
+    Such answers may well be right in other words, which the score does not know.
+    """
+    right = max((each.high for each in measures if each.name == "accuracy"), default=1.0)
+    if right >= margin:
+        return []
+    moved = {str(each.condition): each.low for each in measures if each.name == CHANGED}
+    other = dict(ignored.select("removed", "another answer").iter_rows())
+    return [name for name in names if moved.get(name, 0.0) > HALF * other[name]]
 
 
 def _at_times(names: Iterable[str], measures: Sequence[Measure], ignored: pl.DataFrame) -> list[str]:

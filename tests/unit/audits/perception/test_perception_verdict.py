@@ -20,12 +20,12 @@ ONLY_IMAGES = PerceptionAudit(modalities=("image",))
 class Says:
     """Read the answer to the question from the picture's name, or always say the same."""
 
-    def __init__(self, *, looks: bool) -> None:
-        self.name, self.looks = "looks" if looks else "constant", looks
+    def __init__(self, *, looks: bool, words: str = "{}") -> None:
+        self.name, self.looks, self.words = "looks" if looks else "constant", looks, words
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
         seen = pl.col("image").str.split("|").list.get(1) if self.looks else pl.lit("yes")
-        return probes.select("id", answer=seen)
+        return probes.select("id", answer=pl.format(self.words, seen))
 
 
 def pictures(n: int, rare: float, questions: int = 1) -> Dataset:
@@ -57,6 +57,17 @@ def test_no_answer_that_changed_is_evidence_where_it_would_have_shown(images: in
     assert row["ignored"] == (row["at most"] < row["another answer"] / 2)
     assert result.verdict.state == state
     assert "no answer changed" in result.verdict.sentence
+
+
+@pytest.mark.parametrize(("looks", "state"), [(True, "cannot tell"), (False, "no")])
+def test_answers_in_words_that_score_nothing_are_not_taken_for_blind(looks: bool, state: str) -> None:  # noqa: FBT001
+    """Nothing is right and no score can fall, but answers that follow the picture are no sign of blindness."""
+    model = Says(looks=looks, words="I would say {} or so")
+    result = audit(pictures(200, 0.5), model, [ONLY_IMAGES])["perception"]
+
+    assert result.measure("accuracy", "plain").value == 0
+    assert result.verdict.state == state
+    assert result.verdict.label == ("hardly ever right" if looks else "ignores image")
 
 
 def test_clusters_count_rather_than_examples() -> None:
