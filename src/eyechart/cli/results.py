@@ -17,9 +17,8 @@ from eyechart.data.store import Store
 from eyechart.data.web import Web
 from eyechart.reporting import Page, collect, to_json, write_page, write_report
 from eyechart.reporting.comparison_table import PART, TEXTS, TextGrid
-from eyechart.reporting.page import summarise
+from eyechart.reporting.page import render_standings, summarise, summarise_standings
 from eyechart.reporting.standings import Standings, as_dict, collect_standings
-from eyechart.reporting.standings_page import render_standings, summarise_standings
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
 from eyechart.runs.exports import find_exporter
 
