@@ -121,6 +121,7 @@ def compare(
 
 
 def _print_standings(standings: Standings) -> None:
+    printing.print_overall(each.overall for each in standings.entrants)
     for contest in standings.contests:
         _print_grid(contest.whole.title, contest.whole)
         if contest.groups.rows:

@@ -11,7 +11,7 @@ from eyechart.audits import AUDITS
 from eyechart.base.files import our_version
 from eyechart.data.furniture import Hiding, Look, furniture_of, looks_of
 from eyechart.data.predictions import USABLE
-from eyechart.data.result import Result
+from eyechart.data.result import Result, Verdict
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
 from eyechart.reporting.comparison_table import order_sentence
@@ -31,6 +31,7 @@ from eyechart.reporting.contents import (
     describe_judged,
 )
 from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare
+from eyechart.reporting.overall import collect_overall
 from eyechart.runs.comparison import compare, gather_results
 
 
@@ -50,6 +51,7 @@ def collect(store: Store) -> Page:
         learned=tuple(learned.values()),
         left_out=store.left_out(),
         looks=collect_looks(store),
+        overall=collect_overall(_verdicts(sections), store),
     )
 
 
@@ -63,7 +65,7 @@ def collect_results(
     sections = _sections(studies, results, learned or {}, judged or {})
     subjects = list(dict.fromkeys(section.subject for section in sections))
     page = _page(", ".join(subjects) if len(subjects) < 4 else f"{len(subjects)} subjects", sections)
-    return replace(page, looks=collect_looks())
+    return replace(page, looks=collect_looks(), overall=collect_overall(_verdicts(sections)))
 
 
 def collect_summary(store: Store) -> tuple[Summary, ...]:
@@ -160,6 +162,16 @@ def _sections(
     of_models = (_with_cautions(_section(result, "result", judged), learned) for result in results)
     sections = [*(_section(study, "study", judged) for study in studies), *of_models]
     return tuple(sorted(sections, key=lambda section: (*_order(section), repr(section))))
+
+
+def _verdicts(sections: Iterable[Section]) -> dict[str, dict[str, tuple[Verdict, ...]]]:
+    """Group the verdicts on models by model and audit; several results of an audit count like one."""
+    verdicts: dict[str, dict[str, tuple[Verdict, ...]]] = {}
+    for section in sections:
+        if section.role == "result":
+            own = verdicts.setdefault(section.subject, {})
+            own[section.audit] = own.get(section.audit, ()) + section.verdicts
+    return verdicts
 
 
 def _order(section: Section) -> tuple[str, bool, str]:

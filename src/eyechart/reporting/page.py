@@ -1,14 +1,14 @@
-"""Render a run or a comparison as one self-contained HTML file, which loads nothing and works without scripts, or as Markdown."""
+"""Render a run or a comparison as one HTML file, which loads nothing and works without scripts, or as Markdown."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from typing import Any
 
 from eyechart.data.result import State
-from eyechart.reporting.comparison_table import TextGrid, to_markdown, with_way
+from eyechart.reporting.comparison_table import TextGrid, escape, to_markdown, with_way
 from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary, join_questions
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import Thumbnails
@@ -22,6 +22,7 @@ from eyechart.reporting.grid import (
     measure_grid,
     stock_grid,
 )
+from eyechart.reporting.overall import Overall
 from eyechart.reporting.palette import NO_LOOKS, Palette
 from eyechart.reporting.rendering import FEW, Figure, PageTable, fill
 from eyechart.reporting.standings import AuditRanking, Entrant, Standings
@@ -51,6 +52,7 @@ def summarise(page: Page) -> str:
         lines += [f"{size} {page.facts.describe_division()}".rstrip(), ""]
     if page.outdated:
         lines += [page.outdated, ""]
+    lines += _list_overall(page.overall)
     lines.append(to_markdown(TextGrid("Verdicts", COLUMNS, tuple(map(_verdict_row, page.summary)))))
     lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
     if page.left_out:
@@ -59,6 +61,12 @@ def summarise(page: Page) -> str:
     if page.origin and page.origin.command:
         lines += ["```console", *(f"$ {one}" for one in page.origin.command.splitlines()), "```", ""]
     return "\n".join(lines)
+
+
+def _list_overall(lines: Iterable[Overall]) -> list[str]:
+    """List the line of each model, with its commands."""
+    items = [f"- **{escape(line.model)}**: {escape(line.markdown)}" for line in lines]
+    return [*items, ""] if items else []
 
 
 def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, Any]:
@@ -197,7 +205,7 @@ def summarise_standings(page: Standings) -> str:
     """Summarise standings as Markdown for GitHub."""
     lines = [f"# {page.title}", "", f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
     lines += [page.outdated, ""] if page.outdated else []
-    lines.append(to_markdown(page.leaders()))
+    lines += [*_list_overall(entrant.overall for entrant in page.entrants), to_markdown(page.leaders())]
     for ranking in page.contests:
         title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences from {ranking.base}"
         rows = tuple(standing.cells() for standing in ranking.standings)

@@ -1,7 +1,7 @@
 """Rank the models of one or several runs by each audit, with the uncertainty of the ranks, as plain values."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import polars as pl
@@ -16,6 +16,7 @@ from eyechart.reporting.comparison_table import TextGrid, format_difference, wit
 from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.grid import format_p
+from eyechart.reporting.overall import Overall, subjects_of, verdicts_of
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
 
@@ -33,12 +34,15 @@ class Entrant:
     command: str
     seed: int
     learned: Learned | None
+    overall: Overall
 
     @classmethod
     def of(cls, judged: JudgedModel) -> Self:
         """Read what a run recorded about a judged model."""
         origin, learned = Origin.of(judged.run.manifest), read_learned(judged.run, judged.model)
-        return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned)
+        overall = Overall.of(judged.model, verdicts_of(judged.results), subjects_of(judged.run), judged.run)
+        named = replace(overall, model=judged.name)
+        return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned, named)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ STUDY = "eyechart.audits.rules.study:study_data"
 JUDGE = "eyechart.audits.rules.judge:judge_model"
 
 FURNITURE = Furniture(
+    about="shortcuts",
     pages=(
         ExplorerPage(
             "rules",

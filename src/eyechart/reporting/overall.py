@@ -1,0 +1,208 @@
+"""One line a model: whether it looks, from its verdicts by all audits that say so or find shortcuts.
+
+Any no is a no: a model that fails one test is not cleared by another. Without an audit that tests looking nothing is
+known, however free of shortcuts the model is. Otherwise one open verdict leaves the line open. The line names what was
+not tested, and the commands that would test it.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Self
+
+from eyechart.audits import AUDITS, lacking
+from eyechart.base.errors import FileFormatError
+from eyechart.data.furniture import About, furniture_of
+from eyechart.data.result import Result, State, Verdict
+from eyechart.data.store import Store
+from eyechart.models import TAKES
+
+QUESTION = "Does it look?"
+MODEL = "MODEL"  # stands for a model that has the answers, where the run does not say how to ask this one
+MODEL_OPTIONS = ("--base-url", "--draws", "--temperature", "--cache")  # options of a command that a model takes
+
+Verdicts = Mapping[str, Sequence[Verdict]]  # of a model, by audit
+
+
+@dataclass(frozen=True)
+class Overall:
+    """The line of a model: a state, the audits it follows from, and what was not tested."""
+
+    model: str
+    state: State
+    sentence: str
+    audits: tuple[str, ...]
+    untested: dict[str, str]  # audit -> why it tested nothing, or not all it asks
+    commands: dict[str, tuple[str, ...]]  # command -> the audits that it would test
+
+    @classmethod
+    def of(cls, model: str, verdicts: Verdicts, about: Mapping[str, About], store: Store | None = None) -> Self:
+        """Combine the verdicts of the audits that take part; without a run, commands have words in place of folders."""
+        taking_part = {audit: kind for audit, kind in sorted(about.items()) if kind != "other"}
+        looking = [audit for audit, kind in taking_part.items() if kind == "looking"]
+        states = {audit: {verdict.state for verdict in verdicts.get(audit, ())} for audit in taking_part}
+        state, audits = combine(states, looking)
+        found = {audit: _remedy(store, model, audit, verdicts.get(audit, ())) for audit in _untested(states)}
+        untested = {audit: reason for audit, (reason, _) in found.items()}
+        commands: dict[str, tuple[str, ...]] = {}
+        for is_studied in (False, True):
+            kinds = {audit: kind for audit, (_, kind) in found.items() if kind and (kind != "audit") == is_studied}
+            if kinds:  # of the steps after a study, one command takes as many as any audit needs
+                command = _write_command(store, model, list(kinds), max(kinds.values(), key=len))
+                commands[command] = tuple(kinds)
+        why = f"none of {join(looking)} tested it" if state == "not tested" else _say(audits, state)
+        rest = f" Not tested: {_list_reasons(untested)}." if untested else ""
+        return cls(model, state, f"{QUESTION} {state}: {why}.{rest}", audits, untested, commands)
+
+    def tests(self) -> Iterator[tuple[str, str]]:
+        """Pair the names of audits with the command that would test them."""
+        yield from ((join(audits), command) for command, audits in self.commands.items())
+
+    @property
+    def markdown(self) -> str:
+        """Return the sentence with the commands after it."""
+        return " ".join([self.sentence, *(f"`{command}` would test {names}." for names, command in self.tests())])
+
+
+def combine(states: Mapping[str, Iterable[State]], looking: Iterable[str]) -> tuple[State, tuple[str, ...]]:
+    """Combine the states of verdicts by audit, and return the audits that the result follows from."""
+    by_audit = {audit: set(own) for audit, own in states.items()}
+    saying: dict[State, tuple[str, ...]] = {
+        state: tuple(audit for audit, own in by_audit.items() if state in own) for state in ("no", "cannot tell", "yes")
+    }
+    if saying["no"]:
+        return "no", saying["no"]
+    if not any(by_audit.get(audit, set()) - {"not tested"} for audit in looking):
+        return "not tested", ()
+    state: State = "cannot tell" if saying["cannot tell"] else "yes"
+    return state, saying[state]
+
+
+def collect_overall(verdicts: Mapping[str, Verdicts], store: Store | None = None) -> tuple[Overall, ...]:
+    """Write the line of every model that was judged or, in a run, has answered."""
+    about = subjects_of(store)
+    models = sorted({*verdicts, *(store.models() if store else ())})
+    return tuple(Overall.of(model, verdicts.get(model, {}), about, store) for model in models)
+
+
+def read_overall(store: Store) -> tuple[Overall, ...]:
+    """Write the lines of a run from the verdicts in its folder."""
+    return collect_overall({model: verdicts_of(results) for model, results in store.results().items()}, store)
+
+
+def verdicts_of(results: Mapping[str, Result]) -> Verdicts:
+    """List the verdicts of the results of a model."""
+    return {audit: result.verdicts for audit, result in results.items()}
+
+
+def subjects_of(store: Store | None = None) -> dict[str, About]:
+    """Find what each audit is about: the registered ones by their class, others by the plan of their study."""
+    registered = {name: furniture_of(AUDITS.get(name)).about for name in AUDITS.names()}
+    planned = [audit for audit in store.studies() if store.plan_file(audit).is_file()] if store else []
+    return {audit: store.plan(audit).about for audit in planned if store} | registered
+
+
+def join(names: Sequence[str]) -> str:
+    """Join names as in a sentence."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _say(audits: Sequence[str], state: State) -> str:
+    verb = "" if state == "cannot tell" else "say " if len(audits) > 1 else "says "
+    return f"{join(audits)} {verb}{state}"
+
+
+def _list_reasons(untested: Mapping[str, str]) -> str:
+    """List audits with the reason behind those that share it."""
+    shared: dict[str, list[str]] = {}
+    for audit, reason in untested.items():
+        shared.setdefault(reason, []).append(audit)
+    return "; ".join(f"{join(audits)} ({reason})" for reason, audits in shared.items())
+
+
+def _untested(states: Mapping[str, set[State]]) -> list[str]:
+    """List the audits without a verdict, and those with an untested one."""
+    return [audit for audit, own in states.items() if not own or "not tested" in own]
+
+
+def _remedy(store: Store | None, model: str, audit: str, verdicts: Sequence[Verdict]) -> tuple[str, str]:
+    """Say why an audit tested nothing, and by which steps it would: `audit`, those of a studied run, or none."""
+    label = _label(verdicts)
+    if store is None:
+        return (label, "") if label else ("not run", "audit")
+    if audit in store.studies():
+        steps = _steps(store, model, audit)
+        is_old = any(verdict.is_outdated for verdict in verdicts)
+        return label or "not judged", steps if steps != "judge" or is_old or not label else ""
+    if audit in AUDITS.names() and (missing := lacking(AUDITS.get(audit), store.data)):
+        return f"no {', '.join(missing)} in the data", ""
+    reason = store.left_out().get(audit, "not run")
+    # The study itself refused the data: the run lists its error, and no command would help.
+    return ("left out", "") if reason.startswith("expected ") else (reason, "audit")
+
+
+def _label(verdicts: Sequence[Verdict]) -> str:
+    """Sum up the untested verdicts of an audit; where another is tested, with their questions."""
+    untested = [verdict for verdict in verdicts if verdict.state == "not tested"]
+    whole = len(untested) == len(verdicts)
+    return "; ".join(dict.fromkeys(each.label if whole else f"{each.question} {each.label}" for each in untested))
+
+
+def _steps(store: Store, model: str, audit: str) -> str:
+    """Name the steps from a study to a verdict that are left for a model."""
+    try:
+        wanted = store.wanted().conditions.get(audit)
+    except FileFormatError:  # there are no probes, or only some
+        wanted = None
+    if wanted is None:
+        return "probe predict judge"
+    return "judge" if set(wanted) <= set(store.answered(model)) else "predict judge"
+
+
+def _write_command(store: Store | None, model: str, audits: Sequence[str], kind: str) -> str:
+    """Write the command that tests audits, or several of them for a run that has studied the data."""
+    folder, asked = (str(store.folder), _model_words(store, model)) if store else ("RUN", ["-m", MODEL])
+    if kind == "audit":
+        data = str(store.data_folder) if store else "DATA"
+        named = [word for audit in audits for word in ("-a", audit)]
+        return shlex.join(["eyechart", "audit", data, *named, *asked, "-o", folder])
+    words = {"probe": [], "predict": asked, "judge": ["-m", model]}
+    return " && ".join(shlex.join(["eyechart", step, folder, *words[step]]) for step in kind.split())
+
+
+def _model_words(store: Store, model: str) -> list[str]:
+    """Find the words with which a command of the run named a model, unless its answers came from files."""
+    if store.stock(model).height:
+        return ["-m", MODEL]
+    for command in reversed(store.manifest.commands):
+        words = _split(command)
+        pairs = list(pairwise(words))
+        for spec in (value for name, value in pairs if name in ("-m", "--model")):
+            if model in _names_of(spec):
+                taken = TAKES.get(spec.partition(":")[0], ())
+                kept = [pair for pair in pairs if pair[0] in MODEL_OPTIONS and _as_setting(pair[0]) in taken]
+                return ["-m", spec, *(word for pair in kept for word in pair)]
+    return ["-m", MODEL]
+
+
+def _split(command: str) -> list[str]:
+    """Split a recorded command into words, `--option=value` into two."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # no command line, but a call from Python
+        return []
+    return [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+
+
+def _names_of(spec: str) -> set[str]:
+    """List the names that a model of this specification may have; opening it would tell, but may run code."""
+    rest = spec.partition(":")[2] or spec
+    place, *settings = rest.split(",")
+    named = {setting.removeprefix("name=") for setting in settings if setting.startswith("name=")}
+    return {rest, place, rest.rpartition(":")[2], Path(place).name, Path(place).stem, *named}
+
+
+def _as_setting(option: str) -> str:
+    return option.removeprefix("--").replace("-", "_")
