@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import random
 from typing import Any, ClassVar
@@ -14,13 +15,16 @@ from eyechart.audits.accuracy import Accuracy
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Engine
-from eyechart.data.result import Key, Result
+from eyechart.data.result import Key, Result, State
+from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.models import load
+from eyechart.reporting.overall import Overall, combine, subjects_of
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
-from eyechart.runs.verbs import audit
+from eyechart.runs.run import Run
 
 # The right verdict on each planted answerer; no audit may be missing there.
+STATES: tuple[State, ...] = ("yes", "no", "cannot tell", "not tested")
 TRUTH = (Path(__file__).parent.parent / "docs" / "truth.md").read_text(encoding="utf-8")
 
 
@@ -34,6 +38,7 @@ def read_truth() -> dict[str, dict[str, str]]:
 
 
 RIGHT = read_truth()
+OVERALL = RIGHT.pop("overall")  # the line that sums up an answerer
 SURE = [(audit, answerer, right) for audit, by in RIGHT.items() for answerer, right in by.items() if right != "open"]
 
 
@@ -61,9 +66,46 @@ def test_every_audit_says_whom_it_catches() -> None:
     assert all("no" in by.values() and by["seer"] == "yes" for by in RIGHT.values())
 
 
+@pytest.fixture(scope="module")
+def studied(large_world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Study the world once by every audit, to judge one answerer after another."""
+    run = Run(Store(tmp_path_factory.mktemp("truth") / "run")).start(large_world)
+    run.study([make_audit(name) for name in AUDITS.names()])
+    return run
+
+
+def judged(studied: Run, answerer: str) -> Mapping[str, Result]:
+    """Judge an answerer by every audit, once."""
+    model = load(f"world:{answerer}")
+    return studied.store.results().get(model.name) or studied.audit(model)
+
+
 @pytest.mark.parametrize(("name", "answerer", "right"), SURE)
-def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, right: str, large_world: Dataset) -> None:
-    assert audit(large_world, f"world:{answerer}", [name])[name].verdict.state == right
+def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, right: str, studied: Run) -> None:
+    assert judged(studied, answerer)[name].verdict.state == right
+
+
+def test_the_line_of_an_answerer_follows_from_its_row() -> None:
+    """Whatever the open cells of a row turn out to be; where that would change the line, the line is open."""
+    subjects = {audit: about for audit, about in subjects_of().items() if about != "other"}
+    looking = [audit for audit, about in subjects.items() if about == "looking"]
+    for answerer, line in OVERALL.items():
+        row = {audit: RIGHT[audit][answerer] for audit in subjects}
+        possible = [STATES if cell == "open" else (cell,) for cell in row.values()]
+        lines = {
+            combine({a: [s] for a, s in zip(row, states, strict=True)}, looking)[0] for states in product(*possible)
+        }
+
+        assert {line} == lines if line != "open" else len(lines) > 1
+
+
+@pytest.mark.parametrize(("answerer", "right"), [pair for pair in OVERALL.items() if pair[1] != "open"])
+def test_a_planted_answerer_gets_the_right_line(answerer: str, right: str, studied: Run) -> None:
+    verdicts = {name: result.verdicts for name, result in judged(studied, answerer).items()}
+
+    found = Overall.of(answerer, verdicts, subjects_of())
+
+    assert (found.state, found.commands) == (right, {})
 
 
 class Leaky(Accuracy):

@@ -60,11 +60,6 @@ class Overall:
         """Pair the names of audits with the command that would test them."""
         yield from ((join(audits), command) for command, audits in self.commands.items())
 
-    @property
-    def markdown(self) -> str:
-        """Return the sentence with the commands after it."""
-        return " ".join([self.sentence, *(f"`{command}` would test {names}." for names, command in self.tests())])
-
 
 def combine(states: Mapping[str, Iterable[State]], looking: Iterable[str]) -> tuple[State, tuple[str, ...]]:
     """Combine the states of verdicts by audit, and return the audits that the result follows from."""

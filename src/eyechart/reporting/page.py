@@ -65,7 +65,10 @@ def summarise(page: Page) -> str:
 
 def _list_overall(lines: Iterable[Overall]) -> list[str]:
     """List the line of each model, with its commands."""
-    items = [f"- **{escape(line.model)}**: {escape(line.markdown)}" for line in lines]
+    items = []
+    for line in lines:
+        commands = [f"`{command}` would test {names}." for names, command in line.tests()]
+        items.append(" ".join([f"- **{escape(line.model)}**: {escape(line.sentence)}", *commands]))
     return [*items, ""] if items else []
 
 
