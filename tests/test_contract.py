@@ -19,7 +19,7 @@ from eyechart.data.result import Key, Result, State
 from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.models import load
-from eyechart.reporting.overall import Overall, combine, subjects_of
+from eyechart.reporting.overall import Overall, Scope, combine
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
 from eyechart.runs.run import Run
 
@@ -87,7 +87,7 @@ def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, rig
 
 def test_the_line_of_an_answerer_follows_from_its_row() -> None:
     """Whatever the open cells of a row turn out to be; where that would change the line, the line is open."""
-    subjects = {audit: about for audit, about in subjects_of().items() if about != "other"}
+    subjects = {audit: about for audit, about in Scope.of().about.items() if about != "other"}
     looking = [audit for audit, about in subjects.items() if about == "looking"]
     for answerer, line in OVERALL.items():
         row = {audit: RIGHT[audit][answerer] for audit in subjects}
@@ -103,7 +103,7 @@ def test_the_line_of_an_answerer_follows_from_its_row() -> None:
 def test_a_planted_answerer_gets_the_right_line(answerer: str, right: str, studied: Run) -> None:
     verdicts = {name: result.verdicts for name, result in judged(studied, answerer).items()}
 
-    found = Overall.of(answerer, verdicts, subjects_of())
+    found = Overall.of(answerer, verdicts, Scope.of())
 
     assert (found.state, found.commands) == (right, {})
 

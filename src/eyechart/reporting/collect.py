@@ -110,13 +110,14 @@ def judged_by_audit(store: Store) -> dict[str, str]:
 def find_facts(store: Store) -> Facts:
     """Collect the sizes and other facts of a run's data."""
     data = store.data
-    images = data.scan("image").select("image").collect().to_series()
-    splits = data.scan("split").select(pl.col("split").fill_null("(none)")).collect() if data.splits() else None
+    shown = ("image", "split") if data.splits() else ("image",)
+    table = data.scan(*shown).select(shown).collect()
+    images, splits = table["image"], table["split"].fill_null("(none)") if data.splits() else None
     return Facts(
         name=data.name,
         examples=data.height,
         images=images.drop_nulls().n_unique(),
-        splits={} if splits is None else dict(splits["split"].value_counts().sort("split").iter_rows()),
+        splits={} if splits is None else dict(splits.value_counts().sort("split").iter_rows()),
         modalities=data.modalities,
         cluster=data.cluster,
         counts=_counts(data.counts),

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
-from eyechart.audits import AUDITS, lacking
+from eyechart.audits import AUDITS, lacking_by_audit
 from eyechart.base.errors import FileFormatError
 from eyechart.data.furniture import About, furniture_of
 from eyechart.data.result import Result, State, Verdict
@@ -38,21 +38,21 @@ class Overall:
     commands: dict[str, tuple[str, ...]]  # command -> the audits that it would test
 
     @classmethod
-    def of(cls, model: str, verdicts: Verdicts, about: Mapping[str, About], store: Store | None = None) -> Self:
-        """Combine the verdicts of the audits that take part; without a run, commands have words in place of folders."""
-        taking_part = {audit: kind for audit, kind in sorted(about.items()) if kind != "other"}
-        looking = [audit for audit, kind in taking_part.items() if kind == "looking"]
+    def of(cls, model: str, verdicts: Verdicts, scope: "Scope") -> Self:
+        """Combine the verdicts on a model by the audits that take part."""
+        taking_part = {audit: kind for audit, kind in sorted(scope.about.items()) if kind != "other"}
         states = {audit: {verdict.state for verdict in verdicts.get(audit, ())} for audit in taking_part}
-        state, audits = combine(states, looking)
-        found = {audit: _remedy(store, model, audit, verdicts.get(audit, ())) for audit in _untested(states)}
+        state, audits = combine(states, [audit for audit, kind in taking_part.items() if kind == "looking"])
+        open_audits = [audit for audit, own in states.items() if not own or "not tested" in own]
+        found = {audit: scope.remedy(model, audit, verdicts.get(audit, ())) for audit in open_audits}
         untested = {audit: reason for audit, (reason, _) in found.items()}
         commands: dict[str, tuple[str, ...]] = {}
         for is_studied in (False, True):
-            kinds = {audit: kind for audit, (_, kind) in found.items() if kind and (kind != "audit") == is_studied}
-            if kinds:  # of the steps after a study, one command takes as many as any audit needs
-                command = _write_command(store, model, list(kinds), max(kinds.values(), key=len))
-                commands[command] = tuple(kinds)
-        why = f"none of {join(looking)} tested it" if state == "not tested" else _say(audits, state)
+            steps = {audit: each for audit, (_, each) in found.items() if each and (each != "audit") == is_studied}
+            if steps:  # of the steps after a study, one command takes as many as any audit needs
+                command = scope.write_command(model, tuple(steps), max(steps.values(), key=len))
+                commands[command] = tuple(steps)
+        why = "no audit tested it" if state == "not tested" else _say(audits, state)
         rest = f" Not tested: {_list_reasons(untested)}." if untested else ""
         return cls(model, state, f"{QUESTION} {state}: {why}.{rest}", audits, untested, commands)
 
@@ -75,11 +75,57 @@ def combine(states: Mapping[str, Iterable[State]], looking: Iterable[str]) -> tu
     return state, saying[state]
 
 
+@dataclass(frozen=True)
+class Scope:
+    """The audits there are, and the run that lacks some of their verdicts; None for results in memory."""
+
+    store: Store | None
+    about: Mapping[str, About]
+    lacking: Mapping[str, Sequence[str]]  # columns that the data of the run lack for an audit
+
+    @classmethod
+    def of(cls, store: Store | None = None) -> Self:
+        """Find what each audit is about: the registered ones by their class, others by the plan of their study."""
+        registered = {name: furniture_of(AUDITS.get(name)).about for name in AUDITS.names()}
+        if store is None:
+            return cls(None, registered, {})
+        studies = store.studies()
+        own = [audit for audit in studies if audit not in registered and store.plan_file(audit).is_file()]
+        about = {audit: store.plan(audit).about for audit in own} | registered
+        is_all = all(audit in studies for audit, kind in about.items() if kind != "other")
+        return cls(store, about, {} if is_all else lacking_by_audit(store.data))
+
+    def remedy(self, model: str, audit: str, verdicts: Sequence[Verdict]) -> tuple[str, str]:
+        """Say why an audit tested nothing, and by which steps it would: `audit`, those of a studied run, or none."""
+        label, store = _label(verdicts), self.store
+        if store is None:
+            return (label, "") if label else ("not run", "audit")
+        if audit in store.studies():
+            steps, is_old = _steps(store, model, audit), any(verdict.is_outdated for verdict in verdicts)
+            return label or "not judged", steps if steps != "judge" or is_old or not label else ""
+        if missing := self.lacking.get(audit):
+            return f"no {', '.join(missing)} in the data", ""
+        reason = store.left_out().get(audit, "not run")
+        # The study itself refused the data: the run lists its error, and no command would help.
+        return ("left out", "") if reason.startswith("expected ") else (reason, "audit")
+
+    def write_command(self, model: str, audits: Sequence[str], steps: str) -> str:
+        """Write the command that tests audits, or several of them for a run that has studied the data."""
+        store = self.store
+        folder, asked = (str(store.folder), _model_words(store, model)) if store else ("RUN", ["-m", MODEL])
+        if steps == "audit":
+            data = str(store.data_folder) if store else "DATA"
+            named = [word for audit in audits for word in ("-a", audit)]
+            return shlex.join(["eyechart", "audit", data, *named, *asked, "-o", folder])
+        words = {"probe": [], "predict": asked, "judge": ["-m", model]}
+        return " && ".join(shlex.join(["eyechart", step, folder, *words[step]]) for step in steps.split())
+
+
 def collect_overall(verdicts: Mapping[str, Verdicts], store: Store | None = None) -> tuple[Overall, ...]:
     """Write the line of every model that was judged or, in a run, has answered."""
-    about = subjects_of(store)
     models = sorted({*verdicts, *(store.models() if store else ())})
-    return tuple(Overall.of(model, verdicts.get(model, {}), about, store) for model in models)
+    scope = Scope.of(store) if models else None
+    return tuple(Overall.of(model, verdicts.get(model, {}), scope) for model in models if scope)
 
 
 def read_overall(store: Store) -> tuple[Overall, ...]:
@@ -90,13 +136,6 @@ def read_overall(store: Store) -> tuple[Overall, ...]:
 def verdicts_of(results: Mapping[str, Result]) -> Verdicts:
     """List the verdicts of the results of a model."""
     return {audit: result.verdicts for audit, result in results.items()}
-
-
-def subjects_of(store: Store | None = None) -> dict[str, About]:
-    """Find what each audit is about: the registered ones by their class, others by the plan of their study."""
-    registered = {name: furniture_of(AUDITS.get(name)).about for name in AUDITS.names()}
-    planned = [audit for audit in store.studies() if store.plan_file(audit).is_file()] if store else []
-    return {audit: store.plan(audit).about for audit in planned if store} | registered
 
 
 def join(names: Sequence[str]) -> str:
@@ -117,27 +156,6 @@ def _list_reasons(untested: Mapping[str, str]) -> str:
     return "; ".join(f"{join(audits)} ({reason})" for reason, audits in shared.items())
 
 
-def _untested(states: Mapping[str, set[State]]) -> list[str]:
-    """List the audits without a verdict, and those with an untested one."""
-    return [audit for audit, own in states.items() if not own or "not tested" in own]
-
-
-def _remedy(store: Store | None, model: str, audit: str, verdicts: Sequence[Verdict]) -> tuple[str, str]:
-    """Say why an audit tested nothing, and by which steps it would: `audit`, those of a studied run, or none."""
-    label = _label(verdicts)
-    if store is None:
-        return (label, "") if label else ("not run", "audit")
-    if audit in store.studies():
-        steps = _steps(store, model, audit)
-        is_old = any(verdict.is_outdated for verdict in verdicts)
-        return label or "not judged", steps if steps != "judge" or is_old or not label else ""
-    if audit in AUDITS.names() and (missing := lacking(AUDITS.get(audit), store.data)):
-        return f"no {', '.join(missing)} in the data", ""
-    reason = store.left_out().get(audit, "not run")
-    # The study itself refused the data: the run lists its error, and no command would help.
-    return ("left out", "") if reason.startswith("expected ") else (reason, "audit")
-
-
 def _label(verdicts: Sequence[Verdict]) -> str:
     """Sum up the untested verdicts of an audit; where another is tested, with their questions."""
     untested = [verdict for verdict in verdicts if verdict.state == "not tested"]
@@ -154,17 +172,6 @@ def _steps(store: Store, model: str, audit: str) -> str:
     if wanted is None:
         return "probe predict judge"
     return "judge" if set(wanted) <= set(store.answered(model)) else "predict judge"
-
-
-def _write_command(store: Store | None, model: str, audits: Sequence[str], kind: str) -> str:
-    """Write the command that tests audits, or several of them for a run that has studied the data."""
-    folder, asked = (str(store.folder), _model_words(store, model)) if store else ("RUN", ["-m", MODEL])
-    if kind == "audit":
-        data = str(store.data_folder) if store else "DATA"
-        named = [word for audit in audits for word in ("-a", audit)]
-        return shlex.join(["eyechart", "audit", data, *named, *asked, "-o", folder])
-    words = {"probe": [], "predict": asked, "judge": ["-m", model]}
-    return " && ".join(shlex.join(["eyechart", step, folder, *words[step]]) for step in kind.split())
 
 
 def _model_words(store: Store, model: str) -> list[str]:

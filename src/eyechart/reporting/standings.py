@@ -16,7 +16,7 @@ from eyechart.reporting.comparison_table import TextGrid, format_difference, wit
 from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.grid import format_p
-from eyechart.reporting.overall import Overall, subjects_of, verdicts_of
+from eyechart.reporting.overall import Overall, Scope, verdicts_of
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
 
@@ -37,10 +37,10 @@ class Entrant:
     overall: Overall
 
     @classmethod
-    def of(cls, judged: JudgedModel) -> Self:
+    def of(cls, judged: JudgedModel, scope: Scope) -> Self:
         """Read what a run recorded about a judged model."""
         origin, learned = Origin.of(judged.run.manifest), read_learned(judged.run, judged.model)
-        overall = Overall.of(judged.model, verdicts_of(judged.results), subjects_of(judged.run), judged.run)
+        overall = Overall.of(judged.model, verdicts_of(judged.results), scope)
         named = replace(overall, model=judged.name)
         return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned, named)
 
@@ -154,7 +154,8 @@ def collect_standings(
     if len(left_out) == len(chosen):
         advice = "judge at least two models by the same audit with the same settings"
         raise DataError("results that can be compared", "; ".join(left_out.values()) or "none", advice)
-    entrants = tuple(map(Entrant.of, judged))
+    scopes = {run: Scope.of(run) for run in dict.fromkeys(each.run for each in judged)}
+    entrants = tuple(Entrant.of(each, scopes[each.run]) for each in judged)
     learned = {entrant.name: entrant.learned for entrant in entrants}
     kept = {name: results for name, results in chosen.items() if name not in left_out}
     return Standings(

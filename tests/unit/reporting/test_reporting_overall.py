@@ -16,7 +16,7 @@ from eyechart.data.records import StudyPlan, WantedConditions
 from eyechart.data.result import OUTDATED, State, Verdict
 from eyechart.data.store import Store
 from eyechart.reporting import as_dict, collect, collect_results, render
-from eyechart.reporting.overall import MODEL, Overall, collect_overall, combine, subjects_of
+from eyechart.reporting.overall import MODEL, Overall, Scope, collect_overall, combine
 from eyechart.reporting.page import summarise
 
 STATES: tuple[State, ...] = ("yes", "no", "cannot tell", "not tested")
@@ -32,7 +32,9 @@ def verdict(state: State, label: str = "in short", question: str = QUESTION) -> 
 def line(**states: State | tuple[State, ...]) -> Overall:
     """Write the line of a model by its states, one or several by each audit."""
     several = {audit: own if isinstance(own, tuple) else (own,) for audit, own in states.items()}
-    return Overall.of("m", {audit: [verdict(state) for state in own] for audit, own in several.items()}, ABOUT)
+    return Overall.of(
+        "m", {audit: [verdict(state) for state in own] for audit, own in several.items()}, Scope(None, ABOUT, {})
+    )
 
 
 def parse(command: str) -> None:
@@ -101,7 +103,7 @@ def test_an_audit_about_something_else_takes_no_part() -> None:
         ({"far": "yes", "near": "yes", "easy": "yes"}, "yes: easy, far and near say yes."),
         ({"far": "yes", "near": "yes", "easy": "cannot tell"}, "cannot tell: easy cannot tell."),
         ({"far": "yes", "near": ("yes", "not tested"), "easy": "yes"}, "Not tested: near (Any question? in short)."),
-        ({"easy": "yes"}, "not tested: none of far and near tested it. Not tested: far and near (not run)."),
+        ({"easy": "yes"}, "not tested: no audit tested it. Not tested: far and near (not run)."),
         (
             {"easy": "not tested", "far": "yes", "near": "yes"},
             "say yes. Not tested: easy (in short).",
@@ -115,7 +117,7 @@ def test_the_line_names_the_audits_behind_it(states: dict[str, State], sentence:
 
 
 def test_the_registered_audits_say_what_they_are_about() -> None:
-    assert subjects_of() == {
+    assert Scope.of().about == {
         "accuracy": "other",
         "decoys": "looking",
         "grounding": "looking",
