@@ -112,7 +112,7 @@ def find_facts(store: Store) -> Facts:
     data = store.data
     shown = ("image", "split") if data.splits() else ("image",)
     table = data.scan(*shown).select(shown).collect()
-    images, splits = table["image"], table["split"].fill_null("(none)") if data.splits() else None
+    images, splits = table["image"], table["split"].fill_null("(none)") if "split" in shown else None
     return Facts(
         name=data.name,
         examples=data.height,
