@@ -17,6 +17,7 @@ from eyechart.data.store import Store
 from eyechart.data.web import Web
 from eyechart.reporting import Page, collect, to_json, write_page, write_report
 from eyechart.reporting.comparison_table import PART, TEXTS, TextGrid
+from eyechart.reporting.grid import as_text
 from eyechart.reporting.page import render_standings, summarise, summarise_standings
 from eyechart.reporting.standings import Standings, as_dict, collect_standings
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
@@ -126,6 +127,8 @@ def _print_standings(standings: Standings) -> None:
         _print_grid(contest.whole.title, contest.whole)
         if contest.groups.rows:
             _print_grid(f"{contest.audit} by group", contest.groups)
+        for drawing in contest.together:
+            _print_grid(drawing.title, as_text(drawing))
     for sentence in standings.left_out:
         typer.echo(f"not compared by {sentence}")
     if standings.outdated:

@@ -152,6 +152,7 @@ class Furniture:
     exports: Mapping[str, str] = field(default_factory=dict)  # name -> function of a store and a folder
     options: tuple[Option, ...] = ()
     facts: str = ""  # function of a store: further counts for the first page of the explorer, by name
+    together: str = ""  # function of the results of several models by name: a table of all and its `View`, or None
     beside: str = ""  # function of a store and an id: a `Sheet` next to an example, or None
     prepare: str = ""  # function of a store: load data for later pages while the first one is viewed
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from eyechart.audits import AUDITS
 from eyechart.base.files import our_version
+from eyechart.base.registry import import_object
 from eyechart.data.furniture import Hiding, Look, furniture_of, looks_of
 from eyechart.data.predictions import USABLE
 from eyechart.data.result import Result, Verdict
@@ -30,7 +31,7 @@ from eyechart.reporting.contents import (
     Summary,
     describe_judged,
 )
-from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare
+from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare, prepare_table
 from eyechart.reporting.overall import collect_overall
 from eyechart.runs.comparison import compare, gather_results
 
@@ -219,7 +220,16 @@ def _compare(store: Store) -> Iterator[Comparison]:
     """Compare the models of a run audit by audit, skipping audits whose results have different settings."""
     for audit, results in gather_results([store]).items():
         if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
-            yield Comparison.of(audit, compare(results, store.data_with(columns_of(results.values()))))
+            compared = Comparison.of(audit, compare(results, store.data_with(columns_of(results.values()))))
+            yield replace(compared, drawings=draw_together(audit, results))
+
+
+def draw_together(audit: str, results: Mapping[str, Result]) -> tuple[Drawing, ...]:
+    """Draw the table that a registered audit makes of the results of several models, if it makes one."""
+    name = furniture_of(AUDITS.get(audit)).together if audit in AUDITS.names() else ""
+    gather: Any = import_object(name) if name else None  # a function, as docs/extending.md requires
+    found = gather(results) if gather else None
+    return (prepare_table(*found),) if found else ()
 
 
 def _overviews(sections: Iterable[Section]) -> Iterator[Drawing]:

@@ -272,6 +272,7 @@ class Comparison:
     whole: TextGrid
     groups: TextGrid
     records: tuple[dict[str, Any], ...]  # the same as numbers
+    drawings: tuple[Drawing, ...] = ()  # what the audit makes of all of them together
 
     @classmethod
     def of(cls, audit: str, table: pl.DataFrame) -> Self:

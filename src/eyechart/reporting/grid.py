@@ -96,6 +96,12 @@ def drawing_grid(drawing: Drawing) -> Grid:
     return Grid(head, tuple(rows))
 
 
+def as_text(drawing: Drawing) -> TextGrid:
+    """Lay out the data of a drawing as a table of text."""
+    grid = drawing_grid(drawing)
+    return TextGrid(drawing.title, tuple(head.name for head in grid.head), grid.rows)
+
+
 def beside_grid(part: TextGrid) -> Grid:
     """Lay out models side by side, with differences and ranks below the values they belong to."""
     rows = tuple((name, better, *(cell.replace(PART, "\n") for cell in cells)) for name, better, *cells in part.rows)

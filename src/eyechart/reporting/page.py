@@ -16,6 +16,7 @@ from eyechart.reporting.grid import (
     Grid,
     Head,
     as_csv,
+    as_text,
     beside_grid,
     count_grid,
     coverage_grid,
@@ -54,7 +55,8 @@ def summarise(page: Page) -> str:
         lines += [page.outdated, ""]
     lines += _list_overall(page.overall)
     lines.append(to_markdown(TextGrid("Verdicts", COLUMNS, tuple(map(_verdict_row, page.summary)))))
-    lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
+    for comparison in page.comparisons:
+        lines += [to_markdown(comparison.whole), *map(_as_markdown, comparison.drawings)]
     if page.left_out:
         reasons = "; ".join(f"{audit} ({why})" for audit, why in page.left_out.items())
         lines += [f"Left out: {reasons}.", ""]
@@ -70,6 +72,10 @@ def _list_overall(lines: Iterable[Overall]) -> list[str]:
         commands = [f"`{command}` would test {names}." for names, command in line.tests()]
         items.append(" ".join([f"- **{escape(line.model)}**: {escape(line.sentence)}", *commands]))
     return [*items, ""] if items else []
+
+
+def _as_markdown(drawing: Drawing) -> str:
+    return "\n".join([to_markdown(as_text(drawing)), drawing.reading, ""])
 
 
 def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, Any]:
@@ -90,7 +96,14 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
         "summary": tuple(_by_audit(page.sections)),
         "verdicts_csv": as_csv([vars(row) | {"cautions": row.short_cautions or None} for row in page.summary]),
         "overviews": [draw(drawing, f"overview-{number}") for number, drawing in enumerate(page.overviews, start=1)],
-        "comparisons": [(comparison.audit, _tables(comparison)) for comparison in page.comparisons],
+        "comparisons": [
+            (
+                comparison.audit,
+                _tables(comparison),
+                [draw(drawing, f"together-{number}") for drawing in comparison.drawings],
+            )
+            for number, comparison in enumerate(page.comparisons, start=1)
+        ],
         "audits": [(audit, list(group)) for audit, group in groupby(blocks, key=lambda block: block["section"].audit)],
         "settings": _settings(page.sections),
     }
@@ -213,6 +226,7 @@ def summarise_standings(page: Standings) -> str:
         title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences from {ranking.base}"
         rows = tuple(standing.cells() for standing in ranking.standings)
         lines += [to_markdown(TextGrid(title, tuple(head.name for head in RANKED), rows)), ranking.sentence, ""]
+        lines += map(_as_markdown, ranking.together)
     lines += [f"Not compared: {reason}." for reason in page.left_out]
     if page.command:
         lines += ["", "```console", f"$ {page.command}", "```", ""]
@@ -232,6 +246,7 @@ def _block_of_ranking(ranking: AuditRanking, anchor: str) -> dict[str, Any]:
         "contest": ranking,
         "ranking": Grid(RANKED, tuple(standing.cells() for standing in ranking.standings)),
         "figures": figures[:FEW_FIGURES],
+        "together": [Figure.of(drawing, f"{anchor}-together", NO_LOOKS, {}) for drawing in ranking.together],
         "further": figures[FEW_FIGURES:],
         "tables": tables,
         "csv": as_csv(ranking.records),  # every value and difference

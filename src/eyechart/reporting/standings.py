@@ -11,7 +11,7 @@ from eyechart.base.files import our_version
 from eyechart.base.registry import unknown_name
 from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
-from eyechart.reporting.collect import collect_hidings, columns_of, find_facts, read_learned
+from eyechart.reporting.collect import collect_hidings, columns_of, draw_together, find_facts, read_learned
 from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
 from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
@@ -107,6 +107,7 @@ class AuditRanking:
     whole: TextGrid
     groups: TextGrid
     records: tuple[dict[str, Any], ...]  # every value and difference, as numbers
+    together: tuple[Drawing, ...] = ()  # what the audit makes of all of them
 
     def leader(self) -> tuple[str, ...]:
         """Format the model with the best value as the cells of LEADERS."""
@@ -214,6 +215,7 @@ def _rank(results: dict[str, Result], run: Store, base: str | None, learned: dic
         whole=compared.whole,
         groups=compared.groups,
         records=compared.records,
+        together=draw_together(compared.audit, results),
     )
 
 
