@@ -17,7 +17,7 @@ from eyechart.data.store import Store
 from eyechart.data.web import Web
 from eyechart.reporting import Page, collect, to_json, write_page, write_report
 from eyechart.reporting.comparison_table import PART, TEXTS, TextGrid
-from eyechart.reporting.grid import as_text
+from eyechart.reporting.grid import POINTS, as_text
 from eyechart.reporting.page import render_standings, summarise, summarise_standings
 from eyechart.reporting.standings import Standings, as_dict, collect_standings
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
@@ -128,7 +128,9 @@ def _print_standings(standings: Standings) -> None:
         if contest.groups.rows:
             _print_grid(f"{contest.audit} by group", contest.groups)
         for drawing in contest.together:
-            _print_grid(drawing.title, as_text(drawing))
+            grid = as_text(drawing)
+            names = tuple(name.removesuffix(POINTS) for name in grid.columns)  # too long for a terminal
+            _print_grid(f"{grid.title}, in points", grid._replace(columns=names))
     for sentence in standings.left_out:
         typer.echo(f"not compared by {sentence}")
     if standings.outdated:

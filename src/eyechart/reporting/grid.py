@@ -13,6 +13,7 @@ from eyechart.reporting.comparison_table import PART, TextGrid
 from eyechart.reporting.contents import CountRow, Coverage, MeasureRow, Stock
 from eyechart.reporting.drawing import INTERVAL_ROLES, SMALLEST, Drawing, DrawingColumn, format_value
 
+POINTS = " (points)"  # after the name of a column
 FATES = (*STATUSES, "missing")
 
 
@@ -136,7 +137,7 @@ def _index_of_value(drawing: Drawing) -> int | None:
 
 
 def _head(column: DrawingColumn, *, interval: bool) -> Head:
-    unit = " (points)" if column.kind == "points" else ""
+    unit = POINTS if column.kind == "points" else ""
     return Head(f"{column.name}{unit}{' [interval]' if interval else ''}", number=column.kind != "text")
 
 

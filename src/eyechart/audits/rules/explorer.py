@@ -80,7 +80,7 @@ def rules_by_model_page(store: Store, asked: ExplorerQuery) -> Sheet | None:  # 
         return Sheet("Rules by model", "Judge at least two models by rules, to see them side by side.", pl.DataFrame())
     table, view = found
     points = [name for name, unit in view.units.items() if unit == "points"]
-    return Sheet(view.title, f"{view.reading} In points.", table.with_columns(pl.col(points) * 100).drop("rule"))
+    return Sheet(view.title, f"{view.reading} In points.", table.with_columns((pl.col(points) * 100).round(1)))
 
 
 def rules_beside(store: Store, example: str) -> Sheet | None:

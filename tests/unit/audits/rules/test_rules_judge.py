@@ -430,19 +430,19 @@ def test_models_stand_beside_each_other_by_the_rules_they_follow(world: Dataset,
     assert found is not None
     table, view = found
     assert 0 < table.height <= 20
-    assert table["rule"].is_unique().all()
+    assert table["number"].is_unique().all()
     for model, result in results.items():
         known = {row["rule"]: row for row in result.tables["agreements"].iter_rows(named=True)}
         for row in table.iter_rows(named=True):
-            own = known[row["rule"]]
-            assert row[f"{model}: agrees"] == own["correlation"]
-            assert row[f"{model}: agrees where wrong"] == own["agreement"]
-            assert (row["support"], row["wrong"]) == (own["support"], own["wrong"])
-            assert row["in words"].endswith(f" → {own['answer']}")
-        assert view.units[f"{model}: agrees"] == "points"
+            own = known[row["number"]]
+            assert row[f"{model}: all"] == own["correlation"]
+            assert row[f"{model}: wrong"] == own["agreement"]
+            assert (row["n train"], row["wrong"]) == (own["support"], own["wrong"])
+            assert row["rule"].endswith(f" → {own['answer']}")
+        assert view.units[f"{model}: all"] == "points"
     surest = [result.tables["exploited"].row(0, named=True)["rule"] for result in results.values()]
-    assert table["rule"][0] in surest
-    assert table["cheater: agrees where wrong"].to_list()[0] > table["seer: agrees where wrong"].to_list()[0]
+    assert table["number"][0] in surest
+    assert table["cheater: wrong"].to_list()[0] > table["seer: wrong"].to_list()[0]
 
 
 def test_one_model_or_results_of_an_older_version_are_not_set_beside_each_other(world: Dataset, study: Result) -> None:
