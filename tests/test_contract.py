@@ -19,7 +19,7 @@ from eyechart.data.result import Key, Result, State
 from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.models import load
-from eyechart.reporting.overall import Overall, Scope, combine
+from eyechart.reporting.overall import Overall, Remedies, combine
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
 from eyechart.runs.run import Run
 
@@ -42,12 +42,12 @@ OVERALL = RIGHT.pop("overall")  # the line that sums up an answerer
 SURE = [(audit, answerer, right) for audit, by in RIGHT.items() for answerer, right in by.items() if right != "open"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(remedies="module")
 def world() -> Dataset:
     return read("world", seed=11, images=60)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(remedies="module")
 def large_world() -> Dataset:
     return read("world", seed=12, images=1000)
 
@@ -66,7 +66,7 @@ def test_every_audit_says_whom_it_catches() -> None:
     assert all("no" in by.values() and by["seer"] == "yes" for by in RIGHT.values())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(remedies="module")
 def studied(large_world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Study the world once by every audit, to judge one answerer after another."""
     run = Run(Store(tmp_path_factory.mktemp("truth") / "run")).start(large_world)
@@ -87,7 +87,7 @@ def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, rig
 
 def test_the_line_of_an_answerer_follows_from_its_row() -> None:
     """Whatever the open cells of a row turn out to be; where that would change the line, the line is open."""
-    subjects = {audit: about for audit, about in Scope.of().about.items() if about != "other"}
+    subjects = {audit: about for audit, about in Remedies.of().about.items() if about != "other"}
     looking = [audit for audit, about in subjects.items() if about == "looking"]
     for answerer, line in OVERALL.items():
         row = {audit: RIGHT[audit][answerer] for audit in subjects}
@@ -103,7 +103,7 @@ def test_the_line_of_an_answerer_follows_from_its_row() -> None:
 def test_a_planted_answerer_gets_the_right_line(answerer: str, right: str, studied: Run) -> None:
     verdicts = {name: result.verdicts for name, result in judged(studied, answerer).items()}
 
-    found = Overall.of(answerer, verdicts, Scope.of())
+    found = Overall.of(answerer, verdicts, Remedies.of())
 
     assert (found.state, found.commands) == (right, {})
 

@@ -38,19 +38,19 @@ class Overall:
     commands: dict[str, tuple[str, ...]]  # command -> the audits that it would test
 
     @classmethod
-    def of(cls, model: str, verdicts: Verdicts, scope: "Scope") -> Self:
+    def of(cls, model: str, verdicts: Verdicts, remedies: "Remedies") -> Self:
         """Combine the verdicts on a model by the audits that take part."""
-        taking_part = {audit: kind for audit, kind in sorted(scope.about.items()) if kind != "other"}
+        taking_part = {audit: kind for audit, kind in sorted(remedies.about.items()) if kind != "other"}
         states = {audit: {verdict.state for verdict in verdicts.get(audit, ())} for audit in taking_part}
         state, audits = combine(states, [audit for audit, kind in taking_part.items() if kind == "looking"])
         open_audits = [audit for audit, own in states.items() if not own or "not tested" in own]
-        found = {audit: scope.remedy(model, audit, verdicts.get(audit, ())) for audit in open_audits}
+        found = {audit: remedies.remedy(model, audit, verdicts.get(audit, ())) for audit in open_audits}
         untested = {audit: reason for audit, (reason, _) in found.items()}
         commands: dict[str, tuple[str, ...]] = {}
         for is_studied in (False, True):
             steps = {audit: each for audit, (_, each) in found.items() if each and (each != "audit") == is_studied}
             if steps:  # of the steps after a study, one command takes as many as any audit needs
-                command = scope.write_command(model, tuple(steps), max(steps.values(), key=len))
+                command = remedies.write_command(model, tuple(steps), max(steps.values(), key=len))
                 commands[command] = tuple(steps)
         why = "no audit tested it" if state == "not tested" else _say(audits, state)
         rest = f" Not tested: {_list_reasons(untested)}." if untested else ""
@@ -76,8 +76,8 @@ def combine(states: Mapping[str, Iterable[State]], looking: Iterable[str]) -> tu
 
 
 @dataclass(frozen=True)
-class Scope:
-    """The audits there are, and the run that lacks some of their verdicts; None for results in memory."""
+class Remedies:
+    """What would test what a run has not tested; without a run, for results in memory."""
 
     store: Store | None
     about: Mapping[str, About]
@@ -124,8 +124,8 @@ class Scope:
 def collect_overall(verdicts: Mapping[str, Verdicts], store: Store | None = None) -> tuple[Overall, ...]:
     """Write the line of every model that was judged or, in a run, has answered."""
     models = sorted({*verdicts, *(store.models() if store else ())})
-    scope = Scope.of(store) if models else None
-    return tuple(Overall.of(model, verdicts.get(model, {}), scope) for model in models if scope)
+    remedies = Remedies.of(store) if models else None
+    return tuple(Overall.of(model, verdicts.get(model, {}), remedies) for model in models if remedies)
 
 
 def read_overall(store: Store) -> tuple[Overall, ...]:

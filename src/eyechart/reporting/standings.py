@@ -16,7 +16,7 @@ from eyechart.reporting.comparison_table import TextGrid, format_difference, wit
 from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.grid import format_p
-from eyechart.reporting.overall import Overall, Scope, verdicts_of
+from eyechart.reporting.overall import Overall, Remedies, verdicts_of
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
 
@@ -37,10 +37,10 @@ class Entrant:
     overall: Overall
 
     @classmethod
-    def of(cls, judged: JudgedModel, scope: Scope) -> Self:
+    def of(cls, judged: JudgedModel, remedies: Remedies) -> Self:
         """Read what a run recorded about a judged model."""
         origin, learned = Origin.of(judged.run.manifest), read_learned(judged.run, judged.model)
-        overall = Overall.of(judged.model, verdicts_of(judged.results), scope)
+        overall = Overall.of(judged.model, verdicts_of(judged.results), remedies)
         named = replace(overall, model=judged.name)
         return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned, named)
 
@@ -155,8 +155,8 @@ def collect_standings(
     if len(left_out) == len(chosen):
         advice = "judge at least two models by the same audit with the same settings"
         raise DataError("results that can be compared", "; ".join(left_out.values()) or "none", advice)
-    scopes = {run: Scope.of(run) for run in dict.fromkeys(each.run for each in judged)}
-    entrants = tuple(Entrant.of(each, scopes[each.run]) for each in judged)
+    by_run = {run: Remedies.of(run) for run in dict.fromkeys(each.run for each in judged)}
+    entrants = tuple(Entrant.of(each, by_run[each.run]) for each in judged)
     learned = {entrant.name: entrant.learned for entrant in entrants}
     kept = {name: results for name, results in chosen.items() if name not in left_out}
     return Standings(

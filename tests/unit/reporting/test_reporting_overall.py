@@ -16,7 +16,7 @@ from eyechart.data.records import StudyPlan, WantedConditions
 from eyechart.data.result import OUTDATED, State, Verdict
 from eyechart.data.store import Store
 from eyechart.reporting import as_dict, collect, collect_results, render
-from eyechart.reporting.overall import MODEL, Overall, Scope, collect_overall, combine
+from eyechart.reporting.overall import MODEL, Overall, Remedies, collect_overall, combine
 from eyechart.reporting.page import summarise
 
 STATES: tuple[State, ...] = ("yes", "no", "cannot tell", "not tested")
@@ -33,7 +33,7 @@ def line(**states: State | tuple[State, ...]) -> Overall:
     """Write the line of a model by its states, one or several by each audit."""
     several = {audit: own if isinstance(own, tuple) else (own,) for audit, own in states.items()}
     return Overall.of(
-        "m", {audit: [verdict(state) for state in own] for audit, own in several.items()}, Scope(None, ABOUT, {})
+        "m", {audit: [verdict(state) for state in own] for audit, own in several.items()}, Remedies(None, ABOUT, {})
     )
 
 
@@ -117,7 +117,7 @@ def test_the_line_names_the_audits_behind_it(states: dict[str, State], sentence:
 
 
 def test_the_registered_audits_say_what_they_are_about() -> None:
-    assert Scope.of().about == {
+    assert Remedies.of().about == {
         "accuracy": "other",
         "decoys": "looking",
         "grounding": "looking",
