@@ -42,12 +42,12 @@ OVERALL = RIGHT.pop("overall")  # the line that sums up an answerer
 SURE = [(audit, answerer, right) for audit, by in RIGHT.items() for answerer, right in by.items() if right != "open"]
 
 
-@pytest.fixture(remedies="module")
+@pytest.fixture(scope="module")
 def world() -> Dataset:
     return read("world", seed=11, images=60)
 
 
-@pytest.fixture(remedies="module")
+@pytest.fixture(scope="module")
 def large_world() -> Dataset:
     return read("world", seed=12, images=1000)
 
@@ -66,7 +66,7 @@ def test_every_audit_says_whom_it_catches() -> None:
     assert all("no" in by.values() and by["seer"] == "yes" for by in RIGHT.values())
 
 
-@pytest.fixture(remedies="module")
+@pytest.fixture(scope="module")
 def studied(large_world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Study the world once by every audit, to judge one answerer after another."""
     run = Run(Store(tmp_path_factory.mktemp("truth") / "run")).start(large_world)
