@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from random import random
 from typing import Any, ClassVar
@@ -16,13 +17,17 @@ from eyechart.base.errors import EyechartError
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Audit, Engine
-from eyechart.data.result import Key, Result
+from eyechart.data.result import Key, Result, State
+from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.models import load
+from eyechart.reporting.overall import Overall, Remedies, combine
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
+from eyechart.runs.run import Run
 from eyechart.runs.verbs import audit, study
 
 # The right verdict on each planted answerer; no audit may be missing there.
+STATES: tuple[State, ...] = ("yes", "no", "cannot tell", "not tested")
 TRUTH = (Path(__file__).parent.parent / "docs" / "truth.md").read_text(encoding="utf-8")
 
 
@@ -37,6 +42,7 @@ def read_truth(text: str) -> dict[str, dict[str, str]]:
 
 OF_MODELS, OF_DATA = TRUTH.split("## World forms")
 RIGHT, FORMS = read_truth(OF_MODELS), read_truth(OF_DATA)
+OVERALL = RIGHT.pop("overall")  # the line that sums up an answerer
 SURE = [(audit, answerer, right) for audit, by in RIGHT.items() for answerer, right in by.items() if right != "open"]
 
 # What audits miss: the right verdict stays in the docs, and its test fails until they find it.
@@ -45,15 +51,19 @@ NO_SCORE = "perception goes by scores, and an answer that names two options scor
 MISSED = {
     ("perception", "hedger"): NO_SCORE,
     ("splits", "abstainer"): "half of the answers are wrong at random: 1,500 are too few to be sure to 5 points",
-    **{(audit, name): BY_FORM for name in ("talker", "shouter") for audit in ("accuracy", "perception", "decoys")},
-    ("decoys", "letterer"): 'of "B", "(B)" and "B. red" the last is not understood',
+    **{
+        (audit, name): BY_FORM
+        for name in ("talker", "shouter")
+        for audit in ("accuracy", "perception", "decoys", "overall")
+    },
+    **{(audit, "letterer"): 'of "B", "(B)" and "B. red" the last is not understood' for audit in ("decoys", "overall")},
     ("rules", "seer", "no train"): "its interval ends at 3.1 points, just above the margin of 3",
 }
 
 
-def expected(*case: str) -> Any:  # noqa: ANN401 - pytest's own
+def expected(*case: str, by: str = "") -> Any:  # noqa: ANN401 - pytest's own
     """Mark a case as one that an audit misses, with the reason."""
-    key = tuple(part for part in case if part not in {"yes", "no"})
+    key = tuple(part for part in (by, *case) if part not in {"yes", "no", ""})
     marks = [pytest.mark.xfail(reason=MISSED[key], strict=True)] if key in MISSED else []
     return pytest.param(*case, marks=marks, id="-".join(case))
 
@@ -88,11 +98,48 @@ def test_every_audit_says_whom_it_catches() -> None:
     assert all("no" in by.values() and by["seer"] == "yes" for by in RIGHT.values())
 
 
+@pytest.fixture(scope="module")
+def studied(large_world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Study the world once by every audit, to judge one answerer after another."""
+    run = Run(Store(tmp_path_factory.mktemp("truth") / "run")).start(large_world)
+    run.study([make_audit(name) for name in AUDITS.names()])
+    return run
+
+
+def judged(studied: Run, answerer: str) -> Mapping[str, Result]:
+    """Judge an answerer by every audit, once."""
+    model = load(f"world:{answerer}")
+    return studied.store.results().get(model.name) or studied.audit(model)
+
+
 @pytest.mark.parametrize(("name", "answerer", "right"), [expected(*case) for case in SURE])
-def test_a_planted_answerer_gets_the_right_verdict(
-    name: str, answerer: str, right: str, large_world: Dataset, runs: Path
-) -> None:
-    assert audit(large_world, f"world:{answerer}", [name], to=runs / name)[name].verdict.state == right
+def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, right: str, studied: Run) -> None:
+    assert judged(studied, answerer)[name].verdict.state == right
+
+
+def test_the_line_of_an_answerer_follows_from_its_row() -> None:
+    """Whatever the open cells of a row turn out to be; where that would change the line, the line is open."""
+    subjects = {audit: about for audit, about in Remedies.of().about.items() if about != "other"}
+    looking = [audit for audit, about in subjects.items() if about == "looking"]
+    for answerer, line in OVERALL.items():
+        row = {audit: RIGHT[audit][answerer] for audit in subjects}
+        possible = [STATES if cell == "open" else (cell,) for cell in row.values()]
+        lines = {
+            combine({a: [s] for a, s in zip(row, states, strict=True)}, looking)[0] for states in product(*possible)
+        }
+
+        assert {line} == lines if line != "open" else len(lines) > 1
+
+
+@pytest.mark.parametrize(
+    ("answerer", "right"), [expected(*pair, by="overall") for pair in OVERALL.items() if pair[1] != "open"]
+)
+def test_a_planted_answerer_gets_the_right_line(answerer: str, right: str, studied: Run) -> None:
+    verdicts = {name: result.verdicts for name, result in judged(studied, answerer).items()}
+
+    found = Overall.of(answerer, verdicts, Remedies.of())
+
+    assert (found.state, found.commands) == (right, {})
 
 
 @cache

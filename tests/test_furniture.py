@@ -77,7 +77,7 @@ def test_the_check_sees_a_name() -> None:
 def test_what_an_audit_brings_along_can_be_loaded(name: str) -> None:
     brought = furniture_of(AUDITS.get(name))
     places = [*brought.exports.values(), *(page.build for page in brought.pages)]
-    places += [place for place in (brought.facts, brought.beside, brought.prepare) if place]
+    places += [place for place in (brought.together, brought.facts, brought.beside, brought.prepare) if place]
 
     assert all(callable(import_object(place)) for place in places)
 

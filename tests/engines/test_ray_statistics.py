@@ -9,7 +9,7 @@ from eyechart.audits import batches as keyed
 from eyechart.audits.batches import means_by_key, scores
 from eyechart.audits.perception import measures as groups
 from eyechart.audits.perception.measures import Measurer, measure_all, with_scores
-from eyechart.audits.rules.exploited import NAMED, exploited_table
+from eyechart.audits.rules.exploited import NAMED, agreements_table, exploited_table
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import Removal
 from eyechart.data.result import measures_table
@@ -97,7 +97,7 @@ def test_rules_that_a_model_follows(engine: Ray) -> None:
         words=texts.reshape((n_rules, 1)).arr.to_list(), objects=pl.lit([], pl.List(pl.String)), normal=texts, size=1
     )
 
-    there, here = (exploited_table(meetings, rules, where) for where in (engine, Local()))
+    there, here = (exploited_table(agreements_table(meetings, rules, where)) for where in (engine, Local()))
     assert here.height > 600
     assert here["p"].n_unique() > 100
     assert_frame_equal(there, here, check_exact=True)

@@ -16,8 +16,8 @@ from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.models import load
 from eyechart.reporting import report, write_page
+from eyechart.reporting.page import render_standings
 from eyechart.reporting.standings import collect_standings
-from eyechart.reporting.standings_page import render_standings
 from eyechart.runs.run import Run
 
 if TYPE_CHECKING:

@@ -99,6 +99,14 @@ def lacking(audit: type[Audit] | Audit, data: Dataset) -> tuple[str, ...]:
     return tuple(name for name in audit.needs if name not in filled)
 
 
+def lacking_by_audit(data: Dataset) -> dict[str, tuple[str, ...]]:
+    """List for every registered audit the columns that it lacks, with one look at the data for all of them."""
+    needs = {name: AUDITS.get(name).needs for name in AUDITS.names()}
+    known = {column for columns in needs.values() for column in columns} & set(data.columns)
+    filled = _filled(data, sorted(known)) if known else set()
+    return {name: tuple(column for column in columns if column not in filled) for name, columns in needs.items()}
+
+
 def _filled(data: Dataset, columns: Sequence[str]) -> set[str]:
     """Return the columns that have a value; the first rows usually suffice to find one in each."""
     rows, found = data.scan(*columns), set[str]()
@@ -111,7 +119,7 @@ def _filled(data: Dataset, columns: Sequence[str]) -> set[str]:
 
 def runnable(data: Dataset) -> list[str]:
     """List the names of the audits whose columns the data have."""
-    return [name for name in AUDITS.names() if not lacking(AUDITS.get(name), data)]
+    return [name for name, columns in lacking_by_audit(data).items() if not columns]
 
 
 def keep_served(audits: Sequence[Audit], models: Sequence[Model], data: Dataset) -> Served:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,9 +15,12 @@ from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
 from eyechart.reporting import Page, to_json
 from eyechart.reporting.contents import Learned
+from eyechart.reporting.overall import Overall
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
+
+WIDTH = 80  # columns of sentences
 
 
 def print_json(content: object) -> None:
@@ -93,9 +97,19 @@ def print_summary(page: Page, *, as_json: bool) -> None:
     columns = ("audit", "subject", "verdict", "measure", "value [95 %]", "n", "clusters")
     rows = [(row.audit, row.subject, row.state, row.measured, row.text, row.n, row.clusters) for row in page.summary]
     print_table(page.title, columns, rows)
+    print_overall(page.overall)
     if page.outdated:
         typer.echo(page.outdated)
     print_learned(page.learned)
+
+
+def print_overall(lines: Iterable[Overall]) -> None:
+    """Print the line of each model, and below it the commands that would test the rest, unbroken so as to be copied."""
+    for line in lines:
+        text = f"{line.model}: {line.sentence}"
+        typer.echo(fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+        for names, command in line.tests():
+            typer.echo(f"  to test {names}: {command}")
 
 
 def print_learned(models: Iterable[Learned]) -> None:

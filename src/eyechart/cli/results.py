@@ -17,9 +17,9 @@ from eyechart.data.store import Store
 from eyechart.data.web import Web
 from eyechart.reporting import Page, collect, to_json, write_page, write_report
 from eyechart.reporting.comparison_table import PART, TEXTS, TextGrid
-from eyechart.reporting.page import summarise
+from eyechart.reporting.grid import POINTS, as_text
+from eyechart.reporting.page import render_standings, summarise, summarise_standings
 from eyechart.reporting.standings import Standings, as_dict, collect_standings
-from eyechart.reporting.standings_page import render_standings, summarise_standings
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
 from eyechart.runs.exports import find_exporter
 
@@ -122,10 +122,15 @@ def compare(
 
 
 def _print_standings(standings: Standings) -> None:
+    printing.print_overall(each.overall for each in standings.entrants)
     for contest in standings.contests:
         _print_grid(contest.whole.title, contest.whole)
         if contest.groups.rows:
             _print_grid(f"{contest.audit} by group", contest.groups)
+        for drawing in contest.together:
+            grid = as_text(drawing)
+            names = tuple(name.removesuffix(POINTS) for name in grid.columns)  # too long for a terminal
+            _print_grid(f"{grid.title}, in points", grid._replace(columns=names))
     for sentence in standings.left_out:
         typer.echo(f"not compared by {sentence}")
     if standings.outdated:

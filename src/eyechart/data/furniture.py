@@ -9,7 +9,7 @@ A page is built from the query string of its address, read as typed values.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import polars as pl
@@ -18,6 +18,9 @@ ROWS_PER_PAGE = 50  # rows of a list
 MOST_TEXT = 2000  # characters in one value of an address
 
 Params = Sequence[tuple[str, str]]
+# What the verdict of an audit on a model is about. The first two take part in the line that says whether the model
+# looks, which needs one of the first.
+About = Literal["looking", "shortcuts", "other"]
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ class ExplorerPage:
 class Furniture:
     """Everything that an audit provides besides its methods."""
 
+    about: About = "other"
     looks: tuple[Look, ...] = ()
     hidings: tuple[Hiding, ...] = ()
     scored: str = ""  # the column of its results' rows with the score of the answer to the unchanged example
@@ -148,6 +152,7 @@ class Furniture:
     exports: Mapping[str, str] = field(default_factory=dict)  # name -> function of a store and a folder
     options: tuple[Option, ...] = ()
     facts: str = ""  # function of a store: further counts for the first page of the explorer, by name
+    together: str = ""  # function of the results of several models by name: a table of all and its `View`, or None
     beside: str = ""  # function of a store and an id: a `Sheet` next to an example, or None
     prepare: str = ""  # function of a store: load data for later pages while the first one is viewed
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.division import Division, DivisionSizes
-from eyechart.data.furniture import Look
+from eyechart.data.furniture import About, Look
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class StudyPlan:
     learns: bool = False
     division: Division | None = None  # unknown in older runs
     looks: tuple[Look, ...] = ()  # looks of this audit's conditions
+    about: About = "other"
 
 
 @dataclass(frozen=True)

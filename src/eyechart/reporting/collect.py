@@ -9,9 +9,10 @@ import polars as pl
 
 from eyechart.audits import AUDITS
 from eyechart.base.files import our_version
+from eyechart.base.registry import import_object
 from eyechart.data.furniture import Hiding, Look, furniture_of, looks_of
 from eyechart.data.predictions import USABLE
-from eyechart.data.result import Result
+from eyechart.data.result import Result, Verdict
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
 from eyechart.reporting.comparison_table import order_sentence
@@ -30,7 +31,8 @@ from eyechart.reporting.contents import (
     Summary,
     describe_judged,
 )
-from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare
+from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare, prepare_table
+from eyechart.reporting.overall import collect_overall
 from eyechart.runs.comparison import compare, gather_results
 
 
@@ -50,6 +52,7 @@ def collect(store: Store) -> Page:
         learned=tuple(learned.values()),
         left_out=store.left_out(),
         looks=collect_looks(store),
+        overall=collect_overall(_verdicts(sections), store),
     )
 
 
@@ -63,7 +66,7 @@ def collect_results(
     sections = _sections(studies, results, learned or {}, judged or {})
     subjects = list(dict.fromkeys(section.subject for section in sections))
     page = _page(", ".join(subjects) if len(subjects) < 4 else f"{len(subjects)} subjects", sections)
-    return replace(page, looks=collect_looks())
+    return replace(page, looks=collect_looks(), overall=collect_overall(_verdicts(sections)))
 
 
 def collect_summary(store: Store) -> tuple[Summary, ...]:
@@ -108,13 +111,14 @@ def judged_by_audit(store: Store) -> dict[str, str]:
 def find_facts(store: Store) -> Facts:
     """Collect the sizes and other facts of a run's data."""
     data = store.data
-    images = data.scan("image").select("image").collect().to_series()
-    splits = data.scan("split").select(pl.col("split").fill_null("(none)")).collect() if data.splits() else None
+    shown = ("image", "split") if data.splits() else ("image",)
+    table = data.scan(*shown).select(shown).collect()
+    images, splits = table["image"], table["split"].fill_null("(none)") if "split" in shown else None
     return Facts(
         name=data.name,
         examples=data.height,
         images=images.drop_nulls().n_unique(),
-        splits={} if splits is None else dict(splits["split"].value_counts().sort("split").iter_rows()),
+        splits={} if splits is None else dict(splits.value_counts().sort("split").iter_rows()),
         modalities=data.modalities,
         cluster=data.cluster,
         counts=_counts(data.counts),
@@ -162,6 +166,16 @@ def _sections(
     return tuple(sorted(sections, key=lambda section: (*_order(section), repr(section))))
 
 
+def _verdicts(sections: Iterable[Section]) -> dict[str, dict[str, tuple[Verdict, ...]]]:
+    """Group the verdicts on models by model and audit; several results of an audit count like one."""
+    verdicts: dict[str, dict[str, tuple[Verdict, ...]]] = {}
+    for section in sections:
+        if section.role == "result":
+            own = verdicts.setdefault(section.subject, {})
+            own[section.audit] = own.get(section.audit, ()) + section.verdicts
+    return verdicts
+
+
 def _order(section: Section) -> tuple[str, bool, str]:
     return section.audit, section.role == "result", section.subject
 
@@ -206,7 +220,16 @@ def _compare(store: Store) -> Iterator[Comparison]:
     """Compare the models of a run audit by audit, skipping audits whose results have different settings."""
     for audit, results in gather_results([store]).items():
         if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
-            yield Comparison.of(audit, compare(results, store.data_with(columns_of(results.values()))))
+            compared = Comparison.of(audit, compare(results, store.data_with(columns_of(results.values()))))
+            yield replace(compared, drawings=draw_together(audit, results))
+
+
+def draw_together(audit: str, results: Mapping[str, Result]) -> tuple[Drawing, ...]:
+    """Draw the table that a registered audit makes of the results of several models, if it makes one."""
+    name = furniture_of(AUDITS.get(audit)).together if audit in AUDITS.names() else ""
+    gather: Any = import_object(name) if name else None  # a function, as docs/extending.md requires
+    found = gather(results) if gather else None
+    return (prepare_table(*found),) if found else ()
 
 
 def _overviews(sections: Iterable[Section]) -> Iterator[Drawing]:

@@ -55,12 +55,12 @@ def _way(better: Better) -> str:
 def to_markdown(grid: TextGrid) -> str:
     """Format a table as Markdown, for a README or an issue."""
     lines = [grid.columns, tuple("---" for _ in grid.columns), *grid.rows]
-    escaped = ["| " + " | ".join(map(_escape, line)) + " |" for line in lines]
+    escaped = ["| " + " | ".join(map(escape, line)) + " |" for line in lines]
     return "\n".join([f"**{grid.title}**", "", *escaped, ""])
 
 
-def _escape(cell: str) -> str:
-    """Escape characters that would end a cell or be read as HTML."""
+def escape(cell: str) -> str:
+    """Escape characters that would end a cell of Markdown or be read as HTML."""
     return " ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;")
 
 

@@ -11,6 +11,7 @@ from eyechart.data.records import DivisionRecord, RunManifest, StudyPlan
 from eyechart.data.result import Better, State, Unit, Verdict, speak
 from eyechart.reporting.comparison_table import TextGrid, lay_out
 from eyechart.reporting.drawing import Drawing, plain
+from eyechart.reporting.overall import Overall
 
 Role = Literal["study", "result"]
 
@@ -271,6 +272,7 @@ class Comparison:
     whole: TextGrid
     groups: TextGrid
     records: tuple[dict[str, Any], ...]  # the same as numbers
+    drawings: tuple[Drawing, ...] = ()  # what the audit makes of all of them together
 
     @classmethod
     def of(cls, audit: str, table: pl.DataFrame) -> Self:
@@ -296,6 +298,7 @@ class Page:
     learned: tuple[Learned, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)  # audits not studied, and why
     looks: tuple[Look, ...] = ()  # of conditions
+    overall: tuple[Overall, ...] = ()  # a line for each model
 
     @property
     def outdated(self) -> str:

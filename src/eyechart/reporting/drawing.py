@@ -82,10 +82,14 @@ class _Selection(NamedTuple):
 
 
 def prepare(result: Result, view: View) -> Drawing:
-    """Select, sort and thin out the rows that a view draws."""
+    """Select, sort and thin out the rows that a view of a result draws."""
+    return prepare_table(result.table(view.table), view)
+
+
+def prepare_table(table: pl.DataFrame, view: View) -> Drawing:
+    """Do the same with a table that is in no result."""
     wanted = (pl.col(name).cast(pl.String).eq_missing(pl.lit(value, pl.String)) for name, value in view.where.items())
-    table = result.table(view.table).filter(pl.lit(value=True), *wanted)
-    shown = _arrange(table, view)
+    shown = _arrange(table.filter(pl.lit(value=True), *wanted), view)
     columns = tuple(_columns(shown))
     rows = tuple(tuple(plain(row[column.name]) for column in columns) for row in shown.table.iter_rows(named=True))
     return Drawing(view.title, view.reading, shown.kind, view.table, columns, rows, shown.left_out)

@@ -13,6 +13,7 @@ from eyechart.reporting.comparison_table import PART, TextGrid
 from eyechart.reporting.contents import CountRow, Coverage, MeasureRow, Stock
 from eyechart.reporting.drawing import INTERVAL_ROLES, SMALLEST, Drawing, DrawingColumn, format_value
 
+POINTS = " (points)"  # after the name of a column
 FATES = (*STATUSES, "missing")
 
 
@@ -96,6 +97,12 @@ def drawing_grid(drawing: Drawing) -> Grid:
     return Grid(head, tuple(rows))
 
 
+def as_text(drawing: Drawing) -> TextGrid:
+    """Lay out the data of a drawing as a table of text."""
+    grid = drawing_grid(drawing)
+    return TextGrid(drawing.title, tuple(head.name for head in grid.head), grid.rows)
+
+
 def beside_grid(part: TextGrid) -> Grid:
     """Lay out models side by side, with differences and ranks below the values they belong to."""
     rows = tuple((name, better, *(cell.replace(PART, "\n") for cell in cells)) for name, better, *cells in part.rows)
@@ -130,7 +137,7 @@ def _index_of_value(drawing: Drawing) -> int | None:
 
 
 def _head(column: DrawingColumn, *, interval: bool) -> Head:
-    unit = " (points)" if column.kind == "points" else ""
+    unit = POINTS if column.kind == "points" else ""
     return Head(f"{column.name}{unit}{' [interval]' if interval else ''}", number=column.kind != "text")
 
 

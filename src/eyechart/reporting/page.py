@@ -1,14 +1,14 @@
-"""Render a page as one self-contained HTML file, which loads nothing and works without scripts, or as Markdown."""
+"""Render a run or a comparison as one HTML file, which loads nothing and works without scripts, or as Markdown."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from typing import Any
 
 from eyechart.data.result import State
-from eyechart.reporting.comparison_table import TextGrid, to_markdown
+from eyechart.reporting.comparison_table import TextGrid, escape, to_markdown, with_way
 from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary, join_questions
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import Thumbnails
@@ -16,14 +16,17 @@ from eyechart.reporting.grid import (
     Grid,
     Head,
     as_csv,
+    as_text,
     beside_grid,
     count_grid,
     coverage_grid,
     measure_grid,
     stock_grid,
 )
-from eyechart.reporting.palette import Palette
+from eyechart.reporting.overall import Overall
+from eyechart.reporting.palette import NO_LOOKS, Palette
 from eyechart.reporting.rendering import FEW, Figure, PageTable, fill
+from eyechart.reporting.standings import AuditRanking, Entrant, Standings
 
 WORDS = ("text", "note")  # fields of a measure that are text on the page and not in its CSV
 FEW_MODELS = 2  # up to this many, their sections are open
@@ -50,14 +53,29 @@ def summarise(page: Page) -> str:
         lines += [f"{size} {page.facts.describe_division()}".rstrip(), ""]
     if page.outdated:
         lines += [page.outdated, ""]
+    lines += _list_overall(page.overall)
     lines.append(to_markdown(TextGrid("Verdicts", COLUMNS, tuple(map(_verdict_row, page.summary)))))
-    lines += [to_markdown(comparison.whole) for comparison in page.comparisons]
+    for comparison in page.comparisons:
+        lines += [to_markdown(comparison.whole), *map(_as_markdown, comparison.drawings)]
     if page.left_out:
         reasons = "; ".join(f"{audit} ({why})" for audit, why in page.left_out.items())
         lines += [f"Left out: {reasons}.", ""]
     if page.origin and page.origin.command:
         lines += ["```console", *(f"$ {one}" for one in page.origin.command.splitlines()), "```", ""]
     return "\n".join(lines)
+
+
+def _list_overall(lines: Iterable[Overall]) -> list[str]:
+    """List the line of each model, with its commands."""
+    items = []
+    for line in lines:
+        commands = [f"`{command}` would test {names}." for names, command in line.tests()]
+        items.append(" ".join([f"- **{escape(line.model)}**: {escape(line.sentence)}", *commands]))
+    return [*items, ""] if items else []
+
+
+def _as_markdown(drawing: Drawing) -> str:
+    return "\n".join([to_markdown(as_text(drawing)), drawing.reading, ""])
 
 
 def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, Any]:
@@ -78,7 +96,14 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
         "summary": tuple(_by_audit(page.sections)),
         "verdicts_csv": as_csv([vars(row) | {"cautions": row.short_cautions or None} for row in page.summary]),
         "overviews": [draw(drawing, f"overview-{number}") for number, drawing in enumerate(page.overviews, start=1)],
-        "comparisons": [(comparison.audit, _tables(comparison)) for comparison in page.comparisons],
+        "comparisons": [
+            (
+                comparison.audit,
+                _tables(comparison),
+                [draw(drawing, f"together-{number}") for drawing in comparison.drawings],
+            )
+            for number, comparison in enumerate(page.comparisons, start=1)
+        ],
         "audits": [(audit, list(group)) for audit, group in groupby(blocks, key=lambda block: block["section"].audit)],
         "settings": _settings(page.sections),
     }
@@ -160,3 +185,79 @@ def _verdict_row(row: Summary) -> tuple[str, ...]:
     audit = f"{row.audit}: {row.question}" if row.question else row.audit
     verdict = f"{SIGNS[row.state]}: {row.label}" if row.label else SIGNS[row.state]
     return audit, subject, verdict, row.sentence, f"{row.text} {row.measured}", n, clusters
+
+
+RANKED = (
+    Head("rank", number=True),
+    Head("model"),
+    Head("value [interval]", number=True),
+    Head("n", number=True),
+    Head("clusters", number=True),
+    Head("leads in", number=True),
+    Head("difference [interval]", number=True),
+    Head("n of both", number=True),
+    Head("q", number=True),
+)
+FEW_FIGURES = 2  # of an audit to show; the others are folded
+
+
+def render_standings(page: Standings) -> str:
+    """Render standings as HTML, escaping everything that comes from data."""
+    blocks = [_block_of_ranking(ranking, f"contest-{number}") for number, ranking in enumerate(page.contests, start=1)]
+    content = {
+        "page": page,
+        "blocks": blocks,
+        "with_way": with_way,
+        "leaders": _with_heads(page.leaders()),
+        "entrants": _entrants(page.entrants),
+        "commands": dict.fromkeys(entrant.command for entrant in page.entrants if entrant.command),
+        "learned": [entrant for entrant in page.entrants if entrant.learned],
+    }
+    alive = any(figure.spec for block in blocks for figure in block["figures"])
+    return fill("compare.html", content, NO_LOOKS, alive=alive)
+
+
+def summarise_standings(page: Standings) -> str:
+    """Summarise standings as Markdown for GitHub."""
+    lines = [f"# {page.title}", "", f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
+    lines += [page.outdated, ""] if page.outdated else []
+    lines += [*_list_overall(entrant.overall for entrant in page.entrants), to_markdown(page.leaders())]
+    for ranking in page.contests:
+        title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences from {ranking.base}"
+        rows = tuple(standing.cells() for standing in ranking.standings)
+        lines += [to_markdown(TextGrid(title, tuple(head.name for head in RANKED), rows)), ranking.sentence, ""]
+        lines += map(_as_markdown, ranking.together)
+    lines += [f"Not compared: {reason}." for reason in page.left_out]
+    if page.command:
+        lines += ["", "```console", f"$ {page.command}", "```", ""]
+    return "\n".join(lines)
+
+
+def _block_of_ranking(ranking: AuditRanking, anchor: str) -> dict[str, Any]:
+    """Lay out a ranking for the template."""
+    drawings = enumerate(ranking.drawings, start=1)
+    figures = [Figure.of(drawing, f"{anchor}-{number}", NO_LOOKS, {}) for number, drawing in drawings]
+    whole, groups = (beside_grid(part) for part in (ranking.whole, ranking.groups))
+    tables = [PageTable(f"All {len(whole.rows)} measures, side by side", whole, folded=True)]
+    if groups.rows:
+        tables.append(PageTable(f"{len(groups.rows)} measures by group", groups, folded=True))
+    return {
+        "anchor": anchor,
+        "contest": ranking,
+        "ranking": Grid(RANKED, tuple(standing.cells() for standing in ranking.standings)),
+        "figures": figures[:FEW_FIGURES],
+        "together": [Figure.of(drawing, f"{anchor}-together", NO_LOOKS, {}) for drawing in ranking.together],
+        "further": figures[FEW_FIGURES:],
+        "tables": tables,
+        "csv": as_csv(ranking.records),  # every value and difference
+    }
+
+
+def _entrants(entrants: tuple[Entrant, ...]) -> Grid:
+    head = (Head("model"), Head("run"), Head("seed of the run", number=True))
+    return Grid(head, tuple((entrant.name, entrant.run, str(entrant.seed)) for entrant in entrants))
+
+
+def _with_heads(part: TextGrid) -> Grid:
+    numbers = ("value [interval]", "n", "leads in")
+    return Grid(tuple(Head(name, number=name in numbers) for name in part.columns), part.rows)

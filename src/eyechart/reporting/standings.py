@@ -1,7 +1,7 @@
 """Rank the models of one or several runs by each audit, with the uncertainty of the ranks, as plain values."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import polars as pl
@@ -11,11 +11,12 @@ from eyechart.base.files import our_version
 from eyechart.base.registry import unknown_name
 from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
-from eyechart.reporting.collect import collect_hidings, columns_of, find_facts, read_learned
+from eyechart.reporting.collect import collect_hidings, columns_of, draw_together, find_facts, read_learned
 from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
 from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.grid import format_p
+from eyechart.reporting.overall import Overall, Remedies, verdicts_of
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
 
@@ -33,12 +34,15 @@ class Entrant:
     command: str
     seed: int
     learned: Learned | None
+    overall: Overall
 
     @classmethod
-    def of(cls, judged: JudgedModel) -> Self:
+    def of(cls, judged: JudgedModel, remedies: Remedies) -> Self:
         """Read what a run recorded about a judged model."""
         origin, learned = Origin.of(judged.run.manifest), read_learned(judged.run, judged.model)
-        return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned)
+        overall = Overall.of(judged.model, verdicts_of(judged.results), remedies)
+        named = replace(overall, model=judged.name)
+        return cls(judged.name, judged.model, str(judged.run.folder), origin.command, origin.seed, learned, named)
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ class AuditRanking:
     whole: TextGrid
     groups: TextGrid
     records: tuple[dict[str, Any], ...]  # every value and difference, as numbers
+    together: tuple[Drawing, ...] = ()  # what the audit makes of all of them
 
     def leader(self) -> tuple[str, ...]:
         """Format the model with the best value as the cells of LEADERS."""
@@ -150,7 +155,8 @@ def collect_standings(
     if len(left_out) == len(chosen):
         advice = "judge at least two models by the same audit with the same settings"
         raise DataError("results that can be compared", "; ".join(left_out.values()) or "none", advice)
-    entrants = tuple(map(Entrant.of, judged))
+    by_run = {run: Remedies.of(run) for run in dict.fromkeys(each.run for each in judged)}
+    entrants = tuple(Entrant.of(each, by_run[each.run]) for each in judged)
     learned = {entrant.name: entrant.learned for entrant in entrants}
     kept = {name: results for name, results in chosen.items() if name not in left_out}
     return Standings(
@@ -209,6 +215,7 @@ def _rank(results: dict[str, Result], run: Store, base: str | None, learned: dic
         whole=compared.whole,
         groups=compared.groups,
         records=compared.records,
+        together=draw_together(compared.audit, results),
     )
 
 

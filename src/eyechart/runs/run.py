@@ -206,7 +206,8 @@ class Run:
             advice = "map or add them; `eyechart ls audits --for DATA` shows what each audit needs"
             raise DataError(f"the columns that audit {audit.name!r} needs", found, advice)
         file, settings = self.store.plan_file(audit.name), asdict(audit)  # type: ignore[call-overload]  # a dataclass
-        plan = StudyPlan(refer_to(audit), settings, learns(audit), data.division, furniture_of(audit).looks)
+        furniture = furniture_of(audit)
+        plan = StudyPlan(refer_to(audit), settings, learns(audit), data.division, furniture.looks, furniture.about)
         changed = self._find_change(audit, plan) if file.is_file() else "its study is new"
         if changed is None:
             return

@@ -12,6 +12,7 @@ from eyechart.data.store import Store
 from eyechart.data.stored import TableFile, stat_table
 from eyechart.reporting.collect import collect_summary
 from eyechart.reporting.contents import Summary
+from eyechart.reporting.overall import Overall, read_overall
 from eyechart.viewing.furniture import ExplorerFurniture
 
 
@@ -47,6 +48,7 @@ def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
     return {
         "name": store.about_data.name,
         "counts": list(counts.items()),
+        "overall": _overall(store, plans(store)),
         "summary": verdicts(store),
         "models": models(store),
         "conditions": conditions(store),
@@ -67,6 +69,11 @@ def verdict_table(store: Store) -> pl.DataFrame:
 @lru_cache(maxsize=4)
 def _verdicts(store: Store, _stamps: tuple[TableFile, ...]) -> tuple[Summary, ...]:
     return collect_summary(store)
+
+
+@lru_cache(maxsize=4)
+def _overall(store: Store, _stamps: tuple[TableFile, ...]) -> tuple[Overall, ...]:
+    return read_overall(store)
 
 
 def _stamp(files: Iterable[Path]) -> tuple[TableFile, ...]:

@@ -19,9 +19,8 @@ from eyechart.formats import read
 from eyechart.reporting import collect, render
 from eyechart.reporting.charts import drawable, make_spec
 from eyechart.reporting.collect import read_learned
-from eyechart.reporting.page import summarise
+from eyechart.reporting.page import render_standings, summarise, summarise_standings
 from eyechart.reporting.standings import Standings, _unhidden, as_dict, collect_standings
-from eyechart.reporting.standings_page import render_standings, summarise_standings
 from eyechart.runs.comparison import compare, list_judged_models
 from eyechart.runs.verbs import audit
 

@@ -183,4 +183,4 @@ HIDINGS = tuple(
     for name in SET_NAMES
     for hidden in HIDDEN_NAMES
 )
-FURNITURE = Furniture(looks=LOOKS, hidings=HIDINGS, exports=EXPORTS)
+FURNITURE = Furniture(about="looking", looks=LOOKS, hidings=HIDINGS, exports=EXPORTS)

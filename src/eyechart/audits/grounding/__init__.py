@@ -56,6 +56,7 @@ from eyechart.data.protocols import Engine
 from eyechart.data.result import Result
 
 FURNITURE = Furniture(
+    about="looking",
     looks=(
         Look(EVIDENCE, "the evidence alone", "evidence"),
         Look(REST, "everything but the evidence", "rest"),
@@ -65,7 +66,7 @@ FURNITURE = Furniture(
         Look(rf"{KEEP}(@\d+)?", "the most relevant objects alone", "evidence"),
         Look(rf"{DROP}(@\d+)?", "everything but the most relevant objects", "rest"),
         Look(rf"{WITHOUT}(#\d+)?", "everything but one object", "rest"),
-    )
+    ),
 )
 
 

@@ -38,6 +38,7 @@ STUDY = "eyechart.audits.rules.study:study_data"
 JUDGE = "eyechart.audits.rules.judge:judge_model"
 
 FURNITURE = Furniture(
+    about="shortcuts",
     pages=(
         ExplorerPage(
             "rules",
@@ -45,9 +46,16 @@ FURNITURE = Furniture(
             "Rules",
             "shortcuts, and which hold on held-out images",
         ),
+        ExplorerPage(
+            "rules-by-model",
+            "eyechart.audits.rules.explorer:rules_by_model_page",
+            "Rules by model",
+            "which models follow which shortcuts",
+        ),
         ExplorerPage("rule", "eyechart.audits.rules.explorer:rule_page"),
     ),
     exports={"rules": "eyechart.audits.rules.published:export_rules"},
+    together="eyechart.audits.rules.exploited:rules_by_model",
     facts="eyechart.audits.rules.explorer:count_all",
     beside="eyechart.audits.rules.explorer:rules_beside",
     prepare="eyechart.audits.rules.explorer:preload_rules",
@@ -60,9 +68,9 @@ class RulesAudit(RulesSettings):
 
     `min_support` is a count, or below 1 a share of the mined examples. `answers` is the size of the answer vocabulary.
     `correct` says how a rule's answer is compared with the human ones. `from_ids` is a published list of
-    counterexamples to judge by instead of mining. A model follows shortcuts if it gives the rules' answers on
-    counterexamples more often than elsewhere, surely by more than `margin`. `select` tries higher supports and
-    confidences than the given ones and takes those of the most accurate shortcut classifier.
+    counterexamples, to be compared with those of the rules; models are measured on both. A model follows shortcuts if
+    it gives the rules' answers on counterexamples more often than elsewhere, surely by more than `margin`. `select`
+    tries higher supports and confidences than the given ones and takes those of the most accurate shortcut classifier.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("question", "answer")
@@ -74,7 +82,7 @@ class RulesAudit(RulesSettings):
     furniture: ClassVar[Furniture] = FURNITURE
 
     def study(self, data: Dataset, engine: Engine) -> Result:
-        """Mine and test the rules, and label the judged examples; or label them by published ids."""
+        """Mine and test the rules, and label the judged examples, by published lists too if there are any."""
         study_data = cast("Callable[[RulesSettings, Dataset, Engine], Result]", import_object(STUDY))
         return study_data(self, data, engine)
 

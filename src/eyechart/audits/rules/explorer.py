@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from eyechart.audits.rules.exploited import rules_by_model
 from eyechart.audits.rules.search import (
     AUDIT,
     SORTS,
@@ -68,6 +69,18 @@ def rule_page(store: Store, asked: ExplorerQuery) -> Sheet | None:
     }
     csv = _examples_as_csv(store, rule, everywhere=everywhere)
     return Sheet("Rule", template=f"{_TEMPLATES}/rule.html", content=content, csv=csv)
+
+
+def rules_by_model_page(store: Store, asked: ExplorerQuery) -> Sheet | None:  # noqa: ARG001 - what every page is given
+    """Set the judged models beside each other by the rules that any of them follows most, in points."""
+    if store.table_of("rules", AUDIT) is None:
+        return None
+    found = rules_by_model({model: results[AUDIT] for model, results in store.results().items() if AUDIT in results})
+    if found is None:
+        return Sheet("Rules by model", "Judge at least two models by rules, to see them side by side.", pl.DataFrame())
+    table, view = found
+    points = [name for name, unit in view.units.items() if unit == "points"]
+    return Sheet(view.title, f"{view.reading} In points.", table.with_columns((pl.col(points) * 100).round(1)))
 
 
 def rules_beside(store: Store, example: str) -> Sheet | None:

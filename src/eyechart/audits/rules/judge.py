@@ -33,7 +33,13 @@ from eyechart.audits.rules.controls import (
     with_word_controls,
     word_control_errors,
 )
-from eyechart.audits.rules.exploited import RuleMatches, exploited_table, match_examples
+from eyechart.audits.rules.exploited import (
+    AGREEMENTS,
+    RuleMatches,
+    agreements_table,
+    exploited_table,
+    match_examples,
+)
 from eyechart.audits.rules.mentions import NEITHER
 from eyechart.audits.rules.mining import log_once
 from eyechart.audits.rules.settings import (
@@ -41,6 +47,7 @@ from eyechart.audits.rules.settings import (
     EASY,
     EXAMPLE_KINDS,
     FEWEST_CONTROLS,
+    PUBLISHED,
     QUESTION,
     RULE_KINDS,
     RulesSettings,
@@ -67,20 +74,23 @@ def judge_model(
     settings: RulesSettings, data: Dataset, study: Result, predictions: Predictions, engine: Engine
 ) -> Result:
     """Join the answers to the judged examples and measure."""
-    examples = data.examples.join(study.rows.select("id", "cluster", "kind"), on="id", validate="1:1")
+    labels = [name for name in ("kind", PUBLISHED) if name in study.rows.columns]
+    examples = data.examples.join(study.rows.select("id", "cluster", *labels), on="id", validate="1:1")
     how = chosen_score(settings.score, examples)
     answered = predictions.beside(examples, PLAIN_CONDITION)
     matches = match_answers(data, study, answered)
     met = with_controls(matches)
-    scored = score_rows(answered, how, "kind", engine=engine)
+    scored = score_rows(answered, how, *labels, engine=engine)
     followed = followed_rules(matches, met, scored)
     rows = scored.join(followed[None].rows.drop("agrees", "elsewhere", "cluster"), on="id", how="left", validate="1:1")
     gap = measure_gap(with_strata(rows, data, study), how)
-    measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(followed, how)]
+    published = measure_published(rows, data, study, how) if PUBLISHED in labels else ()
+    measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(followed, how), *published]
     groups = [measure_groups(data, rows, measures[0], column, engine) for column in settings.by] if rows.height else []
     unused = count_unused(met)
-    tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(met, matches.rules, engine)}
-    tables["unused"] = unused
+    agreements = agreements_table(met, matches.rules, engine)
+    tables = {"counts": count_unscored(answered, rows), "exploited": exploited_table(agreements), "unused": unused}
+    tables[AGREEMENTS] = agreements
     return Result(
         audit=settings.name,
         subject=predictions.model,
@@ -89,7 +99,7 @@ def judge_model(
         rows=rows,
         tables=tables,
         views=judge_views(measures, tables, settings.by),
-        verdict=decide(measures, settings.margin, unused=int(unused["rules"].sum()), from_ids=bool(settings.from_ids)),
+        verdict=decide(measures, settings.margin, unused=int(unused["rules"].sum())),
     )
 
 
@@ -111,6 +121,16 @@ def measure_kinds(rows: pl.DataFrame, how: str) -> Iterator[Measure]:
                 "accuracy", estimate, of="accuracy", condition=PLAIN_CONDITION, score=how, better="higher"
             )
             yield in_kind(measure, kind)
+
+
+def measure_published(rows: pl.DataFrame, data: Dataset, study: Result, how: str) -> Iterator[Measure]:
+    """Measure the accuracy on each published kind of example, and the gap between those."""
+    labelled = rows.with_columns(pl.col(PUBLISHED).alias("kind"))
+    for measure in measure_kinds(labelled, how):
+        if measure.by is not None:
+            yield replace(measure, by=PUBLISHED)
+    for measure in measure_gap(with_strata(labelled, data, study), how):
+        yield replace(measure, name=f"{PUBLISHED} {measure.name}")
 
 
 def with_strata(rows: pl.DataFrame, data: Dataset, study: Result) -> pl.DataFrame:
@@ -222,15 +242,15 @@ def measure_exploitation(followed: dict[str | None, Followed], how: str) -> Iter
             yield measure if kind is None else replace(measure, of=None, by="rule kind", group=kind)
 
 
-def decide(measures: list[Measure], margin: float, *, unused: int = 0, from_ids: bool) -> Verdict:
-    """Conclude from the exploitation; published ids allow no more than the gap.
+def decide(measures: list[Measure], margin: float, *, unused: int = 0) -> Verdict:
+    """Conclude from the exploitation; without rules to follow there is no more than the gap.
 
     A matched gap that is surely above the margin turns `yes` into `cannot tell`.
     """
     overall = {measure.name: measure for measure in measures if measure.by is None}
     if "exploitation" not in overall:
         fallback = overall.get("gap", overall["accuracy"])
-        why = "published ids come without rules" if from_ids else "no counterexample meets a confirmed rule"
+        why = "no counterexample meets a confirmed rule"
         why = why if not unused else f"{unused} confirmed rules have {FEW}"
         sentence = f"The {fallback.name} is {speak(asdict(fallback))} points; {why}."
         return Verdict("not tested", QUESTION, "no rules to follow", sentence, fallback.key)

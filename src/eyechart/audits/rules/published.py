@@ -1,4 +1,4 @@
-"""The files of the authors of VQA-CE: read published lists of ids instead of mining, and write a study as such lists.
+"""The files of the authors of VQA-CE: compare a study with published lists of ids, and write one as such lists.
 
 counterexamples.json, easy.json, hard.json   flat lists of ids, numbers where all ids of the study are numbers
 rules.json                                   one object per rule: words, objects, answer, kind and all figures
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, PRIOR, UNCOVERED
+from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, EXAMPLE_KINDS, PRIOR, PUBLISHED, UNCOVERED
 from eyechart.base.errors import DataError, FileFormatError
 from eyechart.base.files import replacing
 from eyechart.data.result import Result
@@ -19,19 +19,6 @@ from eyechart.data.store import Store
 FILES = {EASY: "easy.json", COUNTEREXAMPLE: "counterexamples.json", UNCOVERED: "hard.json"}
 RULES_FILE, PRIOR_FILE = "rules.json", "prior.json"
 _NUMBER = r"^(0|[1-9][0-9]{0,17})$"  # ids that are the same after conversion to numbers and back
-# The columns of a table of rules that a judgement reads.
-RULES: dict[str, pl.DataType | type[pl.DataType]] = {
-    "rule": pl.Int64,
-    "words": pl.List(pl.String),
-    "objects": pl.List(pl.String),
-    "answer": pl.String,
-    "kind": pl.String,
-    "support": pl.Int64,
-    "confidence": pl.Float64,
-    "held_out_support": pl.Int64,
-    "held_out_confidence": pl.Float64,
-    "state": pl.String,
-}
 
 
 def read_ids(file: Path) -> pl.Series:
@@ -45,7 +32,7 @@ def read_ids(file: Path) -> pl.Series:
     return pl.Series("id", [str(one) for one in ids], dtype=pl.String)
 
 
-def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
+def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.Series:
     """Label the judged examples by a list of counterexamples, and by other lists in its folder if there are any.
 
     An example in none of the lists is easy, as in the authors' release, which lists counterexamples and `hard` ones;
@@ -58,16 +45,30 @@ def label_by_ids(judged: pl.DataFrame, file: Path) -> pl.DataFrame:
     label = pl.lit(rest)
     for name, ids in listed.items():
         label = pl.when(pl.col("id").is_in(ids.implode())).then(pl.lit(name)).otherwise(label)
-    rows = judged.select("id", "cluster", label.alias("kind"))
-    if not (rows["kind"] == COUNTEREXAMPLE).any():
+    kinds = judged.select(label.alias("kind")).to_series()
+    if not (kinds == COUNTEREXAMPLE).any():
         found = f"none of its {len(listed[COUNTEREXAMPLE])} ids among them"
         raise DataError(f"counterexamples of {file} among the judged examples", found, "use the data of that list")
-    return rows
+    return kinds
 
 
-def empty_rules() -> pl.DataFrame:
-    """Build a table without rules."""
-    return pl.DataFrame(schema=RULES)
+def overlap_table(rows: pl.DataFrame) -> pl.DataFrame:
+    """Count how far the mined and the published subsets are the same examples."""
+    lines = []
+    for kind in EXAMPLE_KINDS:
+        mined, listed = rows["kind"] == kind, rows[PUBLISHED] == kind
+        both, either = int((mined & listed).sum()), int((mined | listed).sum())
+        only = (int(mined.sum()) - both, int(listed.sum()) - both)
+        lines.append((kind, both, *only, rows.height, both / either if either else None))
+    counts = dict.fromkeys(("both", "only mined", "only published", "of"), pl.Int64)
+    return pl.DataFrame(lines, schema={"kind": pl.String, **counts, "overlap": pl.Float64}, orient="row")
+
+
+def describe_overlap(overlap: pl.DataFrame) -> str:
+    """Say how many counterexamples are mined, published, and both."""
+    row = overlap.row(by_predicate=pl.col("kind") == COUNTEREXAMPLE, named=True)
+    mined, listed = (row["both"] + row[name] for name in ("only mined", "only published"))
+    return f"{row['both']:,} of the {mined:,} counterexamples are among the {listed:,} published ones"
 
 
 def export_rules(store: Store, folder: Path) -> dict[str, int]:

@@ -11,6 +11,7 @@ QUESTION = "Free of the shortcuts that rules describe?"
 
 EASY, COUNTEREXAMPLE, UNCOVERED = "easy", "counterexample", "uncovered"
 EXAMPLE_KINDS = (EASY, COUNTEREXAMPLE, UNCOVERED)
+PUBLISHED = "published"  # the column with the kind of an example by published lists
 RULE_KINDS = ("words", "objects", "mixed")
 # On held-out images: holds, is no better than a shorter rule, is no better than its answer's share, has too few images.
 STATES = (CONFIRMED, ADDS_NOTHING, REFUTED, UNTESTABLE) = ("confirmed", "adds nothing", "refuted", "untestable")

@@ -22,17 +22,18 @@ from eyechart.audits.rules.mining import (
     queries_of,
     sort_by_image,
 )
-from eyechart.audits.rules.published import empty_rules, label_by_ids
+from eyechart.audits.rules.published import describe_overlap, label_by_ids, overlap_table
 from eyechart.audits.rules.settings import (
     COUNTEREXAMPLE,
     EASY,
     EXAMPLE_KINDS,
     PRIOR,
+    PUBLISHED,
     QUESTION,
     UNCOVERED,
     RulesSettings,
 )
-from eyechart.audits.rules.views import answers_table, gallery_table, shown_table, study_tables, study_views
+from eyechart.audits.rules.views import gallery_table, shown_table, study_tables, study_views
 from eyechart.base.kernels import announced
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import PLAIN_CONDITION
@@ -57,28 +58,23 @@ class RuleData(NamedTuple):
     left_out: pl.DataFrame
     notes: tuple[str, ...]
 
-    def counts(self, mined: int, why_not: str = "answer outside the vocabulary") -> pl.DataFrame:
-        """Count the examples by status, with the reason why some of the learned ones were not mined."""
+    def counts(self, mined: int) -> pl.DataFrame:
+        """Count the examples by status."""
         rows = [
             (None, "judged", None, self.judged.examples.height),
             (None, "mined", None, mined),
-            (None, "not mined", why_not, self.learn.examples.height - mined),
+            (None, "not mined", "answer outside the vocabulary", self.learn.examples.height - mined),
         ]
         own = pl.DataFrame(rows, schema=empty(COUNTS).schema, orient="row")
         return pl.concat([own, self.left_out]).filter(pl.col("n") > 0)
 
 
 def study_data(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
-    """Label the judged examples by published ids if they are given, else by mined rules."""
-    if settings.from_ids:
-        return study_by_ids(settings, data, Path(settings.from_ids))
-    return study_by_rules(settings, data, engine)
-
-
-def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Result:
-    """Mine the examples learned from, and label the judged ones."""
+    """Mine the examples learned from, and label the judged ones; published lists of ids label them beside that."""
     parts = take_parts(data)
     judged = parts.judged
+    # Read before the mining, which takes longest: a list that does not fit is an error.
+    published = label_by_ids(judged.examples, Path(settings.from_ids)) if settings.from_ids else None
     how = chosen_score(settings.score, judged.examples)
     encoded = encode_parts(parts.learn, judged, settings.answers, normalized=settings.correct == "normalized")
     surface = sweep(judged, encoded, settings, how, engine) if settings.select else None
@@ -91,10 +87,14 @@ def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Re
     tables["gallery"] = gallery_table(judged, rules, mined, encoded.judged)
     if surface is not None:
         tables["surface"] = surface
+    remarks = [*why_no_rules(mined, encoded, used)]
+    if published is not None:
+        rows = rows.with_columns(published.alias(PUBLISHED))
+        tables["overlap"] = overlap_table(rows)
+        remarks.append(describe_overlap(tables["overlap"]))
     measures = list(measure_study(rows, rules, how)) if rows.height else []
-    none = why_no_rules(mined, encoded, used)
     thresholds = f"min_support {used.min_support:g}, min_confidence {used.min_confidence:g}"
-    notes = pl.DataFrame({"note": [*parts.notes, *none, thresholds]}, schema={"note": pl.String})
+    notes = pl.DataFrame({"note": [*parts.notes, *remarks, thresholds]}, schema={"note": pl.String})
     return Result(
         audit=settings.name,
         subject=data.name,
@@ -103,26 +103,7 @@ def study_by_rules(settings: RulesSettings, data: Dataset, engine: Engine) -> Re
         rows=rows,
         tables={"counts": parts.counts(encoded.learn.n), "notes": notes, "rules": rules, **tables},
         views=study_views(tables),
-        verdict=_not_tested(_describe(mined.n, rules, measures, (*none, *parts.notes)), measures),
-    )
-
-
-def study_by_ids(settings: RulesSettings, data: Dataset, file: Path) -> Result:
-    """Label the judged examples by published lists."""
-    parts = take_parts(data)
-    rows = label_by_ids(parts.judged.examples, file)
-    n = int((rows["kind"] == COUNTEREXAMPLE).sum())
-    tables = {"answers": answers_table(parts.judged.examples.with_columns(rows["kind"].alias("subset")))}
-    sentence = f"{n:,} of the {rows.height:,} judged examples are on the published list of counterexamples."
-    return Result(
-        audit=settings.name,
-        subject=data.name,
-        settings=settings.settings(),
-        measures=measures_table([]),
-        rows=rows,
-        tables={"counts": parts.counts(0, "published ids need no rules"), "rules": empty_rules(), **tables},
-        views=study_views(tables),
-        verdict=_not_tested(sentence, []),
+        verdict=_not_tested(_describe(mined.n, rules, measures, (*remarks, *parts.notes)), measures),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, PRIOR, RULE_KINDS, STATES
+from eyechart.audits.rules.settings import COUNTEREXAMPLE, EASY, PRIOR, PUBLISHED, RULE_KINDS, STATES
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Measure, Unit, View
 from eyechart.language.answers import human_answers
@@ -209,6 +209,13 @@ VIEWS = (
         "Words, objects, or both; a kept rule is the best correct rule of some train example.",
     ),
     View(
+        "table",
+        "overlap",
+        "Mined and published subsets",
+        "How many of the judged examples are of a kind by both, or by one alone; overlap is both among either.",
+        units={"overlap": "points"},
+    ),
+    View(
         "histogram",
         "confidences",
         "Confidence of the rules on train and on held-out images",
@@ -289,6 +296,7 @@ def _accuracy_by(title: str, column: str) -> View:
 BARS = {"x": "value", "y": "group", "low": "low", "high": "high", "n": "n"}
 BY_KIND = (
     _accuracy_by("Accuracy by kind of example", "kind"),
+    _accuracy_by("Accuracy by published kind of example", PUBLISHED),
     View(
         "bars",
         "measures",

@@ -38,6 +38,7 @@ from eyechart.data.protocols import Engine
 from eyechart.data.result import Result
 
 FURNITURE = Furniture(
+    about="shortcuts",
     exports={
         "splits": "eyechart.audits.splits.export:export_splits",
         "splits-gqa": "eyechart.audits.splits.export:export_gqa_ood",

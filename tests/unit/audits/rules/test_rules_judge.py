@@ -10,6 +10,7 @@ import pytest
 
 from eyechart.audits.rules import RulesAudit
 from eyechart.audits.rules.controls import ControlErrors, control_errors, with_controls
+from eyechart.audits.rules.exploited import rules_by_model
 from eyechart.audits.rules.judge import decide, expected_contributions, match_answers, measure_gap, with_strata
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
@@ -391,7 +392,7 @@ def test_without_counterexamples_there_is_no_gap(study: Result) -> None:
 def test_the_verdict_rests_on_the_margin(low: float, high: float, state: str, label: str) -> None:
     measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.03, low, high, 10)]
 
-    verdict = decide(measures, 0.03, from_ids=False)
+    verdict = decide(measures, 0.03)
 
     assert (verdict.state, verdict.label, verdict.measure, verdict.margin) == (state, label, measures[1].key, 0.03)
 
@@ -404,17 +405,49 @@ def test_a_matched_gap_opens_a_yes(gap: float, state: str) -> None:
         Measure("matched gap", 0.1, gap, 0.2, 10),
     ]
 
-    assert decide(measures, 0.03, from_ids=False).state == state
+    assert decide(measures, 0.03).state == state
     measures[1] = replace(measures[1], low=-0.1, high=0.1)
-    assert decide(measures, 0.03, from_ids=False).state == "cannot tell"
+    assert decide(measures, 0.03).state == "cannot tell"
 
 
 def test_rules_without_a_control_are_counted() -> None:
     """The verdict says how many take no part, and that none is left if it is so."""
     measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.0, -0.02, 0.02, 10)]
 
-    assert (
-        "7 rules with fewer than 20 examples to compare with"
-        in decide(measures, 0.03, unused=7, from_ids=False).sentence
-    )
-    assert decide(measures[:1], 0.03, unused=7, from_ids=False).state == "not tested"
+    assert "7 rules with fewer than 20 examples to compare with" in decide(measures, 0.03, unused=7).sentence
+    assert decide(measures[:1], 0.03, unused=7).state == "not tested"
+
+
+def test_models_stand_beside_each_other_by_the_rules_they_follow(world: Dataset, study: Result) -> None:
+    """Table 2 as rule by model: the agreement of each model with the same rules, anywhere and where they are wrong."""
+    results = {
+        name: AUDIT.judge(world, study, answers_of(name, world, study), Local())
+        for name in ("seer", "cheater", "blind")
+    }
+
+    found = rules_by_model(results)
+
+    assert found is not None
+    table, view = found
+    assert 0 < table.height <= 20
+    assert table["number"].is_unique().all()
+    for model, result in results.items():
+        known = {row["rule"]: row for row in result.tables["agreements"].iter_rows(named=True)}
+        for row in table.iter_rows(named=True):
+            own = known[row["number"]]
+            assert row[f"{model}: all"] == own["correlation"]
+            assert row[f"{model}: wrong"] == own["agreement"]
+            assert (row["n train"], row["wrong"]) == (own["support"], own["wrong"])
+            assert row["rule"].endswith(f" → {own['answer']}")
+        assert view.units[f"{model}: all"] == "points"
+    surest = [result.tables["exploited"].row(0, named=True)["rule"] for result in results.values()]
+    assert table["number"][0] in surest
+    assert table["cheater: wrong"].to_list()[0] > table["seer: wrong"].to_list()[0]
+
+
+def test_one_model_or_results_of_an_older_version_are_not_set_beside_each_other(world: Dataset, study: Result) -> None:
+    result = AUDIT.judge(world, study, answers_of("seer", world, study), Local())
+    older = replace(result, tables={"counts": result.tables["counts"]}, views=())
+
+    assert rules_by_model({}) is None
+    assert rules_by_model({"seer": result, "older": older}) is None
