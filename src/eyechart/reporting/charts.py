@@ -50,7 +50,7 @@ def draw_bars(drawing: Drawing, palette: Palette) -> Chart:
     if has_values(drawing, "low") and has_values(drawing, "high"):
         rules = (base.mark_rule(clip=True, color=c, strokeWidth=w) for c, w in ((PAPER, 4), (INK, 1.4)))
         layers += [rule.encode(x=alt.X("low:Q", **axis), x2=alt.X2("high:Q")) for rule in rules]
-    return _over(rows, *layers, *_side_texts(base)).properties(width=WIDTH, height=alt.Step(26), padding=_room(rows))
+    return _over(rows, *layers, *_side_texts(base), width=WIDTH, height=alt.Step(26), padding=_room(rows))
 
 
 def draw_intervals(drawing: Drawing, palette: Palette) -> Chart:
@@ -68,15 +68,15 @@ def draw_intervals(drawing: Drawing, palette: Palette) -> Chart:
     dots = base.mark_circle(size=80, opacity=1).encode(x=alt.X("x:Q", **axis), **colored)
     opacity = alt.OpacityValue(1, condition={"test": "datum.sure", "value": 0})
     holes = base.mark_circle(size=26, color=PAPER).encode(x=alt.X("x:Q", **axis), opacity=opacity)
-    chart = _over(rows, zero, whisker, dots, holes, *_side_texts(base))
-    return chart.properties(width=WIDTH, height=alt.Step(26), padding=_room(rows))
+    layers = (zero, whisker, dots, holes, *_side_texts(base))
+    return _over(rows, *layers, width=WIDTH, height=alt.Step(26), padding=_room(rows))
 
 
-def _over(rows: Records, *layers: Chart) -> Chart:
+def _over(rows: Records, *layers: Chart, **properties: Any) -> Chart:  # noqa: ANN401 - of any chart
     """Lay charts over each other; the data come last, since Altair copies them with every chart made from another."""
     import altair as alt
 
-    return alt.layer(*layers, data=alt.InlineData(values=rows))
+    return alt.layer(*layers, data=alt.InlineData(values=rows), **properties)
 
 
 def _excludes_zero(row: dict[str, Any]) -> bool:
@@ -106,9 +106,10 @@ def _side_texts(base: Chart) -> tuple[Chart, Chart]:
     """Write names to the left of the marks and numbers to the right."""
     import altair as alt
 
-    names = base.mark_text(align="right", color=INK).encode(x=alt.XValue(-10), text=alt.Text("name:N"))
+    left, right = (alt.XValue(x) for x in (-10, WIDTH + 12))  # type: ignore[no-untyped-call]
+    names = base.mark_text(align="right", color=INK).encode(x=left, text=alt.Text("name:N"))
     numbers = base.mark_text(align="left", color=SOFT, limit=460)
-    return names, numbers.encode(x=alt.XValue(WIDTH + 12), text=alt.Text("text:N"))
+    return names, numbers.encode(x=right, text=alt.Text("text:N"))
 
 
 def _label(row: dict[str, Any], drawing: Drawing, colors: dict[str, str]) -> str:
@@ -152,7 +153,11 @@ def make_spec(drawing: Drawing, palette: Palette = NO_LOOKS) -> dict[str, Any]:
 
     Altair takes longer to hold it against the schema of Vega-Lite than to build it; a test does that for every kind.
     """
-    spec: dict[str, Any] = CHARTS[drawing.kind](drawing, palette).configure(**chart_config()).to_dict(validate=False)
+    import altair as alt
+
+    chart = CHARTS[drawing.kind](drawing, palette)
+    chart.config = alt.Config(**chart_config())  # `configure` would copy the data
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec
 
 
@@ -216,7 +221,7 @@ def _lines(drawing: Drawing, palette: Palette) -> Chart:
         layers.append(base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", **axis), y2=alt.Y2("high:Q")))
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=42), strokeWidth=2)
     layers.append(line.encode(y=alt.Y("y:Q", **axis)))
-    return _over(rows, *layers).properties(width=WIDTH + 200, height=240)
+    return _over(rows, *layers, width=WIDTH + 200, height=240)
 
 
 def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
@@ -239,7 +244,7 @@ def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
     side = alt.ColorValue(MARK, condition={"test": "datum.below", "value": AGAINST})
     cells = base.mark_rect().encode(opacity=depth, color=side)
     numbers = base.mark_text(color=INK).encode(text=alt.Text("text:N"))
-    return _over(rows, cells, numbers).properties(width=alt.Step(62), height=alt.Step(30))
+    return _over(rows, cells, numbers, width=alt.Step(62), height=alt.Step(30))
 
 
 def _scatter(drawing: Drawing, palette: Palette) -> Chart:
