@@ -1,7 +1,8 @@
 """Every audit keeps every promise, catches the planted cheaters it is meant to catch, and clears the seer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from random import random
 from typing import Any, ClassVar
@@ -15,10 +16,11 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Key, Result
+from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.models import load
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
-from eyechart.runs.verbs import audit
+from eyechart.runs.run import Run
 
 # The right verdict on each planted answerer; no audit may be missing there.
 TRUTH = (Path(__file__).parent.parent / "docs" / "truth.md").read_text(encoding="utf-8")
@@ -43,16 +45,29 @@ def world() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def large_world() -> Dataset:
-    return read("world", seed=12, images=1000)
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+    """Study a larger world by an audit, once for all whom it judges."""
+    large_world = read("world", seed=12, images=1000)
+
+    @cache
+    def study(name: str) -> Run:
+        run = Run(Store(tmp_path_factory.mktemp(name) / "run")).start(large_world)
+        run.study([make_audit(name)])
+        return run
+
+    return study
+
+
+@pytest.fixture(scope="module")
+def cases(world: Dataset) -> Mapping[str, Case]:
+    settings, model = {"by": ("question_type", "split")}, load("world:mix:seer=0.6,guesser=0.4")
+    return {name: Case(make_audit(name, settings), world, model) for name in AUDITS.names()}
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
 @pytest.mark.parametrize("name", AUDITS.names())
-def test_promise(name: str, promise, world: Dataset, tmp_path: Path) -> None:  # noqa: ANN001 - a callable
-    settings = {"by": ("question_type", "split")}
-
-    promise(Case(make_audit(name, settings), world, load("world:mix:seer=0.6,guesser=0.4")), tmp_path)
+def test_promise(name: str, promise, cases: Mapping[str, Case], tmp_path: Path) -> None:  # noqa: ANN001 - a callable
+    promise(cases[name], tmp_path)
 
 
 def test_every_audit_says_whom_it_catches() -> None:
@@ -62,8 +77,10 @@ def test_every_audit_says_whom_it_catches() -> None:
 
 
 @pytest.mark.parametrize(("name", "answerer", "right"), SURE)
-def test_a_planted_answerer_gets_the_right_verdict(name: str, answerer: str, right: str, large_world: Dataset) -> None:
-    assert audit(large_world, f"world:{answerer}", [name])[name].verdict.state == right
+def test_a_planted_answerer_gets_the_right_verdict(
+    name: str, answerer: str, right: str, studied: Callable[[str], Run]
+) -> None:
+    assert studied(name).audit(load(f"world:{answerer}"))[name].verdict.state == right
 
 
 class Leaky(Accuracy):
