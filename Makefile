@@ -11,7 +11,7 @@ demo: $(VENV)/.run-ready
 	$(BIN)/eyechart demo
 
 test: check browser
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal  # neighbours share what they make: they stay together
 
 # The tests of the page and the explorer use a real browser, and are skipped with a reason where there is none.
 browser:

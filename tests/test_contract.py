@@ -79,6 +79,12 @@ def large_world() -> Dataset:
 
 
 @pytest.fixture(scope="module")
+def cases(world: Dataset) -> Mapping[str, Case]:
+    settings, model = {"by": ("question_type", "split")}, load("world:mix:seer=0.6,guesser=0.4")
+    return {name: Case(make_audit(name, settings), world, model) for name in AUDITS.names()}
+
+
+@pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder for runs: in one run, all answerers share the study of the data."""
     return tmp_path_factory.mktemp("runs")
@@ -86,10 +92,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
 @pytest.mark.parametrize("name", AUDITS.names())
-def test_promise(name: str, promise, world: Dataset, tmp_path: Path) -> None:  # noqa: ANN001 - a callable
-    settings = {"by": ("question_type", "split")}
-
-    promise(Case(make_audit(name, settings), world, load("world:mix:seer=0.6,guesser=0.4")), tmp_path)
+def test_promise(name: str, promise, cases: Mapping[str, Case], tmp_path: Path) -> None:  # noqa: ANN001 - a callable
+    promise(cases[name], tmp_path)
 
 
 def test_every_audit_says_whom_it_catches() -> None:

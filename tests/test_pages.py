@@ -3,17 +3,21 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from eyechart.cli import main
+
 PROJECT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# ([\w.]+\.\w+)\n")
+NEEDS_SHELL = re.compile(r"[|&;<>*?~$`]")
 
 
 class Block(NamedTuple):
@@ -54,14 +58,14 @@ def put_down_vqa_files(folder: Path) -> None:
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 
-def type_in(text: str) -> None:
+def type_in(text: str, run: Callable[[str], str]) -> None:
     """Type the `$` lines; the other lines must stand in what the one before them printed."""
     printed = ""
     for line in text.splitlines():
         if not line.startswith("$ "):
             assert line in printed
         elif not line.startswith("$ make "):  # this very test is run by one of them
-            printed = shell(line.removeprefix("$ "))
+            printed = run(line.removeprefix("$ "))
 
 
 def shell(command: str) -> str:
@@ -73,9 +77,33 @@ def shell(command: str) -> str:
     return done.stdout
 
 
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """Run our own commands in this process, which has loaded everything; all that needs a shell gets one."""
+
+    def run(command: str) -> str:
+        words = shlex.split(command, comments=True)
+        if words[0] != "eyechart" or NEEDS_SHELL.search(command):
+            return shell(command)
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        out, err = capsys.readouterr()
+        assert not leaving.value.code, f"{command}\n{out}\n{err}"
+        return out
+
+    return run
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block that begins with `# name.py` is a file; Python is run and consoles are typed into, in one folder."""
+def test_a_page_does_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Callable[[str], str]
+) -> None:
+    """A block that begins with `# name.py` is a file; Python is run and consoles are typed into, in one folder.
+
+    The consoles of the README are a real shell.
+    """
+    run = shell if page.name == "README.md" else here
     put_down_vqa_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -85,7 +113,7 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytes
         if name:
             Path(name[1]).write_text(text[name.end() :], encoding="utf-8")
         elif language == "console":
-            type_in(text)
+            type_in(text, run)
         elif language == "python":
             exec(compile("\n" * line + text, str(page), "exec"), namespace)  # noqa: S102 - our own docs
 

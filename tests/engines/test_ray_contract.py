@@ -1,5 +1,6 @@
 """Every audit keeps every promise on Ray, and finds there what it finds in this process, to the last bit."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -41,12 +42,16 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "AT_ONCE", 50)
 
 
+@pytest.fixture(scope="module")
+def cases(world: Dataset, engine: Ray) -> Mapping[str, Case]:
+    settings = {"by": ("question_type", "split")}
+    return {name: Case(make_audit(name, settings), world, load(MIXED), engine) for name in AUDITS.names()}
+
+
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
 @pytest.mark.parametrize("name", AUDITS.names())
-def test_promise_on_ray(name: str, promise, world: Dataset, engine: Ray, tmp_path: Path) -> None:  # noqa: ANN001 - a callable
-    settings = {"by": ("question_type", "split")}
-
-    promise(Case(make_audit(name, settings), world, load(MIXED), engine), tmp_path)
+def test_promise_on_ray(name: str, promise, cases: Mapping[str, Case], tmp_path: Path) -> None:  # noqa: ANN001 - a callable
+    promise(cases[name], tmp_path)
 
 
 @pytest.mark.parametrize("name", AUDITS.names())

@@ -148,7 +148,7 @@ def color(drawing: Drawing, rows: Records, palette: Palette) -> dict[str, Any]:
 
     column = drawing.column("color")
     if column is None:
-        return {"color": alt.value(MARK)}
+        return {"color": alt.ColorValue(MARK)}
     shared = drawing.names if len(drawing.names) <= MOST_COLORS else ()
     names = list(shared or dict.fromkeys(format_name(row["color"]) for row in rows))
     legend = alt.Legend(**relabel(names))

@@ -39,7 +39,7 @@ def draw_bars(drawing: Drawing, palette: Palette) -> Chart:
     import altair as alt
 
     rows = _labelled(_together(drawing.records()[:MOST_BARS]), drawing)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("line:O", axis=None), tooltip=make_tooltips(drawing))
+    base = alt.Chart().encode(y=alt.Y("line:O", axis=None), tooltip=make_tooltips(drawing))
     axis = make_axis(drawing, "x", ("x", "low", "high", "chance"))
     # Clip intervals at the edge of the scale, so that they are not drawn over the names.
     layers = [base.mark_bar(clip=True, size=15).encode(x=alt.X("x:Q", **axis), **color_bars(drawing, rows, palette))]
@@ -49,8 +49,8 @@ def draw_bars(drawing: Drawing, palette: Palette) -> Chart:
         layers += [tick.encode(x=alt.X("chance:Q", **axis)) for tick in ticks]
     if has_values(drawing, "low") and has_values(drawing, "high"):
         rules = (base.mark_rule(clip=True, color=c, strokeWidth=w) for c, w in ((PAPER, 4), (INK, 1.4)))
-        layers += [rule.encode(x=alt.X("low:Q", **axis), x2="high:Q") for rule in rules]
-    return alt.layer(*layers, *_side_texts(base)).properties(width=WIDTH, height=alt.Step(26), padding=_room(rows))
+        layers += [rule.encode(x=alt.X("low:Q", **axis), x2=alt.X2("high:Q")) for rule in rules]
+    return _over(rows, *layers, *_side_texts(base), width=WIDTH, height=alt.Step(26), padding=_room(rows))
 
 
 def draw_intervals(drawing: Drawing, palette: Palette) -> Chart:
@@ -61,15 +61,22 @@ def draw_intervals(drawing: Drawing, palette: Palette) -> Chart:
     for row in rows:
         row["sure"] = _excludes_zero(row)
     axis = make_axis(drawing, "x", ("x", "low", "high"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=alt.Y("line:O", axis=None), tooltip=make_tooltips(drawing))
-    zero = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=SOFT, strokeWidth=1).encode(x="x:Q")
+    base = alt.Chart().encode(y=alt.Y("line:O", axis=None), tooltip=make_tooltips(drawing))
+    zero = alt.Chart(alt.InlineData(values=[{"x": 0}])).mark_rule(color=SOFT, strokeWidth=1).encode(x=alt.X("x:Q"))
     colored = color(drawing, rows, palette)
-    whisker = base.mark_rule(strokeWidth=2.2).encode(x=alt.X("low:Q", **axis), x2="high:Q", **colored)
+    whisker = base.mark_rule(strokeWidth=2.2).encode(x=alt.X("low:Q", **axis), x2=alt.X2("high:Q"), **colored)
     dots = base.mark_circle(size=80, opacity=1).encode(x=alt.X("x:Q", **axis), **colored)
-    opacity = alt.condition("datum.sure", alt.value(0), alt.value(1))
+    opacity = alt.OpacityValue(1, condition={"test": "datum.sure", "value": 0})
     holes = base.mark_circle(size=26, color=PAPER).encode(x=alt.X("x:Q", **axis), opacity=opacity)
-    chart = alt.layer(zero, whisker, dots, holes, *_side_texts(base))
-    return chart.properties(width=WIDTH, height=alt.Step(26), padding=_room(rows))
+    layers = (zero, whisker, dots, holes, *_side_texts(base))
+    return _over(rows, *layers, width=WIDTH, height=alt.Step(26), padding=_room(rows))
+
+
+def _over(rows: Records, *layers: Chart, **properties: Any) -> Chart:  # noqa: ANN401 - of any chart
+    """Lay charts over each other; the data come last, since Altair copies them with every chart made from another."""
+    import altair as alt
+
+    return alt.layer(*layers, data=alt.InlineData(values=rows), **properties)
 
 
 def _excludes_zero(row: dict[str, Any]) -> bool:
@@ -99,9 +106,10 @@ def _side_texts(base: Chart) -> tuple[Chart, Chart]:
     """Write names to the left of the marks and numbers to the right."""
     import altair as alt
 
-    names = base.mark_text(align="right", color=INK).encode(x=alt.value(-10), text="name:N")
-    numbers = base.mark_text(align="left", color=SOFT, limit=460).encode(x=alt.value(WIDTH + 12), text="text:N")
-    return names, numbers
+    left, right = (alt.XValue(x) for x in (-10, WIDTH + 12))  # type: ignore[no-untyped-call]
+    names = base.mark_text(align="right", color=INK).encode(x=left, text=alt.Text("name:N"))
+    numbers = base.mark_text(align="left", color=SOFT, limit=460)
+    return names, numbers.encode(x=right, text=alt.Text("text:N"))
 
 
 def _label(row: dict[str, Any], drawing: Drawing, colors: dict[str, str]) -> str:
@@ -141,8 +149,15 @@ def drawable(drawing: Drawing) -> bool:
 
 
 def make_spec(drawing: Drawing, palette: Palette = NO_LOOKS) -> dict[str, Any]:
-    """Build the Vega-Lite specification of a chart, including its data."""
-    spec: dict[str, Any] = CHARTS[drawing.kind](drawing, palette).configure(**chart_config()).to_dict()
+    """Build the Vega-Lite specification of a chart, including its data.
+
+    Altair takes longer to hold it against the schema of Vega-Lite than to build it; a test does that for every kind.
+    """
+    import altair as alt
+
+    chart = CHARTS[drawing.kind](drawing, palette)
+    chart.config = alt.Config(**chart_config())  # `configure` would copy the data
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec
 
 
@@ -176,7 +191,8 @@ def _histogram(drawing: Drawing, palette: Palette) -> Chart:
     counts = alt.Y("n:Q", title="count", stack=None, axis=alt.Axis(tickCount=4))
     rows = _side_by_side(few_colors(drawing.records()))
     chart = alt.Chart(alt.InlineData(values=rows)).mark_bar(binSpacing=1, stroke=None)
-    bars = chart.encode(x=bins, x2="right:Q", y=counts, tooltip=make_tooltips(drawing), **color(drawing, rows, palette))
+    ends = {"x": bins, "x2": alt.X2("right:Q")}
+    bars = chart.encode(**ends, y=counts, tooltip=make_tooltips(drawing), **color(drawing, rows, palette))
     return bars.properties(width=WIDTH + 200, height=180)
 
 
@@ -199,15 +215,13 @@ def _lines(drawing: Drawing, palette: Palette) -> Chart:
     if numeric:
         x = x.scale(zero=False, nice=False, padding=8)
     axis = make_axis(drawing, "y", ("y", "low", "high"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=x, tooltip=make_tooltips(drawing), **color(drawing, rows, palette)
-    )
+    base = alt.Chart().encode(x=x, tooltip=make_tooltips(drawing), **color(drawing, rows, palette))
     layers = []
     if has_values(drawing, "low") and has_values(drawing, "high"):
-        layers.append(base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", **axis), y2="high:Q"))
+        layers.append(base.mark_area(opacity=0.18).encode(y=alt.Y("low:Q", **axis), y2=alt.Y2("high:Q")))
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=42), strokeWidth=2)
     layers.append(line.encode(y=alt.Y("y:Q", **axis)))
-    return alt.layer(*layers).properties(width=WIDTH + 200, height=240)
+    return _over(rows, *layers, width=WIDTH + 200, height=240)
 
 
 def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
@@ -224,12 +238,13 @@ def _matrix(drawing: Drawing, _palette: Palette) -> Chart:
     top = alt.Axis(orient="top", labelAngle=-35, **x_labels)
     x = alt.X("x:N", title=axis_title(drawing.column("x")), sort=None, axis=top)
     y = alt.Y("y:N", title=axis_title(drawing.column("y")), sort=None, axis=alt.Axis(**y_labels))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, tooltip=make_tooltips(drawing))
+    base = alt.Chart().encode(x=x, y=y, tooltip=make_tooltips(drawing))
     # Depth by opacity, not by a colour ramp: it works on any background, with the number on top.
     depth = alt.Opacity("depth:Q", scale=alt.Scale(range=[0.06, 0.6]), legend=None)
-    side = alt.condition("datum.below", alt.value(AGAINST), alt.value(MARK))
+    side = alt.ColorValue(MARK, condition={"test": "datum.below", "value": AGAINST})
     cells = base.mark_rect().encode(opacity=depth, color=side)
-    return (cells + base.mark_text(color=INK).encode(text="text:N")).properties(width=alt.Step(62), height=alt.Step(30))
+    numbers = base.mark_text(color=INK).encode(text=alt.Text("text:N"))
+    return _over(rows, cells, numbers, width=alt.Step(62), height=alt.Step(30))
 
 
 def _scatter(drawing: Drawing, palette: Palette) -> Chart:
@@ -252,7 +267,9 @@ def _scatter(drawing: Drawing, palette: Palette) -> Chart:
 
 def _labels_within(base: Chart, ends: tuple[float, float]) -> Chart:
     """Write labels on the inner side of their points, where there is room."""
-    words, middle = base.encode(text="label:N"), sum(ends) / 2
+    import altair as alt
+
+    words, middle = base.encode(text=alt.Text("label:N")), sum(ends) / 2
     right = words.mark_text(align="left", dx=8, color=INK, limit=160).transform_filter(f"datum.x <= {middle}")
     return right + words.mark_text(align="right", dx=-8, color=INK, limit=160).transform_filter(f"datum.x > {middle}")
 

@@ -10,6 +10,7 @@ A broken promise raises an AssertionError that says what is wrong. docs/extendin
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -49,6 +50,13 @@ class Case:
         except TableError as error:  # raised by a table or a result that is invalid in itself
             raise AssertionError(str(error)) from None
 
+    @cached_property
+    def usual(self) -> tuple[Result, Result]:
+        """Study and judge once for all promises that only look at what comes out, or compare something else with it."""
+        with tempfile.TemporaryDirectory() as folder:
+            study, result = self.results(Path(folder))
+            return study.read(), result.read()
+
 
 @dataclass(frozen=True)
 class Backwards:
@@ -81,9 +89,9 @@ class Failing:
         return self.model.answer(probes, images)
 
 
-def probes_fit_and_keep_the_secret(case: Case, folder: Path) -> None:
+def probes_fit_and_keep_the_secret(case: Case, _folder: Path) -> None:
     """Check that probes fit their schema, and that neither they nor what they show contain the reference."""
-    study, _ = case.results(folder)
+    study, _ = case.usual
     for condition, probes in case.audit.probe(case.data, study):
         check(probes, PROBES)
         shown = fill(probes.head(100), case.data)
@@ -93,7 +101,7 @@ def probes_fit_and_keep_the_secret(case: Case, folder: Path) -> None:
 
 def two_runs_are_equal(case: Case, folder: Path) -> None:
     """Check that the same input gives the same study and the same result."""
-    assert_same(case.results(folder / "once"), case.results(folder / "twice"))
+    assert_same(case.usual, case.results(folder))
 
 
 def input_stays_untouched(case: Case, folder: Path) -> None:
@@ -107,9 +115,8 @@ def input_stays_untouched(case: Case, folder: Path) -> None:
 def order_does_not_matter(case: Case, folder: Path) -> None:
     """Check that the results do not depend on the order of examples or batches."""
     shuffled = replace(case.data, examples=case.data.examples.sample(fraction=1, shuffle=True, seed=1))
-    expected = case.results(folder / "straight")
-    assert_same(expected, case.results(folder / "examples", data=shuffled))
-    assert_same(expected, case.results(folder / "batches", engine=Backwards()))
+    assert_same(case.usual, case.results(folder / "examples", data=shuffled))
+    assert_same(case.usual, case.results(folder / "batches", engine=Backwards()))
 
 
 def work_resumes_from_files(case: Case, folder: Path) -> None:
@@ -121,20 +128,19 @@ def work_resumes_from_files(case: Case, folder: Path) -> None:
         pass
     else:
         raise AssertionError("the model should have failed: provide more than two batches of 37 probes")
-    assert_same(case.results(folder / "broken"), case.results(folder / "whole"))
+    assert_same(case.results(folder / "broken"), case.usual)
 
 
-def verdicts_rest_on_a_measure(case: Case, folder: Path) -> None:
+def verdicts_rest_on_a_measure(case: Case, _folder: Path) -> None:
     """Check that every verdict answers a question, has a label, and rests on a measure of the result.
 
     A verdict that tests something has a margin, and one of yes or no a measure of which one direction is better. The
     question is the same for the data and the model, unless the study answers its own.
     """
-    results = case.results(folder)
-    for result in results:
+    for result in case.usual:
         for verdict, headline in zip(result.verdicts, result.headlines, strict=True):
             _check_verdict(verdict, headline, result)
-    of_data, of_model = (result.verdict for result in results)
+    of_data, of_model = (result.verdict for result in case.usual)
     is_same = of_data.question == of_model.question or of_data.state != "not tested"
     assert is_same, f"a study of {of_data.question!r}, which the result does not answer: {of_model.question!r}"
 
@@ -149,23 +155,23 @@ def _check_verdict(verdict: Verdict, headline: Measure | None, result: Result) -
     assert has_way, f"{verdict.state!r} by {headline}, which neither direction makes better: declare which is"
 
 
-def settings_are_recorded(case: Case, folder: Path) -> None:
+def settings_are_recorded(case: Case, _folder: Path) -> None:
     """Check that the settings recorded in study and result recreate the same audit."""
-    for result in case.results(folder):
+    for result in case.usual:
         assert remake_audit(refer_to(case.audit), result.settings) == case.audit, result.settings
 
 
-def nothing_learned_from_is_judged(case: Case, folder: Path) -> None:
+def nothing_learned_from_is_judged(case: Case, _folder: Path) -> None:
     """Check that no row of the study is of an example that the run learns from."""
-    study, _ = case.results(folder)
+    study, _ = case.usual
     learned = case.data.divided(learns=learns(case.audit)).learn
     both = set(study.rows["id"]) & set(learned.examples["id"])
     assert not both, f"rows of examples that are learned from: {sorted(both)[:3]}; judge those of `data.divided`"
 
 
-def every_example_is_accounted_for(case: Case, folder: Path) -> None:
+def every_example_is_accounted_for(case: Case, _folder: Path) -> None:
     """Check that each probe is counted once under its condition, and that all rows belong to known examples."""
-    study, result = case.results(folder)
+    study, result = case.usual
     counts = result.tables["counts"]
     for condition, probes in case.audit.probe(case.data, study):
         counted = counts.filter(pl.col("condition") == condition)["n"].sum()
@@ -189,9 +195,10 @@ PROMISES: Sequence[Callable[[Case, Path], None]] = (
 
 def check_audit(audit: Audit, data: Dataset, model: Model, engine: Engine | None = None) -> None:
     """Check every promise of an audit, on the local engine or another one."""
+    case = Case(audit, data, model, engine or Local())
     for promise in PROMISES:
         with tempfile.TemporaryDirectory() as folder:
-            promise(Case(audit, data, model, engine or Local()), Path(folder))
+            promise(case, Path(folder))
 
 
 def check_engine(engine: Engine, audit: Audit, data: Dataset, model: Model) -> None:

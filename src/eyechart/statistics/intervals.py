@@ -105,7 +105,13 @@ def effective_n(m: Moments, kind: Kind) -> Floats:
 
 def intervals(m: Moments, level: float | Floats, kind: Kind) -> tuple[Floats, Floats, npt.NDArray[np.str_]]:
     """Compute the interval of each group, at one level or at its own: low, high, and the name of its method."""
-    method, levels = methods(m, kind), np.broadcast_to(level, m.n.shape)
+    method = methods(m, kind)
+    return *bounds(m, method, level, kind), method
+
+
+def bounds(m: Moments, method: npt.NDArray[np.str_], level: float | Floats, kind: Kind) -> Interval:
+    """Compute the interval of each group by the method chosen for it, which does not depend on the level."""
+    levels = np.broadcast_to(level, m.n.shape)
     forms: dict[str, Callable[[Moments, Floats], Interval]] = {
         "t": student,
         "t, few clusters": student,
@@ -118,7 +124,7 @@ def intervals(m: Moments, level: float | Floats, kind: Kind) -> tuple[Floats, Fl
         chosen = method == name
         if chosen.any():
             low[chosen], high[chosen] = form(Moments(*(column[chosen] for column in m)), levels[chosen])
-    return low, high, method
+    return Interval(low, high)
 
 
 def methods(m: Moments, kind: Kind) -> npt.NDArray[np.str_]:

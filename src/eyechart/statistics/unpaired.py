@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 import scipy
 
-from eyechart.statistics.intervals import Moments, moments
+from eyechart.statistics.intervals import Moments, bounds, join_moments, methods, moments
 from eyechart.statistics.means import Estimate, estimate
 from eyechart.statistics.paired import Difference
 from eyechart.statistics.rows import Bools, Clusters, Floats, arrange, check_share, keys, numbers, sums
@@ -38,12 +38,6 @@ class Contrast(NamedTuple):
     b: Moments
     covariance: float
     clusters: int
-
-    def leaves_out_zero(self, alpha: Floats) -> Bools:
-        """Return whether the interval of the difference at level 1 - alpha excludes 0."""
-        a, b = (estimate(side, float(1 - alpha[0]), "scores") for side in (self.a, self.b))
-        low, high = _combine(a, b, self.covariance)
-        return np.array([low > 0 or high < 0])
 
 
 def difference(
@@ -99,8 +93,21 @@ def summarise(pair: Contrast, level: float) -> Difference:
         p = 2 * float(scipy.special.stdtr(degrees, -abs(value) / se))
         return Difference(value, value - half, value + half, n, pair.clusters, p, "t", se)
     low, high = _combine(a, b, pair.covariance)
-    p = float(p_by_inversion(pair.leaves_out_zero, 1)[0])
-    return Difference(value, low, high, n, pair.clusters, p, "mover", se)
+    return Difference(value, low, high, n, pair.clusters, _p_of(pair, a, b), "mover", se)
+
+
+def _p_of(pair: Contrast, a: Estimate, b: Estimate) -> float:
+    sides = join_moments((pair.a, pair.b))
+    method = methods(sides, "scores")
+
+    def leaves_out_zero(alpha: Floats) -> Bools:
+        """Return whether the interval of the difference at level 1 - alpha excludes 0."""
+        ends = bounds(sides, method, 1 - alpha, "scores")
+        (a_low, b_low), (a_high, b_high) = ends.low.tolist(), ends.high.tolist()
+        low, high = _combine(a._replace(low=a_low, high=a_high), b._replace(low=b_low, high=b_high), pair.covariance)
+        return np.array([low > 0 or high < 0])
+
+    return float(p_by_inversion(leaves_out_zero, 1)[0])
 
 
 def _combine(a: Estimate, b: Estimate, covariance: float) -> tuple[float, float]:

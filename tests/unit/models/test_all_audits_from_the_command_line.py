@@ -1,7 +1,7 @@
 """Every audit from the command line, with a tiny model that sees: in this process, and served on loopback."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -13,18 +13,11 @@ from eyechart.audits import AUDITS
 from eyechart.cli import main
 from eyechart.data.result import Result
 from eyechart.data.store import Store
-from servers.transformers_serve import serving
 
 pytest.importorskip("openai")
 pytest.importorskip("transformers.cli.serve", reason="transformers is installed without its extra `serving`")
 
 Eyechart = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def url(tiny_llava: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tiny_llava, tmp_path_factory.mktemp("hub")) as address:
-        yield address
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A real server of a real (tiny) model: asked over the network it says what it says in this process."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +16,9 @@ from eyechart.models import load
 from eyechart.models.endpoint import Endpoint
 from eyechart.models.huggingface import HuggingFace
 from eyechart.runs.verbs import audit
-from servers.transformers_serve import serving
 
 pytest.importorskip("openai")
 pytest.importorskip("transformers.cli.serve", reason="transformers is installed without its extra `serving`")
-
-
-@pytest.fixture(scope="module")
-def url(tiny_llava: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tiny_llava, tmp_path_factory.mktemp("hub")) as address:
-        yield address
 
 
 @pytest.fixture

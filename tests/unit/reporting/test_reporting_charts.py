@@ -6,12 +6,16 @@ from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
+from jsonschema import Draft7Validator, ValidationError
 
+from eyechart.data.furniture import Look
 from eyechart.data.result import Result, View
 from eyechart.reporting.chart_style import AGAINST, PAPER
 from eyechart.reporting.charts import CHARTS, MOST_BARS, caption, drawable, make_spec, make_svg
 from eyechart.reporting.drawing import Drawing, DrawingColumn, prepare
+from eyechart.reporting.palette import Palette
 
+SHADED = Palette((Look(r"image#\d+", "of the image", "#12ab9f"),))
 DRAWN = (
     "bars",
     "share histogram",
@@ -64,6 +68,42 @@ def test_every_kind_is_well_formed_and_shows_its_data_as_text(kinds: Result, nas
 def test_every_kind_of_view_is_tried(kinds: Result) -> None:
     """Intervals are drawn of comparisons alone, and tried with these."""
     assert {drawing(kinds, title).kind for title in DRAWN} == set(CHARTS) - {"intervals"}
+
+
+@pytest.fixture(scope="module")
+def schema() -> Draft7Validator:
+    import altair as alt
+
+    return Draft7Validator(alt.load_schema())
+
+
+def differences() -> Drawing:
+    columns = tuple(DrawingColumn(role, role, "points") for role in ("x", "low", "high"))
+    rows = ((-0.1, -0.2, 0.1, "one"), (0.2, 0.1, 0.3, "other"))
+    return Drawing("", "", "intervals", "t", (*columns, DrawingColumn("model", "y", "text")), rows)
+
+
+def with_chance() -> Drawing:
+    columns = (*bars(1).columns, DrawingColumn("chance", "chance", "points"))
+    return replace(bars(1), columns=columns, rows=((0.5, "bar", 9, 0.25),))
+
+
+def shades() -> Drawing:
+    columns = (*bars(1).columns, DrawingColumn("condition", "color", "text"))
+    rows = tuple((0.5, "bar", 9, f"image#{n}") for n in range(3))
+    return replace(bars(1), columns=columns, rows=rows)
+
+
+@pytest.mark.parametrize("title", [*DRAWN, "differences", "chance", "shades"])
+def test_every_kind_fits_the_schema_of_vega_lite(schema: Draft7Validator, kinds: Result, title: str) -> None:
+    """Pages are made without this check, which takes as long as all the rest of a chart."""
+    others = {"differences": differences, "chance": with_chance, "shades": shades}
+    shown = others[title]() if title in others else drawing(kinds, title)
+    spec = make_spec(shown, SHADED)
+
+    schema.validate(spec)
+    with pytest.raises(ValidationError):
+        schema.validate(spec | {"width": "wide"})
 
 
 @pytest.mark.parametrize("title", DRAWN)
@@ -198,11 +238,8 @@ def test_names_that_begin_alike_can_be_told_apart() -> None:
 
 
 def test_chance_is_drawn_where_it_is_told() -> None:
-    columns = (*bars(1).columns, DrawingColumn("chance", "chance", "points"))
-    drawn = svg_of(replace(bars(1), columns=columns, rows=((0.5, "bar", 9, 0.25),)))
-
     assert AGAINST not in svg_of(bars(1))
-    assert AGAINST in drawn
+    assert AGAINST in svg_of(with_chance())
 
 
 def test_whiskers_are_seen_on_bars_of_any_colour(result: Result) -> None:
