@@ -73,13 +73,13 @@ def _spoken(one: SolverResult) -> str:
     return f"{value:.1f} [{low:.1f}, {high:.1f}] points over chance"
 
 
-def repairs_table(solvers: list[SolverResult], decoys: pl.DataFrame) -> pl.DataFrame:
+def repairs_table(solvers: list[SolverResult], decoys: pl.DataFrame, margin: float) -> pl.DataFrame:
     """List the made sets that could replace the options of the data, and why some should not."""
     by_set = {(one.solver.options, one.solver.name): one for one in solvers}
     made = [name for name in REPAIRS if (name, ALONE) in by_set]
     rows = []
     for name in made:
-        reasons = [*_lacking_sources(name, decoys), *_easier(name, by_set)]
+        reasons = [*_lacking_sources(name, decoys), *_easier(name, by_set, margin)]
         rows.append({"options": name, "sound": not reasons, "reason": "; ".join(reasons) or None})
     return pl.DataFrame(rows, schema=REPAIRS_TABLE)
 
@@ -93,11 +93,13 @@ def _lacking_sources(name: str, decoys: pl.DataFrame) -> Iterator[str]:
             yield f"{share:.0%} of the {source!r} decoys are fillers, for want of answers to choose from"
 
 
-def _easier(name: str, by_set: dict[tuple[str, str], SolverResult]) -> Iterator[str]:
-    """Say what solves the made options more often, beyond chance, than those of the data."""
+def _easier(name: str, by_set: dict[tuple[str, str], SolverResult], margin: float) -> Iterator[str]:
+    """Say what solves the made options more often, beyond chance, than those of the data, or than the margin allows."""
+    if (ORIG, ALONE) not in by_set:
+        if (alone := by_set[name, ALONE]).over.low > margin:
+            yield f"{_spoken(alone)} {WITH[ALONE]}"
+        return
     for adversary in QUESTIONS:
-        if (ORIG, adversary) not in by_set:
-            continue
         after, before = (by_set[options, adversary].solver.scores for options in (name, ORIG))
         both = after.join(before, on=("id", "cluster"), validate="1:1", maintain_order="left", suffix="_before")
         made, own = (both["score" + which] - both[CHANCE + which] for which in ("", "_before"))

@@ -41,7 +41,7 @@ def study_options(settings: DecoysSettings, data: Dataset, engine: Engine) -> Re
         advice = "bring data with choices, or with several questions on an image and different answers"
         raise DataError("examples with options, or from whose answers decoys can be drawn", found, advice)
     solvers = hold_against_chance(solver for one in diagnoses for solver in one.solvers)
-    repairs = repairs_table(solvers, drawn.decoys)
+    repairs = repairs_table(solvers, drawn.decoys, settings.margin)
     alone, unseen = decide(solvers, _verdict_on(diagnoses, repairs), settings.margin)
     notes = [*_part_notes(kept, examples), *drawn.notes, *_missing_sets(settings, diagnoses)]
     tables = {

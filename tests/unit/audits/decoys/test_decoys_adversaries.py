@@ -236,10 +236,25 @@ def test_a_set_that_is_easier_than_what_it_replaces_is_not_sound() -> None:
         ways = (Way(name, "", scores.select("id", "score")) for name in (ALONE, UNSEEN))
         return hold_against_chance(Solver(options, way, scores) for way in ways)
 
-    [harder] = repairs_table([*solved("orig", 0.5), *solved("qou", 0.45)], drawn).to_dicts()
-    [easier] = repairs_table([*solved("orig", 0.5), *solved("qou", 0.9)], drawn).to_dicts()
+    [harder] = repairs_table([*solved("orig", 0.5), *solved("qou", 0.45)], drawn, 0.05).to_dicts()
+    [easier] = repairs_table([*solved("orig", 0.5), *solved("qou", 0.9)], drawn, 0.05).to_dicts()
 
     assert harder == {"options": "qou", "sound": True, "reason": None}
     assert not easier["sound"]
     assert "solved 40.0 [33.2, 46.8] points further above chance than 'orig' by the options alone" in easier["reason"]
     assert "without the picture" in easier["reason"]
+
+
+@pytest.mark.parametrize(("over", "low", "sound"), [(0.2, 0.15, False), (0.1, 0.04, True)])
+def test_where_there_are_no_options_to_replace_made_ones_must_not_give_the_answer_away(
+    over: float,
+    low: float,
+    sound: bool,  # noqa: FBT001
+) -> None:
+    drawn = pl.DataFrame({"source": ["qou"], "filler": [False]})
+    solvers = [result("qou", ALONE, (over, low, 0.25)), result("qou", UNSEEN, (0.4, 0.35, 0.45))]
+
+    [row] = repairs_table(solvers, drawn, 0.05).to_dicts()
+
+    assert row["sound"] == sound
+    assert sound or row["reason"] == "20.0 [15.0, 25.0] points over chance by the options alone"
