@@ -27,6 +27,7 @@ from eyechart.statistics.rows import arrange
 from eyechart.statistics.unpaired import Contrast, summarise
 
 LEVEL = 0.95
+ONE_SIDED = 0.9  # the level of an interval whose upper end alone is a limit at 95 %
 
 
 class ControlErrors(NamedTuple):
@@ -35,7 +36,7 @@ class ControlErrors(NamedTuple):
     by_image: pl.DataFrame  # cluster, error
     unseen: float
 
-    def beyond(self, examples: pl.DataFrame) -> Difference:
+    def beyond(self, examples: pl.DataFrame, level: float = LEVEL) -> Difference:
         """Estimate the mean of agreement less the mean of the control rates, with the error of both.
 
         `examples` are cluster, agrees and elsewhere: the rules' answers given, and the sum of their rates.
@@ -51,7 +52,7 @@ class ControlErrors(NamedTuple):
         off = examples.select("cluster", off=(pl.col("agrees") - pl.col("agrees").mean()) / pl.len())
         shared = off.group_by("cluster").agg(pl.col("off").sum()).join(self.by_image, on="cluster").sort("cluster")
         covariance = -few * float((shared["off"] * shared["error"]).sum())
-        found = summarise(Contrast(agreement, controls, covariance, images), LEVEL)
+        found = summarise(Contrast(agreement, controls, covariance, images), level)
         return found._replace(n=examples.height, clusters=examples["cluster"].n_unique())
 
 

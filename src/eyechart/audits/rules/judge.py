@@ -27,6 +27,7 @@ import polars as pl
 
 from eyechart.audits.measures import count_unscored, make_measure, measure_groups, score_rows
 from eyechart.audits.rules.controls import (
+    ONE_SIDED,
     ControlErrors,
     control_errors,
     with_controls,
@@ -99,7 +100,7 @@ def judge_model(
         rows=rows,
         tables=tables,
         views=judge_views(measures, tables, settings.by),
-        verdict=decide(measures, settings.margin, unused=int(unused["rules"].sum())),
+        verdict=decide(measures, settings.margin, followed[None].at_most(), unused=int(unused["rules"].sum())),
     )
 
 
@@ -189,6 +190,10 @@ class Followed(NamedTuple):
     rows: pl.DataFrame  # id, cluster, follows, agrees, elsewhere, exploitation
     errors: ControlErrors
 
+    def at_most(self) -> float:
+        """Return the one-sided limit of the exploitation, at 95 %."""
+        return self.errors.beyond(self.rows, ONE_SIDED).high if self.rows.height else float("nan")
+
 
 def followed_rules(matches: RuleMatches, met: pl.DataFrame, rows: pl.DataFrame) -> dict[str | None, Followed]:
     """Compare the model's answer to each counterexample with the confirmed rules: all, each kind, objects alone."""
@@ -242,10 +247,11 @@ def measure_exploitation(followed: dict[str | None, Followed], how: str) -> Iter
             yield measure if kind is None else replace(measure, of=None, by="rule kind", group=kind)
 
 
-def decide(measures: list[Measure], margin: float, *, unused: int = 0) -> Verdict:
+def decide(measures: list[Measure], margin: float, at_most: float, *, unused: int = 0) -> Verdict:
     """Conclude from the exploitation; without rules to follow there is no more than the gap.
 
-    A matched gap that is surely above the margin turns `yes` into `cannot tell`.
+    That it is too small to matter is a one-sided question, so its one-sided limit `at_most` answers it. A matched gap
+    that is surely above the margin turns `yes` into `cannot tell`.
     """
     overall = {measure.name: measure for measure in measures if measure.by is None}
     if "exploitation" not in overall:
@@ -260,15 +266,17 @@ def decide(measures: list[Measure], margin: float, *, unused: int = 0) -> Verdic
     state: State = "cannot tell"
     if exploitation.low > margin:
         state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {points}."
-    elif exploitation.high < margin and matched is not None and matched.low > margin:
+    elif at_most < margin and matched is not None and matched.low > margin:
         label, own = (
             "worse on counterexamples",
             f"it is {speak(asdict(matched))} points worse on them than on examples alike",
         )
         sentence = f"It gives the rules' answers {points}; but {own}."
-    elif exploitation.high < margin:
+    elif at_most < margin:
         state, label = "yes", "follows no rules"
-        sentence = f"It does not follow the rules: it gives their answers {points}."
+        sentence = (
+            f"It does not follow the rules: it gives their answers {points} (at most {100 * at_most:.1f}, at 95 %)."
+        )
     else:
         label, sentence = "too close to tell", f"Too close to tell: it gives the rules' answers {points}."
     return Verdict(state, QUESTION, label, sentence, exploitation.key, margin)

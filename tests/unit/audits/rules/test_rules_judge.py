@@ -11,7 +11,14 @@ import pytest
 from eyechart.audits.rules import RulesAudit
 from eyechart.audits.rules.controls import ControlErrors, control_errors, with_controls
 from eyechart.audits.rules.exploited import rules_by_model
-from eyechart.audits.rules.judge import decide, expected_contributions, match_answers, measure_gap, with_strata
+from eyechart.audits.rules.judge import (
+    Followed,
+    decide,
+    expected_contributions,
+    match_answers,
+    measure_gap,
+    with_strata,
+)
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions, tidy
@@ -382,17 +389,17 @@ def test_without_counterexamples_there_is_no_gap(study: Result) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "state", "label"),
+    ("low", "at_most", "state", "label"),
     [
         (0.04, 0.2, "no", "follows shortcuts"),
-        (-0.1, 0.02, "yes", "follows no rules"),
-        (0.01, 0.05, "cannot tell", "too close to tell"),
+        (-0.1, 0.029, "yes", "follows no rules"),
+        (0.01, 0.031, "cannot tell", "too close to tell"),
     ],
 )
-def test_the_verdict_rests_on_the_margin(low: float, high: float, state: str, label: str) -> None:
-    measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.03, low, high, 10)]
+def test_the_verdict_rests_on_the_margin(low: float, at_most: float, state: str, label: str) -> None:
+    measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.03, low, at_most + 0.01, 10)]
 
-    verdict = decide(measures, 0.03)
+    verdict = decide(measures, 0.03, at_most)
 
     assert (verdict.state, verdict.label, verdict.measure, verdict.margin) == (state, label, measures[1].key, 0.03)
 
@@ -405,17 +412,26 @@ def test_a_matched_gap_opens_a_yes(gap: float, state: str) -> None:
         Measure("matched gap", 0.1, gap, 0.2, 10),
     ]
 
-    assert decide(measures, 0.03).state == state
-    measures[1] = replace(measures[1], low=-0.1, high=0.1)
-    assert decide(measures, 0.03).state == "cannot tell"
+    assert decide(measures, 0.03, 0.02).state == state
+    assert decide(measures, 0.03, 0.1).state == "cannot tell"
+
+
+def test_the_limit_of_a_model_that_follows_nothing_is_one_sided() -> None:
+    """Of n answers none agrees, so with 95 % confidence at most 1 - .05^(1/n) do, if controls do not err."""
+    n = 150
+    rows = pl.DataFrame({"id": range(n), "cluster": [str(at) for at in range(n)], "agrees": 0.0, "elsewhere": 0.0})
+    nothing = ControlErrors(rows.select("cluster", error=pl.lit(1e-6)), 1e-12)
+
+    assert Followed(rows, nothing).at_most() == pytest.approx(1 - 0.05 ** (1 / n), rel=0.01)
+    assert nothing.beyond(rows).high > Followed(rows, nothing).at_most()
 
 
 def test_rules_without_a_control_are_counted() -> None:
     """The verdict says how many take no part, and that none is left if it is so."""
     measures = [Measure("accuracy", 0.5, 0.4, 0.6, 10), Measure("exploitation", 0.0, -0.02, 0.02, 10)]
 
-    assert "7 rules with fewer than 20 examples to compare with" in decide(measures, 0.03, unused=7).sentence
-    assert decide(measures[:1], 0.03, unused=7).state == "not tested"
+    assert "7 rules with fewer than 20 examples to compare with" in decide(measures, 0.03, 0.02, unused=7).sentence
+    assert decide(measures[:1], 0.03, 0.02, unused=7).state == "not tested"
 
 
 def test_models_stand_beside_each_other_by_the_rules_they_follow(world: Dataset, study: Result) -> None:
