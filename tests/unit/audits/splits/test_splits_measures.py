@@ -15,7 +15,7 @@ from eyechart.data.result import Result
 from eyechart.engines.local import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
-from eyechart.statistics import mean
+from eyechart.statistics import difference, mean
 
 RNG = np.random.default_rng(3)
 
@@ -86,6 +86,16 @@ def test_means_and_drops_are_those_of_the_sets(judged: Result) -> None:
         assert judged.measure(f"drop, {name}", "plain").value == pytest.approx(overall - value)
     union = rows.filter(pl.any_horizontal(pl.col(list(tails)) == "tail"))["accuracy"].mean()
     assert judged.measure("accuracy", "plain", "union", "tail").value == pytest.approx(union)
+
+
+def test_a_drop_has_the_interval_of_its_tail_against_the_rest(judged: Result) -> None:
+    for name in ("KW", "QT+KO"):
+        tail = (judged.rows[name] == "tail").fill_null(value=False)
+        rest, rare = judged.rows.filter(~tail), judged.rows.filter(tail)
+        gap = difference(rest["accuracy"], rare["accuracy"], rest["cluster"], rare["cluster"])
+        found, share = judged.measure(f"drop, {name}", "plain"), rest.height / judged.rows.height
+
+        assert [found.low, found.high] == pytest.approx([gap.low * share, gap.high * share])
 
 
 def test_no_interval_exceeds_the_possible_range(world: Dataset) -> None:
@@ -173,6 +183,7 @@ def test_worst_groups_have_the_listed_accuracies(world: Dataset, judged: Result)
             part = members.filter(pl.col(one["concept"]) == side)
             assert part.height == one[f"n_{side}"]
             assert part["accuracy"].mean() == pytest.approx(one[side])
+        assert one["drop"] == pytest.approx(one["head"] - one["tail"])
     assert judged.tables["worst"]["surely"].is_sorted(descending=True)
 
 
