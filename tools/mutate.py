@@ -59,7 +59,7 @@ EQUIVALENT = {
     "src/eyechart/models/cache.py: 60 -> 61": "how long another process that writes is waited for",
     "src/eyechart/models/cache.py AnswerCache._prepare: version > VERSION -> version >= VERSION": "equal ones returned",
     "src/eyechart/statistics/crossed.py surely_above: "
-    "se > least * (1 + 1e-9) + 1e-12 -> se >= least * (1 + 1e-09) + 1e-12": "equal to a limit that is itself only rounding",
+    "se > least * (1 + 1e-9) + 1e-12 -> se >= least * (1 + 1e-09) + 1e-12": "the limit is itself only rounding",
     "src/eyechart/statistics/leads.py: 1000 -> 1001": "a sample more, where a thousand are off by a hundredth",
     "src/eyechart/audits/perception/probing.py Rounds.asked: "
     "chance < stage.share -> chance <= stage.share": "a hash of 64 bits is never exactly a share",
