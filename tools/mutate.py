@@ -42,7 +42,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "scoring": (("src/eyechart/scoring",), ("tests/unit/scoring",)),
     "mining": (("src/eyechart/mining",), ("tests/unit/mining",)),
     "splits": (("src/eyechart/audits/splits",), ("tests/unit/audits/splits",)),
-    "rules": (("src/eyechart/audits/rules",), ("tests/unit/audits/rules",)),
+    "rules": (("src/eyechart/audits/rules",), ("tests/unit/audits/rules", "tests/unit/viewing/test_viewing_rules.py")),
     "perception": (("src/eyechart/audits/perception",), ("tests/unit/audits/perception",)),
     "cache": (
         ("src/eyechart/models/cache.py",),
@@ -63,6 +63,9 @@ EQUIVALENT = {
     "src/eyechart/statistics/leads.py: 1000 -> 1001": "a sample more, where a thousand are off by a hundredth",
     "src/eyechart/audits/perception/probing.py Rounds.asked: "
     "chance < stage.share -> chance <= stage.share": "a hash of 64 bits is never exactly a share",
+    "src/eyechart/audits/rules/search.py: 12 -> 13": "how many orders are remembered",
+    "src/eyechart/audits/rules/search.py: 20 -> 21": "which of two ways leads to the same page",
+    "src/eyechart/audits/rules/search.py _load: 1 -> 2": "either way one part is read where there are no rules",
 }
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {

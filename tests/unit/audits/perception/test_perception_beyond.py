@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.audits.perception.bias import score_baseline
+from eyechart.audits.perception.bias import ANSWERS, _usual, score_baseline
 from eyechart.audits.perception.emap import additive
 from eyechart.base.errors import SettingError
 from eyechart.base.hashing import hash_text, uniform
@@ -238,6 +238,13 @@ def test_proportions_compare_predictions_with_judged_and_train_answers() -> None
     assert table["judged"].is_duplicated().any()
     assert table.rows() == sorted(table.rows())
     assert can["predicted low"][0] == 0 < can["predicted high"][0] < 0.1, "never said, yet with an interval"
+
+
+def test_of_equally_frequent_answers_the_first_by_name_are_the_usual_ones() -> None:
+    answers = [f"{at:02}" for at in range(ANSWERS + 3)]
+    rows = pl.DataFrame({"token": ["is"] * len(answers), "answer": answers[::-1]})
+
+    assert _usual(rows)["answer"].to_list() == answers[:ANSWERS]
 
 
 def test_sentiment_is_compared_with_the_label() -> None:
