@@ -61,6 +61,7 @@ EQUIVALENT = {
     "src/eyechart/statistics/crossed.py surely_above: "
     "se > least * (1 + 1e-9) + 1e-12 -> se >= least * (1 + 1e-09) + 1e-12": "the limit is itself only rounding",
     "src/eyechart/statistics/leads.py: 1000 -> 1001": "a sample more, where a thousand are off by a hundredth",
+    "src/eyechart/runs/interview.py Asking: 512 -> 513": "how many questions a batch has",
     "src/eyechart/audits/perception/probing.py Rounds.asked: "
     "chance < stage.share -> chance <= stage.share": "a hash of 64 bits is never exactly a share",
     "src/eyechart/audits/rules/search.py: 12 -> 13": "how many orders are remembered",

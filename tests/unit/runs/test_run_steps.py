@@ -18,6 +18,7 @@ from eyechart.data.probes import PLAIN_CONDITION, Prober
 from eyechart.data.protocols import Step
 from eyechart.data.result import Result
 from eyechart.data.store import Store
+from eyechart.data.tables import COUNTS, empty
 from eyechart.models.function import Function
 from eyechart.runs.run import Asking, Run
 
@@ -144,6 +145,49 @@ def test_a_budget_is_of_calls_as_they_are_foreseen_and_may_be_used_up(run: Run) 
         replace(run, asking=Asking(max_calls=1)).predict(Estimating(2))
     replace(run, asking=Asking(max_calls=2)).predict(Estimating(2))
     assert run.store.answers("thrifty").answers.height == 4
+
+
+@dataclass(frozen=True)
+class Lenient(Halved):
+    """Asks more than it needs."""
+
+    name: ClassVar[str] = "lenient"
+
+    def can_spare(self, condition: str) -> bool:
+        return condition == "more"
+
+    def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002
+        for condition, probes in super().probe(data, study, round):
+            yield condition, probes
+            yield "more", probes.with_columns(condition=pl.lit("more"))
+
+
+@dataclass(frozen=True)
+class Filed:
+    """Answers from files for some conditions."""
+
+    conditions: tuple[str, ...]
+    name: str = "filed"
+
+    def holds(self, condition: str) -> bool:
+        return condition in self.conditions
+
+    def stock(self, probes: pl.DataFrame) -> pl.DataFrame:
+        return empty(COUNTS)
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        return probes.select("id", pl.lit("red").alias("answer"))
+
+
+@pytest.mark.parametrize("conditions", [("plain",), ("more", "plain")])
+def test_files_are_read_under_conditions_that_an_audit_can_spare_where_they_have_them(
+    run: Run, conditions: tuple[str, ...]
+) -> None:
+    run.study([Lenient()])
+    run.probe()
+    run.predict(Filed(conditions))
+
+    assert run.store.answered("filed") == list(conditions)
 
 
 class Identified:
