@@ -1,5 +1,7 @@
 """Measures are what they are called, and their intervals those of other ways to the same number."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -158,6 +160,27 @@ def test_one_sided_strata_contribute_nothing() -> None:
     found = gap_contributions(Sides(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0, 1])))
 
     assert found is None
+
+
+@pytest.mark.parametrize(
+    ("sides", "measured"), [((10, 10), True), ((9, 10), False), ((14, 86), False), ((16, 84), True)]
+)
+def test_a_gap_needs_twenty_effective_examples(sides: tuple[int, int], measured: bool) -> None:  # noqa: FBT001
+    """(sum w)^2 / sum w^2 with w = (t - mean)^2: 20 where both sides are alike, and 18.8 and 22.5 of a hundred."""
+    tail = np.repeat([0.0, 1.0], sides)
+
+    found = gap_contributions(Sides(RNG.random(sum(sides)), tail, np.zeros(sum(sides), np.int64)))
+
+    assert (found is not None) == measured
+
+
+def test_question_types_are_held_fixed_whatever_concepts_are_asked_for(world: Dataset, judged: Result) -> None:
+    bare = replace(world, examples=world.examples.drop("question_type"))
+    chosen = make_audit("splits", {"concepts": ("KW",)})
+    alone, untyped = (audit(data, "world:mix:seer=0.5,cheater=0.5", [chosen])["splits"] for data in (world, bare))
+
+    assert alone.measure("gap, KW", "plain").value == judged.measure("gap, KW", "plain").value
+    assert untyped.measure("accuracy", "plain") == alone.measure("accuracy", "plain")
 
 
 def test_a_guesser_whose_chances_depend_on_the_type_has_a_drop_but_no_gap() -> None:
