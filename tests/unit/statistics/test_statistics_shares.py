@@ -22,7 +22,10 @@ SCHEMA = {"group": pl.String, "answer": pl.String, "cluster": pl.Int64}
 def test_a_share_is_the_mean_of_its_flags(rows: list[tuple[str | None, str | None, int | None]]) -> None:
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
-    for row in shares(table, "answer", ["group"]).iter_rows(named=True):
+    found = shares(table, "answer", ["group"])
+
+    assert set(found.select("group", "answer").rows()) == {each[:2] for each in rows}
+    for row in found.iter_rows(named=True):
         part = table.filter(pl.col("group").eq_missing(pl.lit(row["group"], pl.String)))
         flags = part.select(pl.col("answer").eq_missing(pl.lit(row["answer"], pl.String)).cast(pl.Float64)).to_series()
         truth = mean(flags, part["cluster"])
