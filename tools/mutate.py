@@ -223,11 +223,16 @@ def passes(tests: Iterable[str], copy: Path, patience_s: float | None = None) ->
 
 
 def _likeliest_first(mutant: Mutant, tests: tuple[str, ...]) -> list[str]:
-    """List the files of tests, those named after the changed file first: they notice most mutants, and soonest."""
+    """List the files of tests, first those named after the changed file, then those that import it, then the longest."""
     files = [path for place in tests for path in _files(PROJECT / place) if path.name.startswith("test_")]
     words = set(Path(mutant.path).stem.split("_"))
-    ordered = sorted(files, key=lambda path: -len(words & set(path.stem.split("_"))))
-    return [str(path.relative_to(PROJECT)) for path in ordered]
+    module = mutant.path.removeprefix("src/").removesuffix(".py").replace("/", ".")
+
+    def rank(path: Path) -> tuple[int, bool, int]:
+        text = path.read_text(encoding="utf-8")
+        return len(words & set(path.stem.split("_"))), f"from {module} " in text, len(text)
+
+    return [str(path.relative_to(PROJECT)) for path in sorted(files, key=rank, reverse=True)]
 
 
 def save_results(rows: list[Row], seed: int) -> None:
