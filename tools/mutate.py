@@ -223,7 +223,7 @@ def passes(tests: Iterable[str], copy: Path, patience_s: float | None = None) ->
 
 
 def _likeliest_first(mutant: Mutant, tests: tuple[str, ...]) -> list[str]:
-    """List the files of tests, first those named after the changed file, then those that import it, then the longest."""
+    """List the files of tests: those named after the changed file, those that import it, the others; longest first."""
     files = [path for place in tests for path in _files(PROJECT / place) if path.name.startswith("test_")]
     words = set(Path(mutant.path).stem.split("_"))
     module = mutant.path.removeprefix("src/").removesuffix(".py").replace("/", ".")
