@@ -59,7 +59,7 @@ EQUIVALENT = {
     "src/eyechart/models/cache.py: 60 -> 61": "how long another process that writes is waited for",
     "src/eyechart/models/cache.py AnswerCache._prepare: version > VERSION -> version >= VERSION": "equal ones returned",
     "src/eyechart/models/cache.py CachedBackend.foresee: True -> False": "both lists have an entry for each of a batch",
-    "src/eyechart/scoring/__init__.py _longest_answers: 0 -> 1": "no answer and a single one are both scored by `exact`",
+    "src/eyechart/scoring/__init__.py _longest_answers: 0 -> 1": "none and a single one are both scored by `exact`",
     "src/eyechart/statistics/crossed.py surely_above: "
     "se > least * (1 + 1e-9) + 1e-12 -> se >= least * (1 + 1e-09) + 1e-12": "the limit is itself only rounding",
     "src/eyechart/statistics/leads.py: 1000 -> 1001": "a sample more, where a thousand are off by a hundredth",
