@@ -63,6 +63,9 @@ EQUIVALENT = {
     "src/eyechart/statistics/crossed.py surely_above: "
     "se > least * (1 + 1e-9) + 1e-12 -> se >= least * (1 + 1e-09) + 1e-12": "the limit is itself only rounding",
     "src/eyechart/statistics/leads.py: 1000 -> 1001": "a sample more, where a thousand are off by a hundredth",
+    "src/eyechart/mining/superset.py make_table: 0 -> 1": "a table may be larger than it has to be",
+    "src/eyechart/mining/leaf.py lay_out_bits: end - first -> (end + first)": "counts too small for rules stay so",
+    "src/eyechart/mining/levels.py exact_support: 1 -> 2 #2": "no count is below 0",
     "src/eyechart/runs/interview.py Asking: 512 -> 513": "how many questions a batch has",
     "src/eyechart/audits/perception/probing.py Rounds.asked: "
     "chance < stage.share -> chance <= stage.share": "a hash of 64 bits is never exactly a share",
