@@ -228,6 +228,14 @@ def test_rules_that_are_surely_followed_come_first(world: Dataset, study: Result
     assert table.filter(sure)["low"].to_list() == sorted(table.filter(sure)["low"], reverse=True)
 
 
+def test_rules_that_are_followed_alike_come_in_their_own_order(world: Dataset, study: Result) -> None:
+    table = AUDIT.judge(world, study, answers_of("seer", world, study), Local()).tables["exploited"]
+    never = table.filter(pl.col("followed") == 0)["rule"]
+
+    assert len(never) > 10
+    assert never.to_list() == sorted(never)
+
+
 def test_answers_are_compared_in_their_normal_form(world: Dataset, study: Result) -> None:
     plain = answers_of("cheater", world, study)
     loud = Predictions("loud", plain.answers.with_columns(pl.col("answer").str.to_uppercase() + "."))
