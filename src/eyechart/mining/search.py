@@ -195,7 +195,7 @@ def search_root(
             buffer, bits = search_leaf(level, item, memory.leaf, buffer, bits)
         else:
             buffer = extend(level, item, depth + 1, memory, buffer)
-            if depth + 1 < leaf_depth:
+            if leaf_depth:
                 depth += 1
                 memory.cursors[depth] = 0
     return buffer, bits

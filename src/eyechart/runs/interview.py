@@ -153,7 +153,7 @@ class Interview:
         file = self.store.answer_file(self.model.name, condition)
         saved = self.store.table(file) if file.is_file() else empty(ANSWERS)
         logged = AnswerLog(self.store.answer_log(self.model.name, condition)).read()
-        return pl.concat([saved, logged], how="diagonal").unique(ANSWERS.key, keep="last", maintain_order=True)
+        return pl.concat([saved, logged], how="diagonal").unique(ANSWERS.key, keep="last")
 
     @property
     def _from_scratch(self) -> bool:

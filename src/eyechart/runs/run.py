@@ -295,7 +295,7 @@ def _texts(audit: Audit) -> list[str]:
 
 def _merge(before: pl.DataFrame, probes: pl.DataFrame, condition: str) -> pl.DataFrame:
     """Merge the probes that several audits need under one condition."""
-    merged = pl.concat([before, probes], how="diagonal").unique(["id", "probe"], maintain_order=True).sort("id")
+    merged = pl.concat([before, probes], how="diagonal").unique(["id", "probe"]).sort("id")
     if merged["id"].is_duplicated().any():
         found = f"two for id {merged.filter(merged['id'].is_duplicated())['id'][0]!r}"
         raise DataError(f"one probe for each id under condition {condition!r}", found, "rename one of the conditions")

@@ -36,9 +36,7 @@ def _relevant_candidates(table: pl.DataFrame) -> pl.DataFrame:
     choices, relevance = FlatLists.flatten(table["choices"]), FlatLists.flatten(table["relevance"])
     _check_aligned(choices, relevance)
     long = pl.DataFrame({"row": choices.rows, "text": choices.values, "relevance": relevance.values})
-    best_first = long.filter(pl.col("relevance") > 0).sort(
-        "row", "relevance", descending=[False, True], maintain_order=True
-    )
+    best_first = long.filter(pl.col("relevance") > 0).sort("relevance", descending=True, maintain_order=True)
     return best_first.with_columns(place=pl.int_range(pl.len()).over("row")).with_columns(_nth_of_text())
 
 

@@ -52,7 +52,7 @@ class WeightedRows(NamedTuple):
 
     @classmethod
     def sort(cls, moved: Floats, weights: Floats, clusters: Clusters | None) -> Self:
-        """Sort the rows with a weight, and number their parts from the heaviest below 0 to the heaviest above."""
+        """Sort the rows with a weight, and number their parts."""
         kept = np.abs(weights) > NO_WEIGHT
         rows = arrange((moved[kept], weights[kept]), keys(clusters, moved.size).filter(pl.Series(kept)))
         moved, weight = rows.columns

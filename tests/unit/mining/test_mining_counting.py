@@ -1,6 +1,7 @@
 """Counts of antecedents against loops over sets."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,4 +52,19 @@ def test_each_image_counts_once_by_its_first_example_that_is_met(examples: list[
     ]
     assert list(zip(pairs.queries.tolist(), pairs.examples.tolist(), strict=True)) == [
         (query, at) for query, own in enumerate(met) for at in own
+    ]
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 66, 128, 129])
+def test_examples_are_counted_up_to_the_last_one_and_beyond_a_word_of_bits(n: int) -> None:
+    rows, images = [[0, 1] if at % 3 else [1] for at in range(n)], np.arange(n, dtype=np.int32)
+    index = make_index(Transactions.from_rows(rows, [at % 2 for at in range(n)], 2, 2), images, np.array([0, 1]))
+
+    found = count(queries_of([([0], -1, 1), ([1], 0, 1), ([1], -1, 0)]), index)
+
+    assert found.images.tolist() == [n - (n + 2) // 3, (n + 2) // 3, n]
+    assert found.hits.tolist() == [
+        sum(at % 2 for at in range(n) if at % 3),
+        sum(at % 2 for at in range(0, n, 3)),
+        sum(at % 2 == 0 for at in range(n)),
     ]

@@ -89,11 +89,11 @@ def test_a_missing_list_of_accepted_answers_is_refused() -> None:
         match(mine(examples, MiningSettings(1, 1)), examples, Accepted.from_rows([[0]]))
 
 
-def test_rules_of_too_many_items_are_refused() -> None:
-    n = 2**16
+@pytest.mark.parametrize("n", [2**16 - 1, 2**16])
+def test_rules_of_too_many_items_are_refused(n: int) -> None:
     examples = Transactions(np.array([0, n]), np.arange(n, dtype=np.int32), np.zeros(1, np.int32), n, 1)
     zeros = np.zeros(n, np.int32)
     rules = Rules(np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int8), zeros, zeros + 1, zeros + 1)
 
-    with pytest.raises(DataError, match="part of the rules"):
+    with pytest.raises(DataError, match="fewer than 65,535 items"):
         match(rules, examples)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eyechart.base.errors import DataError, SettingError
 from eyechart.mining import MiningSettings, Rules, Transactions, mine, prior
+from eyechart.mining import transactions as rooms
 from eyechart.mining.levels import NO_ITEM
 from eyechart.mining.rules import RuleBuffer
 from eyechart.mining.settings import Published, Superset
@@ -252,10 +253,10 @@ def many_rules() -> Transactions:
     return Transactions.from_rows(rows, rng.integers(0, 2, 3000).tolist(), 1500, 2)
 
 
-@pytest.mark.parametrize(("limit", "found"), [(100_000, "found more"), (30_000, "found about")])
-def test_too_many_rules_are_an_error(limit: int, found: str) -> None:
+@pytest.mark.parametrize(("limit", "memory", "found"), [(140_000, "0.0", "more"), (30_000, "0.0", "about")])
+def test_too_many_rules_are_an_error(limit: int, memory: str, found: str) -> None:
     """About 160,000 rules: above the limit, and absurdly above it."""
-    with pytest.raises(SettingError, match=found):
+    with pytest.raises(SettingError, match=rf"max_rules, {memory} GB\); found {found}"):
         mine(many_rules(), MiningSettings(2, 1, max_rules=limit))
 
 
@@ -309,9 +310,17 @@ def test_an_answer_outside_the_vocabulary_cannot_be_mined() -> None:
         mine(data([[0]], [-1]))
 
 
-def test_more_items_than_sixteen_bits_are_refused() -> None:
-    n = 2**16
+@pytest.mark.parametrize("n", [2**16 - 1, 2**16])
+def test_more_items_than_sixteen_bits_are_refused(n: int) -> None:
     examples = Transactions(np.array([0, n]), np.arange(n, dtype=np.int32), np.zeros(1, np.int32), n, 1)
 
-    with pytest.raises(DataError, match="raise min_support"):
+    with pytest.raises(DataError, match="fewer than 65,535 items"):
         mine(examples, MiningSettings(1, 1))
+
+
+def test_more_occurrences_than_their_numbers_can_count_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rooms, "MOST_OCCURRENCES", 3)
+
+    assert data([[0, 1], [2]], [0, 1]).n == 2
+    with pytest.raises(DataError, match="found 2 with 4"):
+        data([[0, 1], [2, 3]], [0, 1])

@@ -144,6 +144,17 @@ def test_count3_does_not_normalise() -> None:
     assert score_one("count3", given="Red", answers=["red"] * 9 + ["Red"]) == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize("how", ["vqa", "vqa-always"])
+@pytest.mark.parametrize("humans", [2, 3, 10])
+def test_soft_accuracy_is_the_mean_over_all_humans_but_one(humans: int, how: str) -> None:
+    for agreeing in range(humans + 1):
+        answers = ["red"] * agreeing + ["blue"] * (humans - agreeing)
+        others = [answers[:out] + answers[out + 1 :] for out in range(humans)]
+        expected = sum(min(1, each.count("red") / 3) for each in others) / humans
+
+        assert score_one(how, given="red", answers=answers) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("how", "scores"), [("vqa", [1, 0, 0, 1]), ("vqa-always", [1, 0, 1, 1])])
 def test_a_lone_human_is_matched_exactly(how: str, scores: list[float]) -> None:
     """The official mean would be 0 for every answer; the lone answer counts as unanimous."""

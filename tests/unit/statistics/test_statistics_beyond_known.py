@@ -39,6 +39,16 @@ def test_all_wrong_is_as_surprising_as_the_binomial_says() -> None:
     assert found.low == -0.25
 
 
+@pytest.mark.parametrize(("score", "known", "seen"), [(0.5, 0.3, 0.3 / 0.5), (0.5, 0.6, 0.4 / 0.5)])
+def test_a_score_that_never_changes_is_as_surprising_as_that_no_row_is_at_the_end_of_the_scale(
+    score: float, known: float, seen: float
+) -> None:
+    """If the mean is 0.3, at most 60 % of the rows score 0.5 and the others 0; if it is 0.6, 20 % score 1."""
+    found = statistics.beyond_known(np.full(9, score), np.full(9, known))
+
+    assert found.p == pytest.approx(2 * seen**9)
+
+
 def test_many_graded_scores_are_tested_as_student_does() -> None:
     scores = np.random.default_rng(3).uniform(0.2, 1, 400)
 

@@ -126,6 +126,16 @@ def skewed(rng: np.random.Generator, images: int) -> tuple[np.ndarray, np.ndarra
     return (mood[own] == right).astype(float), still.mean(axis=1), draws
 
 
+def test_a_ratio_has_the_error_of_what_it_leaves_of_each_row(rng: np.random.Generator) -> None:
+    plain, without, draws = skewed(rng, 60)
+    lost = draws._replace(value=-draws.value)
+
+    found = statistics.ratio(plain - without, plain, draws.clusters, draws=50, taken=lost)
+    crossed, _ = by_hand(plain - without - found.value * plain, lost)
+
+    assert found.se == pytest.approx(np.sqrt(crossed) / plain.mean())
+
+
 def test_intervals_cover_new_examples_and_new_donors(rng: np.random.Generator) -> None:
     """With 80 % of one answer, 95 % intervals that take the donors as given cover the truth in about 79 %."""
     good = 0.9 * 0.8 + 0.1 * 0.2

@@ -92,6 +92,10 @@ def test_no_flips_are_refused() -> None:
         statistics.sign_flip_p([1.0], flips=0)
 
 
+def test_a_single_flip_is_allowed_and_p_at_least_a_half() -> None:
+    assert {statistics.sign_flip_p(np.ones(9), flips=1, seed=seed) for seed in range(3)} <= {0.5, 1.0}
+
+
 @settings(deadline=None, max_examples=50)
 @given(rows, st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_no_bit_of_a_comparison(data: list[tuple[float, ...]], random: Random) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from eyechart.statistics import no_surer_than_parts, paired_difference
 from eyechart.statistics.paired import Difference
-from eyechart.statistics.paired_sums import reduce_parts, widen
+from eyechart.statistics.paired_sums import WeightedRows, reduce_parts, widen
 
 
 def sure(value: float) -> Difference:
@@ -20,6 +20,24 @@ def test_one_part_is_the_paired_difference_itself() -> None:
 
     assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
     assert found.p >= plain.p
+
+
+def test_rows_of_one_sign_whose_weights_agree_within_a_factor_of_two_are_a_part() -> None:
+    weights = np.repeat([0.3, 0.16, 0.14, -0.2, -0.9], [4, 3, 5, 1, 2])
+
+    part = WeightedRows.sort(np.arange(15.0), weights, np.arange(15)).part
+
+    assert [np.unique(own).size for own in np.split(part, [7, 12, 13])] == [1, 1, 1, 1]
+    assert np.unique(part).size == 4
+
+
+def test_rows_of_unequal_weights_count_for_fewer() -> None:
+    """Four rows of weight 1 and four of 0.6: 6.4^2 / 5.44 = 7.5, whole rows of which are 7."""
+    weights = np.repeat([1.0, 0.6], 4)
+    reduced = reduce_parts(0.0, np.r_[1.0, np.zeros(7)], np.zeros(8), weights)
+
+    assert reduced is not None
+    assert (reduced.moments.n.tolist(), reduced.moments.clusters.tolist()) == ([7], [7])
 
 
 def test_two_sides_are_put_together_as_independent_ones() -> None:

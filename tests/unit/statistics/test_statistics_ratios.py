@@ -59,6 +59,20 @@ def test_the_interval_is_that_of_a_loop_over_draws(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose([found.value, found.se, found.low, found.high], expected)
 
 
+def test_only_so_many_draws_are_in_memory_at_once(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    summed, sizes = np.einsum, []
+
+    def noting(how: str, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        sizes.append(weights.size)
+        return summed(how, weights, columns)
+
+    monkeypatch.setattr(ratios, "CELLS", 100)
+    monkeypatch.setattr(np, "einsum", noting)
+    statistics.ratio(rng.normal(1, 1, 20), rng.normal(2, 1, 20), draws=42)
+
+    assert sizes == [100] * 8 + [40]
+
+
 @pytest.mark.parametrize(
     ("denominator", "unstable"),
     [

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from eyechart.audits.rules.explorer import examples_of
+from eyechart.audits.rules.explorer import examples_of, rules_beside
 from eyechart.audits.rules.search import (
     are_loaded,
     count_rules,
@@ -162,6 +162,14 @@ def test_the_rules_of_an_example_have_nothing_it_lacks(run: Store, file: TableFi
     ]
     assert sorted(found.tolist()) == expected
     assert 0 < len(expected) < 160
+
+
+def test_rules_beside_an_example_are_held_against_all_answers_that_people_gave(run: Store) -> None:
+    example = pl.read_parquet(run.examples.path).row(51, named=True)
+    sheet = rules_beside(run, example["id"])
+
+    assert sheet is not None
+    assert set(sheet.content["right"]) == {example["answer"], *example["answers"]}
 
 
 @pytest.mark.parametrize("number", ["", "-1", "999", "x", "٣", "9" * 40])

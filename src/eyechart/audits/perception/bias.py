@@ -183,7 +183,7 @@ def _least_perceived(rows: pl.DataFrame, score: str) -> pl.DataFrame:
 def _usual(rows: pl.DataFrame) -> pl.DataFrame:
     """List the most frequent references of each first word."""
     counted = rows.drop_nulls("answer").group_by("token", "answer").agg(pl.len().alias("n"))
-    order = counted.sort("token", "n", "answer", descending=[False, True, False])
+    order = counted.sort("n", "answer", descending=[True, False])
     return order.group_by("token", maintain_order=True).head(ANSWERS).select("token", "answer")
 
 

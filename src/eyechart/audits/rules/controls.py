@@ -111,7 +111,7 @@ def control_errors(matches: RuleMatches, used: pl.DataFrame) -> ControlErrors:
     of_rule = _weigh(used, ("rule", "answer", *KEY))
     of_answer = of_rule.group_by("answer", *KEY, maintain_order=True).agg(pl.col("weight", "rate").sum())
     neither = of_answer.filter(pl.col("mention") == NEITHER).drop("mention", "weight").rename({"rate": "unmentioned"})
-    every = neither.group_by("type", maintain_order=True).agg(pl.col("unmentioned").sum().alias("error"))
+    every = neither.group_by("type").agg(pl.col("unmentioned").sum().alias("error"))
     types = matches.examples.select("example", "type")
     mentions = matches.mentions.join(types, on="example").join(of_answer, on=["answer", *KEY], how="left")
     mentions = mentions.join(neither, on=["type", "answer"], how="left")

@@ -166,10 +166,7 @@ def _texts(items: Items, names: pl.Series, chosen: Bools) -> pl.Series:
 
 
 def _texts_of(items: Items, names: pl.Series, chosen: Bools) -> pl.Series:
-    columns = [
-        names.gather(pl.Series(np.where(chosen[:, i], items[:, i], 0)).set(pl.Series(~chosen[:, i]), None))
-        for i in range(items.shape[1])
-    ]
+    columns = [names.gather(pl.Series(items[:, i]).set(pl.Series(~chosen[:, i]), None)) for i in range(items.shape[1])]
     table = pl.DataFrame([column.cast(pl.String).alias(str(i)) for i, column in enumerate(columns)])
     return table.select(pl.concat_list(pl.all()).list.drop_nulls()).to_series()
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.audits.perception.bias import score_baseline
+from eyechart.audits.perception.bias import ANSWERS, _usual, score_baseline
 from eyechart.audits.perception.emap import additive
 from eyechart.base.errors import SettingError
 from eyechart.base.hashing import hash_text, uniform
@@ -215,6 +215,9 @@ def test_groups_have_the_scores_of_their_examples_and_come_worst_first() -> None
     alone = mean(rows["perception image"], rows["cluster"], kind="differences")
     assert one.low <= alone.low < alone.high <= one.high
     assert one.q is not None
+    measured = result.measures.filter((pl.col("by") == "question_type") & (pl.col("name") == "accuracy"))["group"]
+    assert measured.to_list() == sorted(measured)
+    assert len(measured) > 4
     table = result.tables["table1"]
     assert table["group"][0] == "All"
     assert table.filter(pl.col("group") == "what")["P image"].item() == pytest.approx(100 * one.value)
@@ -231,7 +234,17 @@ def test_proportions_compare_predictions_with_judged_and_train_answers() -> None
 
     assert can.select("predicted", "judged", "train").row(0) == (0.0, 1.0, 0.0)
     assert can.select("judged n", "train n", "examples").row(0) == (50, 50, 50)
+    table = result.tables["proportions"].select("perception", "token", -pl.col("judged"), "answer")
+    assert table["judged"].is_duplicated().any()
+    assert table.rows() == sorted(table.rows())
     assert can["predicted low"][0] == 0 < can["predicted high"][0] < 0.1, "never said, yet with an interval"
+
+
+def test_of_equally_frequent_answers_the_first_by_name_are_the_usual_ones() -> None:
+    answers = [f"{at:02}" for at in range(ANSWERS + 3)]
+    rows = pl.DataFrame({"token": ["is"] * len(answers), "answer": answers[::-1]})
+
+    assert _usual(rows)["answer"].to_list() == answers[:ANSWERS]
 
 
 def test_sentiment_is_compared_with_the_label() -> None:

@@ -48,6 +48,15 @@ def test_every_modality_is_taken_from_donors_and_the_rest_stays(world: Dataset) 
     assert (both["image_from"] != both["question_from"]).mean() > 0.9
 
 
+@pytest.mark.parametrize("named", [(), ("image",)])
+def test_what_is_asked_besides_the_examples_as_they_are_is_known_before_the_study(
+    world: Dataset, named: tuple[str, ...]
+) -> None:
+    known = PerceptionAudit(draws=1, modalities=named).beyond_plain(world)
+
+    assert ["plain", *known] == list(probes_of(world, draws=1, modalities=named))
+
+
 @pytest.mark.parametrize("kind", ["none", "blank", "mean", "noise", "guess", "as-if"])
 def test_other_removals_say_what_is_shown_instead(world: Dataset, kind: str) -> None:
     probes = probes_of(world, removal=(kind,), modalities=("image",))[f"image={kind}"]

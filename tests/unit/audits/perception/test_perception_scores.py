@@ -81,6 +81,18 @@ def test_tables_6_and_7_divide_by_the_majority(
     assert found["perception / model", "image"] == pytest.approx(model, abs=0.05)
 
 
+def test_a_score_that_never_varies_is_divided_with_its_interval() -> None:
+    rows = rows_with_means(50, **{"accuracy": 0, without("image"): 0, without("question"): 0, "majority": 0})
+    kept = {"accuracy": 0.5, without("image"): 0.25, perceived("image"): 0.25}
+    rows = rows.with_columns(pl.lit(value).alias(name) for name, value in kept.items())
+    found = {each.name: each for each in Measurer(REMOVALS[:1], "exact", "none", "uniform", 1).measure(rows)}
+    lost, relative = found["perception"], found["perception / model"]
+
+    assert relative.value == pytest.approx(0.5)
+    assert lost.low < 0.25 < lost.high
+    assert (relative.low, relative.high) == pytest.approx((lost.low / 0.5, lost.high / 0.5))
+
+
 def test_scores_are_those_of_a_loop_over_examples_and_draws(tmp_path: Path) -> None:
     """Eq. 1 to 5 by hand, from the answers of a run."""
     data = read("world", seed=3, images=60)

@@ -95,6 +95,12 @@ def test_states_say_what_the_data_could_show() -> None:
     assert found.to_list() == ["confirmed", "refuted", "adds nothing", "untestable", "untestable"]
 
 
+def test_an_even_chance_to_be_confirmed_is_enough_to_be_refuted() -> None:
+    sure, failed, powers = np.array([0.9, 0.9]), np.array([False, False]), np.array([0.5, 0.49])
+
+    assert states(sure, sure, failed, powers).to_list() == ["refuted", "untestable"]
+
+
 @pytest.mark.parametrize(("images", "state"), [(9, "untestable"), (10, "confirmed")])
 def test_a_rule_is_confirmed_on_ten_images_or_more(images: int, state: str) -> None:
     """However rare its answer is elsewhere."""

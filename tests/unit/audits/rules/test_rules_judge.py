@@ -186,6 +186,19 @@ def test_a_small_control_leaves_a_wide_interval() -> None:
     assert (few.n, few.clusters) == (50, 50)
 
 
+def test_the_error_of_few_controls_is_corrected_for_their_number() -> None:
+    """With errors e of C images that hold none of the examples: C / (C - 1) sum e^2 beside that of the agreement."""
+    agrees = [1.0] * 120 + [0.0] * 80
+    examples = pl.DataFrame({"cluster": [str(n) for n in range(200)], "agrees": agrees, "elsewhere": [0.3] * 200})
+    errors = np.array([0.1, -0.1, 0.2, -0.2])
+    images = pl.DataFrame({"cluster": [f"c{n}" for n in range(4)], "error": errors})
+
+    found = ControlErrors(images, 0.01).beyond(examples)
+
+    alone = mean(examples["agrees"], examples["cluster"])
+    assert found.se**2 == pytest.approx(alone.se**2 + 4 / 3 * np.sum(errors**2) + 0.01)
+
+
 def test_objects_are_followed_as_far_as_the_same_words_without_them_are_not(world: Dataset, study: Result) -> None:
     """The control of a mixed rule is what has its words, lacks one of its objects, and does not accept its answer."""
     predictions = answers_of("mix:seer=0.5,cheater=0.5", world, study)
@@ -221,6 +234,14 @@ def test_rules_that_are_surely_followed_come_first(world: Dataset, study: Result
     assert sure.any()
     assert sure.to_list() == sorted(sure, reverse=True)
     assert table.filter(sure)["low"].to_list() == sorted(table.filter(sure)["low"], reverse=True)
+
+
+def test_rules_that_are_followed_alike_come_in_their_own_order(world: Dataset, study: Result) -> None:
+    table = AUDIT.judge(world, study, answers_of("seer", world, study), Local()).tables["exploited"]
+    never = table.filter(pl.col("followed") == 0)["rule"]
+
+    assert len(never) > 10
+    assert never.to_list() == sorted(never)
 
 
 def test_answers_are_compared_in_their_normal_form(world: Dataset, study: Result) -> None:
@@ -402,6 +423,7 @@ def test_the_verdict_rests_on_the_margin(low: float, at_most: float, state: str,
     verdict = decide(measures, 0.03, at_most)
 
     assert (verdict.state, verdict.label, verdict.measure, verdict.margin) == (state, label, measures[1].key, 0.03)
+    assert "left out" not in verdict.sentence
 
 
 @pytest.mark.parametrize(("gap", "state"), [(0.03, "yes"), (0.031, "cannot tell")])

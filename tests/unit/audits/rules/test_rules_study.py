@@ -10,6 +10,7 @@ import pytest
 from eyechart.audits import make_audit, remake_audit
 from eyechart.audits.rules import RulesAudit
 from eyechart.audits.rules.mining import least_support
+from eyechart.audits.rules.views import _surest, answers_table, types_table
 from eyechart.base.errors import DataError, SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
@@ -153,6 +154,39 @@ def test_histograms_hold_every_rule(found: Result) -> None:
     counted = dict(found.tables["confidences"].group_by("part").agg(pl.col("n").sum()).iter_rows())
 
     assert counted == {"train": mined.height, "held out": mined["held_out_confidence"].is_not_null().sum()}
+
+
+def test_answers_and_types_are_listed_from_the_most_frequent_and_equally_frequent_ones_by_name() -> None:
+    counts = {("b", "easy"): 2, ("b", "uncovered"): 1, ("a", "easy"): 3, ("c", "counterexample"): 1, ("d", "easy"): 4}
+    rows = [each for each, n in counts.items() for _ in range(n)]
+    labelled = pl.DataFrame(rows, schema=["answer", "subset"], orient="row").with_columns(
+        pl.int_range(pl.len()).alias("cluster"), pl.col("answer").alias("question_type")
+    )
+    ordered = [("d", "easy"), ("a", "easy"), ("b", "easy"), ("b", "uncovered"), ("c", "counterexample")]
+
+    assert answers_table(labelled).select("answer", "subset").rows() == ordered
+    assert types_table(labelled, "question_type").select("question_type", "subset").rows() == ordered
+
+
+def test_of_equally_sure_rules_the_first_are_shown() -> None:
+    rules = [(3, "a"), (1, "b"), (2, "c")]
+    table = pl.DataFrame(rules, schema=["rule", "answer"], orient="row").with_columns(
+        pl.lit("confirmed").alias("state"), pl.lit("words").alias("kind"), pl.lit(0.5).alias("low")
+    )
+
+    assert _surest(table)["rule"].to_list() == [1, 2]
+
+
+def test_a_single_word_is_enough_for_a_rule() -> None:
+    examples = pl.DataFrame({"id": [f"{n:03}" for n in range(80)], "split": ["train", "test"] * 40}).with_columns(
+        pl.col("id").alias("image"), pl.lit("why").alias("question"), pl.lit("yes").alias("answer")
+    )
+    result = AUDIT.study(Dataset("why", examples, Images.named(examples["image"])), Local())
+
+    assert result.tables["rules"].select("words", "objects", "answer", "kind").rows() == [
+        (["why"], [], "yes", "words"),
+        ([], [], "yes", "prior"),
+    ]
 
 
 def say(result: Result) -> str:

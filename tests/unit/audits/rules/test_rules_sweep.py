@@ -4,6 +4,8 @@ import polars as pl
 import pytest
 
 from eyechart.audits.rules import RulesAudit
+from eyechart.audits.rules.classifier import best_thresholds
+from eyechart.audits.rules.settings import RulesSettings
 from eyechart.data.dataset import Dataset
 from eyechart.engines import Local
 from eyechart.formats import read
@@ -37,3 +39,13 @@ def test_the_study_is_that_of_the_best_point(world: Dataset) -> None:
     assert swept.measure("classifier, vote", "plain").value == pytest.approx(best["vote"])
     assert swept.tables["rules"].height == best["rules"] + 1
     assert swept.settings["min_support"] == 4  # what was asked for, so that the study can be made again
+
+
+def test_the_best_point_is_the_highest_and_of_equal_ones_the_lowest() -> None:
+    """A point at which nothing could be scored is never the best."""
+    points = [(8, 0.3, None), (16, 0.5, 0.4), (16, 0.3, 0.4), (8, 0.5, 0.4), (32, 0.3, 0.1)]
+    surface = pl.DataFrame(points, schema=["min_support", "min_confidence", "vote"], orient="row")
+
+    best = best_thresholds(RulesSettings(), surface)
+
+    assert (best.min_support, best.min_confidence) == (8, 0.5)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.splits.salience import IMAGINED, as_listed, most_informative
+from eyechart.audits.splits.salience import IMAGINED, as_listed, inform, most_informative
 from eyechart.engines import Local
 
 ROWS = st.lists(
@@ -59,6 +59,17 @@ def test_the_two_best_are_those_of_the_formula(rows: list[Row]) -> None:
         else:
             assert literal(rows, second, kind) == pytest.approx(scores[1], abs=1e-12)
     assert found["row"].to_list() == list(range(len(rows)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows=ROWS)
+def test_every_score_is_that_of_the_formula(rows: list[Row]) -> None:
+    counted = candidates(rows).filter("counted").with_columns(pl.col("kind").fill_null(""))
+    joints = counted.group_by("kind", "text", "answer").agg(pl.len().alias("joint"))
+    answers = counted.unique("row").group_by("kind", "answer").agg(pl.len().alias("n"))
+
+    for kind, text, _, score in inform(joints, answers).iter_rows():
+        assert score == pytest.approx(literal(rows, text, kind or None), abs=1e-12)
 
 
 def test_the_own_answer_does_not_matter() -> None:

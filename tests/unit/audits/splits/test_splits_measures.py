@@ -1,5 +1,7 @@
 """Measures are what they are called, and their intervals those of other ways to the same number."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -15,7 +17,7 @@ from eyechart.data.result import Result
 from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
-from eyechart.statistics import mean
+from eyechart.statistics import difference, mean
 
 RNG = np.random.default_rng(3)
 
@@ -88,6 +90,16 @@ def test_means_and_drops_are_those_of_the_sets(judged: Result) -> None:
     assert judged.measure("accuracy", "plain", "union", "tail").value == pytest.approx(union)
 
 
+def test_a_drop_has_the_interval_of_its_tail_against_the_rest(judged: Result) -> None:
+    for name in ("KW", "QT+KO"):
+        tail = (judged.rows[name] == "tail").fill_null(value=False)
+        rest, rare = judged.rows.filter(~tail), judged.rows.filter(tail)
+        gap = difference(rest["accuracy"], rare["accuracy"], rest["cluster"], rare["cluster"])
+        found, share = judged.measure(f"drop, {name}", "plain"), rest.height / judged.rows.height
+
+        assert [found.low, found.high] == pytest.approx([gap.low * share, gap.high * share])
+
+
 def test_no_interval_exceeds_the_possible_range(world: Dataset) -> None:
     """Who is nearly always right has means near 1, whose contributions spread beyond it."""
     found = audit(world, "world:mix:seer=0.97,guesser=0.03", ["splits"])["splits"].measures
@@ -150,6 +162,27 @@ def test_one_sided_strata_contribute_nothing() -> None:
     assert found is None
 
 
+@pytest.mark.parametrize(
+    ("sides", "measured"), [((10, 10), True), ((9, 10), False), ((14, 86), False), ((16, 84), True)]
+)
+def test_a_gap_needs_twenty_effective_examples(sides: tuple[int, int], measured: bool) -> None:  # noqa: FBT001
+    """(sum w)^2 / sum w^2 with w = (t - mean)^2: 20 where both sides are alike, and 18.8 and 22.5 of a hundred."""
+    tail = np.repeat([0.0, 1.0], sides)
+
+    found = gap_contributions(Sides(RNG.random(sum(sides)), tail, np.zeros(sum(sides), np.int64)))
+
+    assert (found is not None) == measured
+
+
+def test_question_types_are_held_fixed_whatever_concepts_are_asked_for(world: Dataset, judged: Result) -> None:
+    bare = replace(world, examples=world.examples.drop("question_type"))
+    chosen = make_audit("splits", {"concepts": ("KW",)})
+    alone, untyped = (audit(data, "world:mix:seer=0.5,cheater=0.5", [chosen])["splits"] for data in (world, bare))
+
+    assert alone.measure("gap, KW", "plain").value == judged.measure("gap, KW", "plain").value
+    assert untyped.measure("accuracy", "plain") == alone.measure("accuracy", "plain")
+
+
 def test_a_guesser_whose_chances_depend_on_the_type_has_a_drop_but_no_gap() -> None:
     """Yes/no questions are easier by chance; where tails have fewer of them, the drop is mechanical."""
     rng = np.random.default_rng(1)
@@ -173,6 +206,7 @@ def test_worst_groups_have_the_listed_accuracies(world: Dataset, judged: Result)
             part = members.filter(pl.col(one["concept"]) == side)
             assert part.height == one[f"n_{side}"]
             assert part["accuracy"].mean() == pytest.approx(one[side])
+        assert one["drop"] == pytest.approx(one["head"] - one["tail"])
     assert judged.tables["worst"]["surely"].is_sorted(descending=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.audits.splits import SplitsAudit
+from eyechart.audits.splits import SplitsAudit, resplit
 from eyechart.audits.splits.resplit import ConceptGroups, ResplitSettings, assign_groups, make_resplit
 from eyechart.audits.splits.study import find_splits
 from eyechart.base.errors import DataError, SettingError, UnknownNameError
@@ -85,6 +85,16 @@ def test_the_ood_side_gets_its_share_and_what_train_lacks_is_counted(members: li
     # Either the share is filled, or train was given all the rest to know the words.
     assert sizes[out].sum() >= share * sizes.sum() or not out.all()
     assert sizes[out].sum() < share * sizes.sum() + 5
+
+
+def test_train_gets_a_group_for_what_it_lacks_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once group 1 has taught train the concept 0, group 2 may go to the other side as well."""
+    monkeypatch.setattr(resplit, "UNCOVERED", 0)
+    pairs = pl.DataFrame([(0, 0), (1, 0), (2, 0), (3, 1)], schema=["group", "concept"], orient="row")
+
+    ood, lacking = assign_groups(ConceptGroups.of(np.ones(4, np.int64), pairs), 0.5)
+
+    assert (ood.tolist(), lacking) == ([True, False, True, False], 0)
 
 
 @pytest.mark.parametrize(("share", "size"), [(0.0, None), (0.3, None), (1.0, None), (0.25, 80)])

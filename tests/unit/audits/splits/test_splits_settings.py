@@ -165,6 +165,39 @@ def test_each_choice_of_words_changes_labels(world: Dataset, setting: str, other
     assert not study(world, **{setting: other}).tables["labels"].equals(study(world).tables["labels"])
 
 
+@pytest.mark.parametrize("tokenizer", ["words", "basic_english"])
+def test_a_question_with_nothing_beside_its_type_is_in_no_group_of_words(tokenizer: str) -> None:
+    data = questions(("what color", "red"), ("what color", "blue"), ("what color is it", "red"))
+    typed = replace(data, examples=data.examples.with_columns(question_type=pl.lit("what color")))
+
+    labels = study(typed, concepts="KW", tokenizer=tokenizer).tables["labels"]
+
+    assert labels["KW"].is_null().to_list() == [True, True, False]
+
+
+def test_answers_are_listed_for_the_group_with_the_most_rare_answers_of_every_concept(world: Dataset) -> None:
+    found = study(world)
+    tails = found.tables["groups"].filter(pl.col("imbalanced") & (pl.col("tail") > 0)).sort("tail", descending=True)
+    largest = tails.filter(pl.col("tail") == pl.col("tail").max().over("concept"))
+    alone = largest.filter(pl.len().over("concept") == 1)
+    listed = set(found.tables["answers"].select("concept", "group").rows())
+
+    assert set(tails["concept"]) == {concept for concept, _ in listed}
+    assert set(alone.select("concept", "group").rows()) <= listed
+
+
+def test_the_cut_that_is_shown_is_alpha_times_the_mean_count_of_an_answer(world: Dataset) -> None:
+    found = study(world, alpha=1.5)
+    of_group = (
+        found.tables["answers"]
+        .drop_nulls("judged_cut")
+        .join(found.tables["groups"].select("concept", "group", size="n", kinds="answers"), on=["concept", "group"])
+    )
+
+    assert of_group.height > 20
+    assert of_group["judged_cut"].to_list() == pytest.approx((1.5 * of_group["size"] / of_group["kinds"]).to_list())
+
+
 @pytest.mark.parametrize("unit", ["question", "image"])
 def test_resplit_data_have_the_papers_shares(unit: str, tmp_path: Path) -> None:
     read("world", seed=4, images=800).save(tmp_path / "data")
