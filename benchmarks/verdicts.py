@@ -172,7 +172,7 @@ def lay_out_sizes(rows: list[Row]) -> Iterator[str]:
 
 
 LAYOUTS: dict[str, Layout] = {
-    **{f"cells at {strength}": _lay_out_at(strength) for strength in STRENGTHS},
+    **{f"at-{100 * strength:.0f}": _lay_out_at(strength) for strength in STRENGTHS},
     "bounds": lay_out_bounds,
     "sizes": lay_out_sizes,
 }
