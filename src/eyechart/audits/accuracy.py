@@ -34,6 +34,7 @@ from eyechart.scoring import OPTION_SCORES, chosen_score, score
 from eyechart.statistics import mean, paired_difference, shares
 
 QUESTION = "Better than guessing?"
+MENTIONED = ", mentioned"  # answers that contain the reference among other words count as right
 PARSED = ", parsed only"
 FOLDS = 5  # of the images, where there is no train split
 MAJORITY, OPTION, CHANCE = "majority", "option", "chance"
@@ -109,6 +110,9 @@ class Accuracy:
         measures = list(_measure(rows, how))
         if answered.lost.height and parsed.height:
             measures += [replace(each, name=f"{each.name}{PARSED}", of=None) for each in _measure(parsed, how)]
+        if any(each.name == "gain" and each.high < self.margin for each in measures):
+            mentioned = _measure(_count_mentions(answered.table, how), how)
+            measures += [replace(each, name=f"{each.name}{MENTIONED}", of=None) for each in mentioned]
         groups = [measure_groups(data, rows, measures[0], column, engine) for column in self.by] if rows.height else []
         return Result(
             audit=self.name,
@@ -126,7 +130,7 @@ class Accuracy:
             sentence = f"Accuracy is {speak(asdict(by_name['accuracy']))}; nothing was there to learn a floor from."
             return Verdict("not tested", QUESTION, "no floor", sentence, by_name["accuracy"].key, self.margin)
         gain = by_name["gain"]
-        parsed = by_name.get(f"gain{PARSED}", gain)
+        parsed, mentioned = (by_name.get(f"gain{name}", gain) for name in (PARSED, MENTIONED))
         points = f"{speak(asdict(gain))} points over {floor}"
         state: State = "cannot tell"
         if gain.low > 0:
@@ -135,6 +139,14 @@ class Accuracy:
         elif parsed.high >= self.margin > gain.high:
             label, doubt = "too many answers lost", f"but {speak(asdict(parsed))} over the answers that could be read"
             sentence = f"Too many answers were lost to tell: {points}, {doubt}."
+        elif gain.high < self.margin <= mentioned.low:
+            label, doubt = (
+                "right in other words",
+                f"but {speak(asdict(mentioned))} where answers only have to contain it",
+            )
+            sentence = (
+                f"It does not beat the floor as its answers are read: {points}, {doubt}. Read them with extract=yes."
+            )
         elif gain.high < self.margin:
             state, label, sentence = "no", "no better than guessing", f"It does not beat the floor: {points}."
         else:
@@ -239,6 +251,25 @@ def _with_lost(rows: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
     """Add the examples whose answers were lost, as wrong."""
     wrong = lost.select("id", "cluster", "floor", pl.lit(0.0).alias("accuracy"))
     return pl.concat([rows.select("id", "cluster", "floor", "accuracy"), wrong])
+
+
+def _count_mentions(answered: pl.DataFrame, how: str) -> pl.DataFrame:
+    """Count answers that contain the reference as whole words, and no other option, as right as well."""
+    given, reference = (_words(pl.col(name)) for name in ("given", "answer"))
+    contains = given.str.contains(reference, literal=True) & (reference.str.strip_chars() != "")
+    if "choices" in answered.columns:
+        others = pl.col("choices").list.eval(_words(pl.element())).list.set_difference(pl.concat_list(reference))
+        listed = answered.select(given.alias("given"), others.alias("other")).with_row_index("row").explode("other")
+        named = listed.filter(pl.col("given").str.contains(pl.col("other"), literal=True))["row"]
+        contains &= ~pl.int_range(pl.len()).is_in(named.implode())
+    scored = answered.select("id", "cluster", "floor", score(answered, how).alias("score"), contains.alias("contains"))
+    right = pl.max_horizontal("score", pl.col("contains").cast(pl.Float64)).mean().alias("accuracy")
+    return scored.group_by("id", "cluster", "floor").agg(right).sort("id")
+
+
+def _words(text: pl.Expr) -> pl.Expr:
+    """Return the words of a text, in lower case, each between two spaces."""
+    return pl.concat_str(pl.lit(" "), text.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " "), pl.lit(" "))
 
 
 def _measure(rows: pl.DataFrame, how: str) -> Iterator[Measure]:

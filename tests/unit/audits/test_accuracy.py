@@ -121,6 +121,32 @@ def test_a_guess_among_options_does_not_beat_the_floor_and_sight_does(k: int) ->
     assert seen.measure("gain", "plain").value == pytest.approx(1 - 1 / k)
 
 
+@pytest.mark.parametrize(
+    ("words", "state", "label"),
+    [
+        ("It looks like {right}, I think", "cannot tell", "right in other words"),
+        ("{RIGHT}!", "cannot tell", "right in other words"),
+        ("It is a{right}n", "no", "no better than guessing"),
+        ("either {right} or {wrong}", "no", "no better than guessing"),
+        ("It looks like {wrong}, I think", "no", "no better than guessing"),
+    ],
+)
+def test_who_is_right_in_other_words_is_not_called_a_guesser(words: str, state: str, label: str) -> None:
+    """The reference must be there as whole words, and no other option; only then the answers may have been misread."""
+    data = never_met(3)
+    known = {row["id"]: row for row in data.examples.iter_rows(named=True)}
+
+    def answer(id_: str) -> str:
+        right, options = known[id_]["answer"], known[id_]["choices"]
+        return words.format(right=right, RIGHT=right.upper(), wrong=options[(options.index(right) + 1) % 3])
+
+    found = audit(data, Function("wordy", lambda rows: [answer(row["id"]) for row in rows]), ["accuracy"])["accuracy"]
+
+    assert (found.verdict.state, found.verdict.label) == (state, label)
+    assert found.measure("accuracy, mentioned", "plain").value == (state == "cannot tell")
+    assert found.measure("accuracy", "plain").value == 0
+
+
 def test_two_equal_options_are_twice_as_likely_guessed() -> None:
     data = with_options([("train", None, "x", ["x"]), ("test", None, "a", ["a", "b", "a"])])
 
