@@ -8,6 +8,8 @@ import pytest
 
 from eyechart.audits import make_audit
 from eyechart.audits.perception import PerceptionAudit
+from eyechart.audits.perception.probing import Rounds
+from eyechart.audits.perception.settings import removals_of
 from eyechart.base.errors import DataError, EyechartError, SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
@@ -102,6 +104,27 @@ def test_rounds_add_to_each_other_and_stop(world: Dataset, tmp_path: Path) -> No
     assert not result.wants_more
     first = run.store.probes("image#0").join(rounds[0]["image#0"], on=["id", "probe"], how="semi")
     assert first.height == rounds[0]["image#0"].height
+
+
+@pytest.mark.parametrize("last", [0, 1, 2, 3])
+def test_the_last_round_that_has_answers_is_the_one_that_is_judged(world: Dataset, last: int) -> None:
+    """First half of the examples, then all, then two draws of each, then four."""
+    chosen = PerceptionAudit(precision=5.0, modalities=("image",))
+    study = chosen.study(world, Local())
+    parts = [part for turn in range(last + 1) for _, part in chosen.probe(world, study, turn)]
+    answers = pl.concat(tidy(part.select("id", answer=pl.lit("yes")), part, "yes") for part in parts)
+
+    reached = Rounds.of(chosen, study).reached(removals_of(chosen, world), Predictions("yes", answers))
+
+    assert reached == last
+
+
+def test_a_second_round_is_judged_with_the_first(world: Dataset) -> None:
+    chosen = PerceptionAudit(precision=9.0, modalities=("image",))
+    result = audit(world, "world:mix:seer=0.5,blind=0.5", [chosen])["perception"]
+
+    assert result.measure("perception", "image").n == 600
+    assert any("points wide after round 2" in note for note in result.tables["notes"]["note"])
 
 
 def test_a_precision_out_of_reach_is_noted_and_drawing_stops(world: Dataset) -> None:

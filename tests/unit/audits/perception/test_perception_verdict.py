@@ -5,10 +5,13 @@ import polars as pl
 import pytest
 
 from eyechart.audits.perception import PerceptionAudit
-from eyechart.audits.perception.draws import changed, changed_another, other_donors
+from eyechart.audits.perception.draws import WORST, changed, changed_another, other_donors
+from eyechart.audits.perception.settings import PerceptionSettings
+from eyechart.audits.perception.verdict import decide, ignored_table
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
-from eyechart.data.result import Result
+from eyechart.data.probes import Removal
+from eyechart.data.result import Measure, Result
 from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.runs.verbs import audit
@@ -128,6 +131,23 @@ def test_what_is_left_out_has_no_donors() -> None:
     assert np.isnan(result.tables["ignored"]["another answer"].item())
     assert result.tables["errors"]["donors_se"].to_list() == [0.0]
     assert result.verdict.state == "cannot tell"
+
+
+def named(name: str, condition: str, value: float) -> Measure:
+    return Measure(name, value, value - 0.1, value + 0.1, 100, condition=condition)
+
+
+@pytest.mark.parametrize(("lost", "label"), [(0.4, "looks"), (0.05, "too many answers lost")])
+def test_only_the_first_kind_of_removal_counts_for_lost_answers_too(lost: float, label: str) -> None:
+    settings = PerceptionSettings(removal=("permute", "none"))
+    removals = [Removal(("image",)), Removal(("image",), "none")]
+    measures = [named("perception", each.name, 0.5) for each in removals]
+    measures += [named(WORST, "image", lost), named(WORST, "image=none", 0.0), named("mirage", "image", 0.0)]
+    ignored = ignored_table(pl.DataFrame(), [], 0.03)
+
+    verdict = decide(settings, removals, measures, ignored, wants_more=False)
+
+    assert verdict.label == label
 
 
 def test_donors_of_one_answer_type_have_a_name() -> None:
