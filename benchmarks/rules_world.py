@@ -1,4 +1,4 @@
-"""Count over many planted worlds which planted rules and which controls are confirmed, and what is said of whom.
+"""Count over many planted worlds which planted rules and controls are confirmed, and who follows nothing but is caught.
 
     python benchmarks/rules_world.py [--seeds 20] [--shifted 20] [--images 1000] [--record]
 
@@ -28,8 +28,6 @@ STATES = ("yes", "no", "cannot tell")
 PLANTED = ("word", "object", "pair")
 KINDS = (*PLANTED, "control")
 STRENGTHS = (0.6, 0.8)
-JUDGED = 0.8  # the strength of the worlds in which answerers are judged
-ANSWERERS = ("seer", "blind", "cheater", "cheater:word", "cheater:object", "cheater:pair")
 SHIFTED = 0.2  # the strength in the test of a shifted world
 FIRST_SHIFTED = 3000  # its first seed
 FOLLOW_NOTHING = ("seer", "guesser", "mix:seer=0.5,guesser=0.5")
@@ -52,30 +50,26 @@ def confirmed(study: Result, world: World) -> Iterator[tuple[str, bool]]:
             yield "control", any((words, seen) == (cue, objects) for words, seen, _ in rules)
 
 
-def verdicts(study: Result, world: World, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Judge the answerers of these names."""
-    [(_, probes)] = AUDIT.probe(world.data, study)
-    shown = fill(probes, world.data)
-    for name in names:
-        answers = tidy(load_answerer(name).answer(shown, world.data.images), probes, name)
-        yield name, AUDIT.judge(world.data, study, Predictions(name, answers), Local()).verdict.state
-
-
 def measure(strength: float, seed: int, images: int) -> Row:
-    """Count in one world the planted rules, the controls and those of them that are confirmed, and judge everybody."""
+    """Count in one world the planted rules, the controls and those of them that are confirmed."""
     world = make_world(WorldSettings(seed=seed, images=images, strength=strength))
     study = AUDIT.study(world.data, Local())
     found = list(confirmed(study, world))
     planted, hits = Counter(kind for kind, _ in found), Counter(kind for kind, hit in found if hit)
     counts = {kind: [hits[kind], planted[kind]] for kind in KINDS}
-    states = dict(verdicts(study, world, ANSWERERS)) if strength == JUDGED else {}
-    return {"strength": strength, "seed": seed} | counts | states
+    return {"strength": strength, "seed": seed} | counts
 
 
 def measure_shifted(seed: int, images: int) -> Row:
     """Judge those who follow nothing in one shifted world."""
     world = make_world(WorldSettings(seed=seed, images=images, test_strength=SHIFTED))
-    return {"shifted": SHIFTED, "seed": seed} | dict(verdicts(AUDIT.study(world.data, Local()), world, FOLLOW_NOTHING))
+    study, states = AUDIT.study(world.data, Local()), {}
+    [(_, probes)] = AUDIT.probe(world.data, study)
+    shown = fill(probes, world.data)
+    for name in FOLLOW_NOTHING:
+        answers = tidy(load_answerer(name).answer(shown, world.data.images), probes, name)
+        states[name] = AUDIT.judge(world.data, study, Predictions(name, answers), Local()).verdict.state
+    return {"shifted": SHIFTED, "seed": seed} | states
 
 
 def lay_out_rules(rows: list[Row]) -> Iterator[str]:
@@ -95,24 +89,16 @@ def _of(counts: list[list[int]]) -> str:
     return f"{hits} of {n}"
 
 
-def lay_out_verdicts(rows: list[Row]) -> Iterator[str]:
-    """Write a row for each answerer."""
-    return _lay_out_states([row for row in rows if row.get("strength") == JUDGED], ANSWERERS)
-
-
 def lay_out_shifted(rows: list[Row]) -> Iterator[str]:
     """Write a row for each of those who follow nothing."""
-    return _lay_out_states([row for row in rows if "shifted" in row], FOLLOW_NOTHING)
-
-
-def _lay_out_states(judged: list[Row], names: tuple[str, ...]) -> Iterator[str]:
-    counts = {name: Counter(row[name] for row in judged) for name in names}
-    found = [{"name": name} | {state: counts[name][state] for state in STATES} for name in names]
+    judged = [row for row in rows if "shifted" in row]
+    counts = {name: Counter(row[name] for row in judged) for name in FOLLOW_NOTHING}
+    found = [{"name": name} | {state: counts[name][state] for state in STATES} for name in FOLLOW_NOTHING]
     head = f"| answerer | {' | '.join(f'`{state}`' for state in STATES)} |"
     return lay_out(head, "| `{name}` | " + " | ".join(f"{{{state}}}" for state in STATES) + " |", found)
 
 
-LAYOUTS: dict[str, Layout] = {"rules": lay_out_rules, "verdicts": lay_out_verdicts, "shifted": lay_out_shifted}
+LAYOUTS: dict[str, Layout] = {"rules": lay_out_rules, "shifted": lay_out_shifted}
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from tables import Layout, lay_out, report
 
 TRUTH = Path(__file__).parent.parent / "docs" / "truth.md"
 STRENGTHS = (0.6, 0.8)
-IMAGES, FEW_IMAGES = 1000, 300
+FEWER = 0.3  # of the images, in the second world
 FEWEST = 100  # judged counterexamples, or questions with evidence, from which an audit must find what there is
 MIXTURES = {"mix:seer=0.7,blind=0.3": "seer", "mix:seer=0.3,blind=0.7": "not yes"}
 ON_OWN_OPTIONS = {"sets": ("orig",), "ask": ("orig",)}
@@ -38,10 +38,12 @@ MOST_WRONG, LEAST_RIGHT = 0.05, 0.8
 
 
 class Task(NamedTuple):
-    """A world to make and judge."""
+    """A world to make, and who is judged on it; all of them if nobody is named."""
 
     seed: int
     strength: float
+    images: int = 1000
+    answerers: tuple[str, ...] = ()
 
 
 def read_truth() -> dict[str, dict[str, str]]:
@@ -58,10 +60,11 @@ def read_truth() -> dict[str, dict[str, str]]:
 
 def judge(task: Task) -> list[Row]:
     """Judge every answerer on a world; a row for each, with a letter for each audit."""
-    answerers, plant = list(read_truth()), {"strength": task.strength, "seed": task.seed}
+    answerers, plant = task.answerers or tuple(read_truth()), {"strength": task.strength, "seed": task.seed}
     with tempfile.TemporaryDirectory() as folder:
-        large = _judge_all(eyechart.read("world", images=IMAGES, **plant), answerers, AUDITS.names(), folder + "/large")
-        few = _judge_all(eyechart.read("world", images=FEW_IMAGES, **plant), answerers, ["decoys"], folder + "/few")
+        worlds = [eyechart.read("world", images=n, **plant) for n in (task.images, int(FEWER * task.images))]
+        large = _judge_all(worlds[0], answerers, AUDITS.names(), f"{folder}/large")
+        few = _judge_all(worlds[1], answerers, ["decoys"], f"{folder}/few")
     looking = [name for name in AUDITS.names() if furniture_of(AUDITS.get(name)).about == "looking"]
     about = [name for name in AUDITS.names() if furniture_of(AUDITS.get(name)).about != "other"]
     rows = []
@@ -185,13 +188,16 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=50_000, help="the first seed")
     parser.add_argument("--minutes", type=float, default=8, help="no world is begun after this time")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--images", type=int, default=1000)
+    parser.add_argument("--answerers", nargs="+", default=(), help="all of the truth table, if not given")
     add_flag(parser)
     given = parser.parse_args()
     end, before = time.monotonic() + 60 * given.minutes, load("verdicts")
     rows: list[Row] = list(before["rows"]) if given.record and before.get("commit") == commit() else []
     done = {(row["seed"], row["strength"]) for row in rows}
-    seeds = range(given.first, given.first + given.worlds)
-    tasks = [task for seed in seeds for task in (Task(seed, strength) for strength in STRENGTHS) if task not in done]
+    seeds, who = range(given.first, given.first + given.worlds), tuple(given.answerers)
+    pairs = ((seed, strength) for seed in seeds for strength in STRENGTHS)
+    tasks = [Task(*pair, given.images, who) for pair in pairs if pair not in done]
     with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
         running = {pool.submit(judge, task) for task in tasks[: given.workers]}
         left = iter(tasks[given.workers :])
@@ -199,7 +205,8 @@ def main() -> None:
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             for each in finished:
                 rows += each.result()
-                print(f"{len(rows) // len(read_truth())} of {2 * given.worlds} worlds", flush=True)
+                judged = {(row["seed"], row["strength"]) for row in rows}
+                print(f"{len(judged)} of {2 * given.worlds} worlds", flush=True)
                 if given.record:
                     keep("verdicts", sorted(rows, key=lambda row: (row["strength"], row["seed"])))
                 if time.monotonic() < end and (task := next(left, None)) is not None:

@@ -127,6 +127,13 @@ def test_rules_of_a_world_are_confirmed_again(script: Callable[[str], ModuleType
         assert [script("rules_world").measure(strength, 3, 1000)] == rows("rules_world", strength=strength, seed=3)
 
 
+def test_the_verdicts_on_an_answerer_come_out_again(script: Callable[[str], ModuleType]) -> None:
+    module = script("verdicts")
+    task = module.Task(50_000, 0.8, answerers=("cheater:object",))
+
+    assert module.judge(task) == rows("verdicts", seed=task.seed, strength=task.strength, answerer="cheater:object")
+
+
 def test_the_verdicts_of_a_world_come_out_again(script: Callable[[str], ModuleType]) -> None:
     found = list(script("splits_world").measure("small", 6001, 5))
 

@@ -62,10 +62,11 @@ SMALL = {
     "perception_synthetic": Small(
         {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"P_c \|\n.*\n\| 1 \|{N},{N}\|"}
     ),
+    "perception_donors": Small({"--images 40": rf"^\| `same-answer-type` \| All \|{N}"}, ("torch",)),
     "predict": Small({"--latency 0.01 --rounds 1 --goal 0": rf"^ +64 +64 +{N}"}, ("openai",)),
     "read": Small({"--share 0.0001 --gigabytes 0": rf"^jsonl, json \+ pandas{N}"}, ("pandas",)),
     "rules_real": Small({"{data}": rf"^\| overall \|{N}"}),
-    "rules_world": Small({"--seeds 1 --images 60": r"^\| `cheater:pair` \| \d \| \d \| \d \|$"}),
+    "rules_world": Small({"--seeds 1 --images 60": r"^\| `guesser` \| \d \| \d \| \d \|$"}),
     "scale": Small(
         {
             '--sizes 100 --only "read parquet" --place {place}': '^{"arrow": "read parquet", "n": 100, "stopped": "", ',
@@ -81,6 +82,7 @@ SMALL = {
     "splits_world": Small(
         {"--worlds 1 --draws 1 --forms small --leaners 200": rf"^\| small \| \d+ of {N} \(.*\n\n.*\n.*\n\| `prior`"}
     ),
+    "verdicts": Small({"--worlds 1 --images 60 --answerers blind --workers 1": r"^\| `blind` \| \| \| [01]/1"}),
     "view": Small({"--rules 300 --judged 100 --train 50": rf"^CSV of all rules{N}"}, ("fastapi", "uvicorn")),
     "zoo": Small(
         {
