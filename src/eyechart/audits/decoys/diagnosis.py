@@ -186,7 +186,9 @@ def _estimate_solver(solver: Solver) -> tuple[Estimate, Difference]:
     if not draws.size:
         return right, over
     spread, freedom = float(draws.std(ddof=1)) / np.sqrt(draws.size), draws.size - 1.0
-    away, half, method = over.value / spread, float(stdtrit(freedom, 0.975)) * spread, f"t over {draws.size} draws"
+    # Where nothing can be learned, every draw is the same guess among all options.
+    away = over.value / spread if spread > 0 else 0.0
+    half, method = float(stdtrit(freedom, 0.975)) * spread, f"t over {draws.size} draws"
     right = right._replace(low=right.value - half, high=right.value + half, se=spread, method=method)
     p = 2 * float(stdtr(freedom, -abs(away)))
     return right, over._replace(low=over.value - half, high=over.value + half, p=p, se=spread, method=method)

@@ -48,8 +48,9 @@ def _conclude(found: dict[str, SolverResult], name: str, options: str, margin: f
     """Return the state, its label, and the beginning of its sentence."""
     over, without = found[name].over, WITH[name]
     # A single draw lies further from chance than its interval over examples says, so only several are a test.
-    if found[CONTROL].solver.way.draws and found[CONTROL].over.p < OFF_CHANCE:
-        finding = f"Solvers that learned from random targets are {_spoken(found[CONTROL])}, so these cannot be trusted"
+    control = found.get(CONTROL)
+    if control is not None and control.solver.way.draws and control.over.p < OFF_CHANCE:
+        finding = f"Solvers that learned from random targets are {_spoken(control)}, so these cannot be trusted"
         return "cannot tell", "control off chance", finding
     if over.low > margin:
         return "no", LABELS[name][0], f"The targets of {options!r} can be found {without}"

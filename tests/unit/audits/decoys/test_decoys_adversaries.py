@@ -198,6 +198,23 @@ def test_the_control_is_tested_over_its_draws() -> None:
     assert (found.over.n, found.over.clusters) == (50, 50)
 
 
+def test_a_control_that_learned_nothing_is_at_chance() -> None:
+    """Every option scores the same in every draw, so that there is no spread to test by."""
+    scores = pl.DataFrame({"id": ["a", "b"], "cluster": ["a", "b"], "score": 0.25, "chance": 0.25})
+
+    [found] = hold_against_chance(
+        [Solver("orig", Way(CONTROL, "", scores.select("id", "score"), (0.25,) * 20), scores)]
+    )
+
+    assert (found.over.low, found.over.high, found.over.p) == (0, 0, 1)
+
+
+def test_few_judged_examples_get_verdicts_without_a_control() -> None:
+    solvers = [result("orig", ALONE, (0.0, -0.03, 0.03)), result("orig", UNSEEN, (0.2, 0.15, 0.25))]
+
+    assert [verdict.state for verdict in decide(solvers, "orig", 0.05)] == ["yes", "no"]
+
+
 @pytest.fixture(scope="module")
 def one_an_image() -> tuple[Dataset, Result]:
     data = ask(240, 5)
