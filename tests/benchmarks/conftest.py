@@ -18,22 +18,24 @@ FEELINGS = ("He is happy", "She is sad", "They are angry at him", "He is calm an
 
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the scripts without their results: `scale.py` and `zoo.py` write beside themselves and into docs/."""
+    """Copy the scripts without their results, and what they read: `scale.py` and `zoo.py` write beside themselves."""
     place = tmp_path_factory.mktemp("project")
     (place / "docs").mkdir()
+    shutil.copy(BENCHMARKS.parent / "docs" / "truth.md", place / "docs")
     results = shutil.ignore_patterns("__pycache__", "*.json")
     return Path(shutil.copytree(BENCHMARKS, place / "benchmarks", ignore=results))
 
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a planted world in the forms of VQA v2 and A-OKVQA, and a few questions in that of Social-IQ."""
+    """Write a planted world in the forms of other data, and a few questions in that of Social-IQ."""
     place, world = tmp_path_factory.mktemp("data"), read("world", seed=1, images=24)
-    for name in ("vqa2", "aokvqa", "socialiq2"):
+    for name in ("vqa2", "aokvqa", "socialiq2", "videomme", "mmmu_pro"):
         (place / name).mkdir()
     _write_vqa2(world, place / "vqa2")
     _write_aokvqa(world, place / "aokvqa")
     _write_socialiq(place / "socialiq2")
+    _write_options(world, place)
     return place
 
 
@@ -66,6 +68,24 @@ def _write_aokvqa(world: Dataset, folder: Path) -> None:
         for row in world.examples.iter_rows(named=True)
     ]
     _pack(asked, folder / "aokvqa_v1p0_val.json.gz")
+
+
+def _write_options(world: Dataset, place: Path) -> None:
+    """Write the examples with four options as Video-MME and as MMMU-Pro do."""
+    four = world.examples.filter(pl.col("choices").list.len() == 4)
+    asked = [row | {"letter": "ABCD"[row["choices"].index(row["answer"])]} for row in four.iter_rows(named=True)]
+    listed = [[f"{letter}. {text}" for letter, text in zip("ABCD", row["choices"], strict=True)] for row in asked]
+    table = four.select("question", question_id="id", videoID="image", options=pl.Series(listed))
+    answers = pl.Series("answer", [row["letter"] for row in asked])
+    table.with_columns(answers).write_parquet(place / "videomme" / "test-00000-of-00001.parquet")
+    lines = (
+        json.dumps(
+            {"id": row["id"], "question": row["question"], "options": str(row["choices"]), "answer": row["letter"]}
+        )
+        for row in asked
+    )
+    packed = gzip.compress("\n".join(lines).encode())
+    (place / "mmmu_pro" / "gpt-4o_standard10_options_direct.jsonl.gz").write_bytes(packed)
 
 
 def _write_socialiq(folder: Path) -> None:

@@ -195,18 +195,20 @@ def _section(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
 
 
 def _outline(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
+    headline, *others = (None if one is None else MeasureRow.of(asdict(one)) for one in result.headlines)
     return Section(
         audit=result.audit,
         subject=result.subject,
         role=role,
-        verdicts=result.verdicts,
-        headlines=tuple(None if one is None else MeasureRow.of(asdict(one)) for one in result.headlines),
+        verdict=result.verdict,
+        headline=headline,
         measures=(),
         counts=(),
         drawings=(),
         settings=plain(dict(sorted(result.settings.items()))),
         wants_more=result.wants_more,
         judged=judged.get(result.audit, ""),
+        further=tuple(zip(result.further, others, strict=True)),
     )
 
 

@@ -132,8 +132,8 @@ class Section:
     audit: str
     subject: str
     role: Role
-    verdicts: tuple[Verdict, ...]
-    headlines: tuple[MeasureRow | None, ...]  # the measure that each verdict rests on
+    verdict: Verdict
+    headline: MeasureRow | None  # the measure the verdict rests on
     measures: tuple[MeasureRow, ...]
     counts: tuple[CountRow, ...]
     drawings: tuple[Drawing, ...]
@@ -141,20 +141,16 @@ class Section:
     wants_more: bool
     judged: str = ""  # how many examples the verdict is about; empty if unknown
     cautions: tuple[Caution, ...] = ()
+    further: tuple[tuple[Verdict, MeasureRow | None], ...] = ()  # verdicts on other questions, and what they rest on
 
     @property
-    def verdict(self) -> Verdict:
-        """Return the verdict on the audit's own question."""
-        return self.verdicts[0]
-
-    @property
-    def headline(self) -> MeasureRow | None:
-        """Return the measure that this verdict rests on."""
-        return self.headlines[0]
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return all verdicts, the one on the audit's own question first."""
+        return self.verdict, *(verdict for verdict, _ in self.further)
 
     def summaries(self) -> Iterator[Summary]:
         """Reduce the section to its verdicts and headline measures."""
-        for verdict, measure in zip(self.verdicts, self.headlines, strict=True):
+        for verdict, measure in ((self.verdict, self.headline), *self.further):
             yield self._summary(verdict, measure)
 
     def _summary(self, verdict: Verdict, measure: MeasureRow | None) -> Summary:
