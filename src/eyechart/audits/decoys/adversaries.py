@@ -10,7 +10,7 @@ out leaves its target looking like a decoy, so that a score below chance is a le
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple, Self
@@ -88,7 +88,7 @@ class Trials(NamedTuple):
         """Return trials that are yet to be made."""
         return cls(np.zeros(examples), np.zeros((folds, examples)))
 
-    def put(self, scores: Floats, left_out: tuple[int, ...], fold: NDArray[np.int64]) -> None:
+    def put(self, scores: Floats, left_out: Sequence[int], fold: NDArray[np.int64]) -> None:
         """Enter the scores of what was learned without some folds."""
         for each in left_out:
             others = [other for other in left_out if other != each]
@@ -148,11 +148,12 @@ def _try_scorers(
     fits = [(scorer, left_out) for scorer in SCORED for left_out in folds.left_out()]
     found: dict[tuple[str, str], Trials] = {}
     for fit in fresh.run(fits, engine):
+        scorer, left_out = fit.select("task", "folds").row(0)
         value = np.zeros(len(folds.of_option))
-        value[fit.rows] = fit.scores
-        for way, one in _both_ways({f"likeliest by {fit.task}": value}):
-            trials = found.setdefault((fit.task, way), Trials.none(len(folds.of_example), settings.folds))
-            trials.put(folds.right(one), fit.folds, folds.of_example)
+        value[fit["row"].to_numpy()] = fit["score"].to_numpy()
+        for way, one in _both_ways({f"likeliest by {scorer}": value}):
+            trials = found.setdefault((scorer, way), Trials.none(len(folds.of_example), settings.folds))
+            trials.put(folds.right(one), left_out, folds.of_example)
     yield from found.items()
 
 

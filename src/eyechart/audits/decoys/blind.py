@@ -17,7 +17,7 @@ examples that offer the same options are right together or wrong together, so th
 chance than the interval over its examples says. What is tested is therefore the mean of several draws, by their spread.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -95,15 +95,6 @@ class BlindTask(NamedTuple):
     target: Flags
 
 
-class BlindFit(NamedTuple):
-    """The scores of the options of some folds, by a scorer that learned from all others."""
-
-    task: str
-    folds: tuple[int, ...]
-    rows: NDArray[np.int64]
-    scores: Floats
-
-
 @dataclass(frozen=True)
 class CrossValidation:
     """Score the judged options of some folds with a scorer that learned from the others.
@@ -130,14 +121,12 @@ class CrossValidation:
         scores = {name: np.zeros(len(self.fold)) for name in self.tasks}
         fits = [(name, (fold,)) for name in self.tasks for fold in np.unique(self.fold[self.judged]).tolist()]
         for fit in self.run(fits, engine):
-            scores[fit.task][fit.rows] = fit.scores
+            scores[fit["task"][0]][fit["row"].to_numpy()] = fit["score"].to_numpy()
         return pl.DataFrame(scores).filter(self.judged)
 
-    def run(self, fits: Iterable[tuple[str, tuple[int, ...]]], engine: Engine) -> Iterator[BlindFit]:
-        """Run fits, each given by its task and the folds that it leaves out."""
-        for part in engine.map(self, (pl.DataFrame({"task": [task], "folds": [list(folds)]}) for task, folds in fits)):
-            task, folds = part.select("task", "folds").row(0)
-            yield BlindFit(task, tuple(folds), part["row"].to_numpy(), part["score"].to_numpy())
+    def run(self, fits: Iterable[tuple[str, tuple[int, ...]]], engine: Engine) -> Iterable[pl.DataFrame]:
+        """Run fits, each given by its task and the folds that it leaves out (row, score, task, folds)."""
+        return engine.map(self, (pl.DataFrame({"task": [task], "folds": [list(folds)]}) for task, folds in fits))
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Fit and score (row, score, task, folds); with nothing to learn from, all options score the same."""
