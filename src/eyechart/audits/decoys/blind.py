@@ -17,15 +17,16 @@ examples that offer the same options are right together or wrong together, so th
 chance than the interval over its examples says. What is tested is therefore the mean of several draws, by their spread.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from eyechart.audits.decoys.features import SEEN, HashedFeatures, Matrix, describe, matrix
 from eyechart.audits.decoys.options import Flags, Floats, score_picks, where_examples_start
@@ -51,6 +52,7 @@ HIDDEN = 64  # units of the network
 EPOCHS = 8
 BATCH = 256
 RATE = 3e-3
+SOLVING = ("sklearn.linear_model", "torch")  # they bring libraries of their own
 
 
 def score_blindly(
@@ -138,7 +140,7 @@ class CrossValidation:
         if target[others].any():
             features = self._matrix(kinds)
             # The last bit of sums over many features depends on the number of threads, and one thread is fastest here.
-            with threadpool_limits(1, "blas"):
+            with _libraries(tuple(name in sys.modules for name in SOLVING)).limit(limits=1, user_api="blas"):
                 scores = self.learner(features[others], target[others], features[scored])
         found = pl.DataFrame({"row": np.flatnonzero(scored), "score": scores})
         return found.with_columns(task=pl.lit(name), folds=pl.lit(folds, pl.List(pl.Int64)))
@@ -153,6 +155,12 @@ class CrossValidation:
     @cached_property
     def _matrices(self) -> dict[tuple[str, ...], Matrix]:
         return {}
+
+
+@cache
+def _libraries(loaded: tuple[bool, ...]) -> ThreadpoolController:  # noqa: ARG001 - looked for anew when more are loaded
+    """Find the libraries that compute, which takes as long as a small fit."""
+    return ThreadpoolController()
 
 
 def logistic(train: Matrix, target: Flags, test: Matrix) -> Floats:
