@@ -72,6 +72,17 @@ def test_the_report_reads_on_a_phone(read_report: Callable[..., "Page"]) -> None
     assert table["width"] <= 390
 
 
+def test_a_measure_with_a_long_name_does_not_widen_a_phone(open_page: Any, written: str) -> None:  # noqa: ANN401
+    page = open_page(written, "phone")
+    page.goto(written)
+    page.evaluate(
+        """document.querySelectorAll('.verdicts .number').forEach(
+            cell => cell.dataset.label = 'without the picture and the question over chance, points')"""
+    )
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def test_no_label_lies_over_its_number_on_a_phone(open_page: Any, written: str) -> None:  # noqa: ANN401
     page = open_page(written, "phone")
     page.goto(written)

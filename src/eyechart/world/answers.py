@@ -80,12 +80,12 @@ def draw_planted(settings: WorldSettings, kind: str, split: Ints, rng: np.random
     return rng.random(len(split)) < np.array(shares)[split]
 
 
-def word_longer(choices: pl.Series, answer: pl.Series, told: Flags, rng: np.random.Generator) -> pl.Series:
+def word_longer(choices: pl.Series, answer: pl.Series, cued: Flags, rng: np.random.Generator) -> pl.Series:
     """Word the wrong options of the marked rows longer than the right one."""
-    rows = pl.DataFrame({"row": np.arange(len(told)), "text": choices, "answer": answer, "told": told})
+    rows = pl.DataFrame({"row": np.arange(len(cued)), "text": choices, "answer": answer, "cued": cued})
     long = rows.explode("text", empty_as_null=False, keep_nulls=False)
     remark = pl.Series(_REMARKS).gather(rng.integers(len(_REMARKS), size=long.height))
-    is_wrong = pl.col("told") & (pl.col("text") != pl.col("answer"))
+    is_wrong = pl.col("cued") & (pl.col("text") != pl.col("answer"))
     worded = long.with_columns(pl.when(is_wrong).then(pl.col("text") + remark).otherwise("text").alias("text"))
     return worded.group_by("row", maintain_order=True).agg("text")["text"]
 

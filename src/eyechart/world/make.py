@@ -145,7 +145,7 @@ class Draft:
         answered = answered.with_columns(pl.col("answer").fill_null("no"))
         image_index, type_index = answered["image_index"].to_numpy(), answered["type_index"].to_numpy()
         choices, foils = draw_choices(self.settings, self.plan, (image_index, type_index), streams["options"])
-        told = draw_planted(self.settings, LENGTH, self.plan.split[image_index], streams["lengths"])
+        cued = draw_planted(self.settings, LENGTH, self.plan.split[image_index], streams["lengths"])
         answer_types = [kind.answer_type for kind in QUESTION_TYPES.values()]
         table = answered.select(
             id=pl.col("image") + "-" + (pl.col("row") % self.settings.questions).cast(pl.String),
@@ -153,12 +153,12 @@ class Draft:
             question="question",
             answer="answer",
             answers=ask_people(answered["answer"], type_index, self.settings.noise, streams["people"]),
-            choices=word_longer(choices, answered["answer"], told, streams["lengths"]),
+            choices=word_longer(choices, answered["answer"], cued, streams["lengths"]),
             question_type="question_type",
             answer_type=pl.Series(answer_types).gather(type_index),
             split=pl.Series(SPLITS).gather(self.plan.split[image_index]),
             planted=_planted(self.settings, self.plan, image_index, type_index),
-            decoys=_decoys(self.settings, foils, told),
+            decoys=_decoys(self.settings, foils, cued),
         )
         return table.with_columns(conflict=_conflict(self.settings), evidence=_evidence(table.height, objects))
 
@@ -211,13 +211,13 @@ def _planted(settings: WorldSettings, plan: WorldPlan, image_index: Ints, type_i
     return pl.Series([*names, *(prior.name for prior in priors)]).gather(pl.Series(index).replace(NO_RULE, None))
 
 
-def _decoys(settings: WorldSettings, planted: Flags, told: Flags) -> pl.Expr:
+def _decoys(settings: WorldSettings, planted: Flags, cued: Flags) -> pl.Expr:
     """Name the kind of decoys: `prior` if the options leak because the answers of the type do."""
     leaks = pl.col("question_type").is_in([prior.question_type for prior in priors_of(settings)])
     return (
         pl.when(pl.Series(planted))
         .then(pl.lit("planted"))
-        .when(pl.Series(told))
+        .when(pl.Series(cued))
         .then(pl.lit(LENGTH))
         .when(leaks)
         .then(pl.lit("prior"))

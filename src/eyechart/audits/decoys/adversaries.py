@@ -32,6 +32,12 @@ WAYS: dict[str, tuple[str, ...]] = {  # adversary -> the cues and scorers that i
 }
 SCORED = ("A", "Q+A")
 COUNTED = (PRIOR_RULE, "type agreement")  # cues that count something first
+OPPOSITE = {  # rule -> the one that picks the option of the lowest value
+    "likeliest by Eq. 2": "least likely by Eq. 2",
+    "likeliest by A": "least likely by A",
+    "likeliest by Q+A": "least likely by Q+A",
+    "of the usual kind": "of an unusual kind",
+}
 FRESH = 1  # what is added to the seed, so that the folds have nothing in common with whatever drew the options
 
 
@@ -57,7 +63,7 @@ class Folds(NamedTuple):
 
     @classmethod
     def of(cls, offers: pl.DataFrame, settings: DecoysSettings) -> Self:
-        """Divide the examples anew."""
+        """Divide the examples into other folds than those of the solvers."""
         starts = where_examples_start(offers)
         fold = folds_of(offers, settings.seed + FRESH, settings.folds)
         return cls(starts, offers["target"].to_numpy(), fold, fold[starts[:-1]])
@@ -158,7 +164,7 @@ def _try_scorers(
 
 
 def _both_ways(rules: dict[str, Values]) -> Iterator[tuple[str, Values]]:
-    """Add to each rule the one that picks the option of the lowest value."""
+    """Add its opposite to each rule."""
     for rule, value in rules.items():
         yield rule, value
-        yield f"not {rule}", -value.astype(np.float64)
+        yield OPPOSITE[rule], -value.astype(np.float64)

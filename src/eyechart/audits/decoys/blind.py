@@ -158,7 +158,7 @@ class CrossValidation:
 
 
 @cache
-def _libraries(loaded: tuple[bool, ...]) -> ThreadpoolController:  # noqa: ARG001 - looked for anew when more are loaded
+def _libraries(loaded: tuple[bool, ...]) -> ThreadpoolController:  # noqa: ARG001 - once more when others are loaded
     """Find the libraries that compute, which takes as long as a small fit."""
     return ThreadpoolController()
 

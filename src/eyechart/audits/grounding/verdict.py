@@ -35,9 +35,9 @@ BOXES = {"grounded_evidence": EVIDENCE, "grounded_placebo": PLACEBO}
 
 def with_contrast(rows: pl.DataFrame, answers: AnswersByCondition, matched: pl.Series) -> pl.DataFrame:
     """Add the contrast of every question that has usable answers under all five conditions."""
-    told = rows.with_columns(pl.col("id").is_in(matched.implode()).cast(pl.Float64).alias(MATCHED))
+    marked = rows.with_columns(pl.col("id").is_in(matched.implode()).cast(pl.Float64).alias(MATCHED))
     if not has_placebo(answers):
-        return told
+        return marked
     evidence, placebo = grounded_in(EVIDENCE, REST), grounded_in(PLACEBO, REST_PLACEBO)
     columns = (
         evidence.cast(pl.Float64).alias("grounded_evidence"),
@@ -47,7 +47,7 @@ def with_contrast(rows: pl.DataFrame, answers: AnswersByCondition, matched: pl.S
         *(pl.col(f"right {condition}").alias(f"acc_{condition}") for condition in PLACEBOS),
     )
     compared = by_question(answers.side_by_side((*CONDITIONS, *PLACEBOS)), columns).drop("cluster")
-    return told.join(compared, on="id", how="left", validate="1:1", maintain_order="left")
+    return marked.join(compared, on="id", how="left", validate="1:1", maintain_order="left")
 
 
 def has_placebo(answers: AnswersByCondition) -> bool:

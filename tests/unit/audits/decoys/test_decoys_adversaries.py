@@ -79,12 +79,12 @@ def test_the_choice_and_the_score_are_those_of_a_loop(monkeypatch: pytest.Monkey
         options = items[key]
         if way.startswith("option"):
             return right([one["place"] == int(way[-1]) - 1 for one in options], options)
-        sign = -1 if way in ("shortest", "not likeliest by Eq. 2") else 1
+        sign = -1 if way in ("shortest", "least likely by Eq. 2") else 1
         if way in ("longest", "shortest"):
             return right([sign * len(str(one["text"])) for one in options], options)
         return right([sign * prior(one["text"], left_out) for one in options], options)
 
-    ways = ("option 1", "option 2", "option 3", "longest", "shortest", "likeliest by Eq. 2", "not likeliest by Eq. 2")
+    ways = ("option 1", "option 2", "option 3", "longest", "shortest", "likeliest by Eq. 2", "least likely by Eq. 2")
     expected, chosen = {}, Counter[str]()
     for f in range(4):
         sums = {way: sum(score(way, key, {f, fold[key]}) for key in items if fold[key] != f) for way in ways}
