@@ -532,13 +532,14 @@ def test_stopping_says_how_to_go_on(eyechart: Eyechart, world: Path, monkeypatch
 def test_answers_are_exported_for_other_tools(eyechart: Eyechart, world: Path) -> None:
     eyechart("audit", world, "-a", "accuracy", "-m", "world:mix:seer=0.5,blind=0.5", "-o", "R")
     written = json.loads(eyechart("export", "R", "--to", "eee", "-o", "E", "--json")[1])
-    (name,) = written
-    back = read_predictions(Path("E") / name).answers.select("id", "answer").sort("id")
+    samples, aggregate = written
+    back = read_predictions(Path("E")).answers.select("id", "answer").sort("id")
     answers = Store(Path("R")).answers("mix:seer=0.5,blind=0.5").answers
 
-    assert written[name] == answers.height
+    assert written[samples] == answers.height
     assert back.equals(answers.select("id", "answer").sort("id"))
-    assert eyechart("export", "R", "--to", "eee", "-o", "E")[0] == 0
+    assert len(json.loads((Path("E") / aggregate).read_text())["evaluation_results"]) == written[aggregate]
+    assert json.loads(eyechart("export", "R", "--to", "eee", "-o", "E", "--json")[1]) == written
     assert "did you mean 'eee'?" in eyechart("export", "R", "--to", "ee", "-o", "E")[2]
 
 

@@ -1,24 +1,19 @@
 """Decode files of answers, recognise the tool that wrote them, and refuse files without a model's answers.
 
-The format of a log is recognised by its content: the fields that every file of a tool has. A log reader is a function
-`reader(files, options) -> CountedTable`: it turns files of one format into one table of answers under our column names.
-What it cannot use it drops and counts (see `rows`); where it cannot go on it raises a FileFormatError.
+The format of a log is recognised by its content: the fields that every file of a tool has.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import orjson
-import polars as pl
 
 from eyechart.base.errors import FileFormatError
-from eyechart.data.tables import ANSWERS
-from eyechart.formats.columns import EXACT
 from eyechart.formats.names import ALIASES
 from eyechart.formats.records import (
     LINES,
@@ -30,7 +25,6 @@ from eyechart.formats.records import (
     read_records,
     tabulate,
 )
-from eyechart.formats.rows import RowCount, dropped
 from eyechart.formats.sources import SourceFile, decode_json
 
 ANSWER_SUFFIXES = (*TABLE_FORMATS, ".eval")
@@ -208,115 +202,3 @@ AGGREGATES = (
     ),
     Mistake(_has_fields("eval_id", "argv"), "the status of a run of VLMEvalKit", "give the file of predictions"),
 )
-
-
-Sample: TypeAlias = dict[str, object]
-
-
-class LogOptions(NamedTuple):
-    """Options of the caller for reading a log."""
-
-    map: dict[str, str] | None = None  # our column = theirs, for tables
-    scorer: str | None = None  # whose answer counts, where several extracted one
-    unfinished: bool = False  # take the samples of a run that was not completed
-
-
-class AnswerRow(NamedTuple):
-    """One answer as logged; a null draw is one that cannot be read."""
-
-    id: str | None
-    answer: str | None
-    raw: str | None
-    status: str
-    draw: int | None = 0
-    condition: str | None = None
-    scores: list[dict[str, object]] | None = None
-    score_kind: str | None = None
-
-
-ROW = {name: ANSWERS.columns[name].dtype for name in AnswerRow._fields}
-OPTIONAL = ("condition", "scores", "score_kind")
-
-
-def read_samples(files: Sequence[AnswerFile]) -> tuple[list[Sample], list[RowCount]]:
-    """Read the records of all files, and count the entries that are not records."""
-    entries = [entry for file in files for entry in file.records]
-    samples = [entry for entry in entries if isinstance(entry, dict)]
-    return samples, [dropped("entry that is not a record", len(entries) - len(samples))]
-
-
-def tabulate_answers(rows: Iterable[AnswerRow]) -> pl.DataFrame:
-    """Build a table of rows, without optional columns that are empty throughout."""
-    table = pl.DataFrame(list(rows), schema=ROW, orient="row")
-    return table.drop(name for name in OPTIONAL if table[name].is_null().all())
-
-
-def keep_or_count_draws(table: pl.DataFrame) -> pl.DataFrame:
-    """Keep draws that are whole numbers from 0, with 0 for an empty one; number any others."""
-    draw = table["draw"]
-    numbers = draw.cast(pl.Int64, strict=False)
-    if numbers.null_count() > draw.null_count() or (numbers < 0).any():
-        return count_draws(table)
-    return table.with_columns(numbers.fill_null(0))
-
-
-def count_draws(table: pl.DataFrame) -> pl.DataFrame:
-    """Replace the epochs or annotators of each id under each condition by 0, 1, ..., in their order.
-
-    Numbers are sorted as numbers even where they are written as text; an empty value comes first.
-    """
-    key = [name for name in ("id", "condition") if name in table.columns]
-    draw = table["draw"]
-    numbers = draw.cast(pl.Int64, strict=False)
-    order = numbers if numbers.null_count() == draw.null_count() else draw.cast(pl.String)
-    # A rank leaves nulls out, so whether there is a value is ranked with it.
-    ranked = table.with_columns(draw=pl.struct(order.is_not_null().alias("exists"), order.alias("value")))
-    return ranked.with_columns(pl.col("draw").rank("dense").over(key).cast(pl.Int64) - 1)
-
-
-def write_key(value: object) -> str | None:
-    """Convert an id to text; None where the value cannot be an id."""
-    if isinstance(value, float):
-        return str(int(value)) if abs(value) < EXACT and value.is_integer() else None
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) else None
-
-
-def write_answer(value: object) -> str | None:
-    """Convert an answer to text: tokens joined by spaces, other values as JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return " ".join(text for text in map(write_answer, value) if text is not None)
-    return orjson.dumps(value).decode()
-
-
-def read_whole_number(value: object) -> int | None:
-    """Read a whole number of at least 0, perhaps written as text; return None for anything else."""
-    text = write_key(value)
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
-def member(record: object, *names: str) -> object:
-    """Follow names into nested records; return None where one is missing."""
-    for name in names:
-        record = record.get(name) if isinstance(record, dict) else None
-    return record
-
-
-def require_columns(table: pl.DataFrame, names: Iterable[str], origin: str) -> None:
-    """Check that a table has the columns of its format."""
-    for name in names:
-        if name not in table.columns:
-            found = f"columns {', '.join(table.columns) or 'none at all'}"
-            raise FileFormatError(f"a column {name!r} in {origin}", found, "give another file, or another format")
-
-
-def check_one_model(models: Iterable[object], origin: str) -> None:
-    """Check that all answers come from one model: those of several could not be distinguished."""
-    names = sorted({str(model) for model in models if model is not None})
-    if len(names) > 1:
-        raise FileFormatError(
-            f"the answers of one model in {origin}", f"answers of {', '.join(names)}", "give one model's file"
-        )

@@ -15,21 +15,20 @@ from eyechart.base.errors import FileFormatError
 from eyechart.base.files import replacing
 from eyechart.base.registry import unknown_name
 from eyechart.data.store import Store
-from eyechart.formats.answer_files import (
-    AnswerFile,
+from eyechart.formats.answer_files import AnswerFile, decode_loosely
+from eyechart.formats.exports import Guide, PromptTable, export_prompts
+from eyechart.formats.log_rows import (
     AnswerRow,
     LogOptions,
     Sample,
     check_one_model,
     count_draws,
-    decode_loosely,
     member,
     read_whole_number,
     tabulate_answers,
     write_answer,
     write_key,
 )
-from eyechart.formats.exports import Guide, PromptTable, export_prompts
 from eyechart.formats.rows import CountedTable, RowCount, dropped, noted
 from eyechart.formats.sources import ZipBytes
 

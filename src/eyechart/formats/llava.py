@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from eyechart.formats.answer_files import AnswerFile, LogOptions, check_one_model, require_columns
+from eyechart.formats.answer_files import AnswerFile
 from eyechart.formats.columns import as_key, as_text
+from eyechart.formats.log_rows import LogOptions, check_one_model, require_columns
 from eyechart.formats.records import stack
 from eyechart.formats.rows import CountedTable, drop_rows, dropped
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from eyechart.base.registry import unknown_name
-from eyechart.formats.answer_files import (
-    AnswerFile,
+from eyechart.formats.answer_files import AnswerFile
+from eyechart.formats.log_rows import (
     AnswerRow,
     LogOptions,
     Sample,

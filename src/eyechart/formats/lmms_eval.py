@@ -17,9 +17,10 @@ import polars as pl
 
 from eyechart.base.files import replacing
 from eyechart.data.store import Store
-from eyechart.formats.answer_files import AnswerFile, LogOptions, Sample, read_samples
+from eyechart.formats.answer_files import AnswerFile
 from eyechart.formats.exports import Guide, PromptTable, export_prompts
 from eyechart.formats.lm_eval import DOC_KEYS, find_key, read_responses
+from eyechart.formats.log_rows import LogOptions, Sample, read_samples
 from eyechart.formats.rows import CountedTable
 
 CARRIED = ("question_id", "questionId")  # ids that metrics carry

@@ -20,17 +20,14 @@ from eyechart.data.tables import ANSWERS, SCORE_KINDS, STATUSES
 from eyechart.formats.answer_files import (
     ANSWER_SUFFIXES,
     AnswerFile,
-    LogOptions,
-    count_draws,
     dataset_error,
     find_aggregate,
     is_dataset,
-    keep_or_count_draws,
     recognise,
     refuse_dataset_folder,
-    write_answer,
 )
 from eyechart.formats.columns import as_key, as_text, as_texts
+from eyechart.formats.log_rows import LogOptions, count_draws, keep_or_count_draws, write_answer
 from eyechart.formats.names import rename
 from eyechart.formats.records import Records, stack
 from eyechart.formats.rows import CountedTable, RowCount, count_table, drop_rows, dropped, noted, read_rows

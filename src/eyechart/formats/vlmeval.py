@@ -25,12 +25,13 @@ from eyechart.base.errors import FileFormatError
 from eyechart.base.files import replacing
 from eyechart.data.dataset import Dataset
 from eyechart.data.store import Store
-from eyechart.formats.answer_files import AnswerFile, LogOptions, require_columns
+from eyechart.formats.answer_files import AnswerFile
 from eyechart.formats.choices import gather_options, name_answers
 from eyechart.formats.columns import as_key, as_text, as_texts, fill_majority
 from eyechart.formats.description import described
 from eyechart.formats.exports import Guide, PromptTable, export_prompts
 from eyechart.formats.images import gather_images
+from eyechart.formats.log_rows import LogOptions, require_columns
 from eyechart.formats.records import read_records, stack
 from eyechart.formats.rows import (
     CountedTable,
