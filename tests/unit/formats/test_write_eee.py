@@ -189,7 +189,7 @@ def test_aggregates_leave_out_questions_without_a_reference(tmp_path: Path) -> N
     run = Run(Store(tmp_path / "run")).start(eight())
     run.study([Accuracy()])
     run.probe()
-    (tmp_path / "it.json").write_text(json.dumps({key: "red" for key in IDS}))
+    (tmp_path / "it.json").write_text(json.dumps(dict.fromkeys(IDS, "red")))
     run.predict(load(f"predictions:{tmp_path / 'it.json'}"))
     export_eee(run.store, tmp_path / "E")
 
