@@ -15,6 +15,10 @@ from eyechart.data.tables import COUNTS, MEASURES, empty
 from eyechart.engines import Local
 from eyechart.statistics import Difference, Estimate
 
+# Who is right on this share of the hardest examples resists a shortcut most of the time, as one does who looks at so
+# many questions and follows shortcuts in the rest: no verdict calls that failing.
+RESISTS = 0.7
+
 
 class MeasureFields(TypedDict):
     """What several measures of an audit have in common, as arguments of `make_measure`."""

@@ -9,7 +9,8 @@ exploitation  on counterexamples: mean of [the model gives a confirmed rule's an
               rules of the model's rate of the answer in the control of the rule (the shortest one of that answer):
               examples of the same question type that name or offer the answer in the same way, do not meet the rule
               and do not accept the answer. The interval has the error of these rates too (see `controls`); rules with
-              fewer than 20 such examples take no part and are counted.
+              fewer than 20 such examples take no part and are counted. The largest is that of the kind of rule whose
+              interval ends highest below, at a level at which the intervals of all kinds hold together (Bonferroni).
 
 With w_i one over the number of easy examples, or minus one over that of counterexamples, the expected gap is
 sum_i w_i A_s(i). Both the strata drawn and the accuracies in them are uncertain: of N examples, each contributes
@@ -20,13 +21,14 @@ whose mean is the value and whose clustered spread is that of the value (its inf
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import polars as pl
 
-from eyechart.audits.measures import count_unscored, make_measure, measure_groups, score_rows
+from eyechart.audits.measures import MeasureFields, count_unscored, make_measure, measure_groups, score_rows
 from eyechart.audits.rules.controls import (
+    LEVEL,
     ONE_SIDED,
     ControlErrors,
     control_errors,
@@ -49,22 +51,21 @@ from eyechart.audits.rules.settings import (
     EXAMPLE_KINDS,
     FEWEST_CONTROLS,
     PUBLISHED,
-    QUESTION,
     RULE_KINDS,
     RulesSettings,
 )
 from eyechart.audits.rules.study import in_kind, of_kind
+from eyechart.audits.rules.verdict import FEW, LARGEST, decide
 from eyechart.audits.rules.views import judge_views
 from eyechart.base.kernels import announced
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import AnsweredExamples, Predictions
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import Engine
-from eyechart.data.result import Measure, Result, State, Verdict, measures_table, speak
+from eyechart.data.result import Measure, Result, measures_table
 from eyechart.scoring import chosen_score
 from eyechart.statistics import difference, mean
 
-FEW = "fewer than 20 examples to compare with"
 FEW_TOLD = f"the question names or offers the answer, with {FEW}"
 NOTE = "what a model equally right within strata would show"
 STRATUM = ("answer_type", "frequency")
@@ -86,7 +87,13 @@ def judge_model(
     rows = scored.join(followed[None].rows.drop("agrees", "elsewhere", "cluster"), on="id", how="left", validate="1:1")
     gap = measure_gap(with_strata(rows, data, study), how)
     published = measure_published(rows, data, study, how) if PUBLISHED in labels else ()
-    measures = [*measure_kinds(rows, how), *gap, *measure_exploitation(followed, how), *published]
+    measures = [
+        *measure_kinds(rows, how),
+        *gap,
+        *measure_exploitation(followed, how),
+        *largest_exploitation(followed, how),
+    ]
+    measures += published
     groups = [measure_groups(data, rows, measures[0], column, engine) for column in settings.by] if rows.height else []
     unused = count_unused(met)
     agreements = agreements_table(met, matches.rules, engine)
@@ -247,36 +254,13 @@ def measure_exploitation(followed: dict[str | None, Followed], how: str) -> Iter
             yield measure if kind is None else replace(measure, of=None, by="rule kind", group=kind)
 
 
-def decide(measures: list[Measure], margin: float, at_most: float, *, unused: int = 0) -> Verdict:
-    """Conclude from the exploitation; without rules to follow there is no more than the gap.
-
-    That it is too small to matter is a one-sided question, so its one-sided limit `at_most` answers it. A matched gap
-    that is surely above the margin turns `yes` into `cannot tell`.
-    """
-    overall = {measure.name: measure for measure in measures if measure.by is None}
-    if "exploitation" not in overall:
-        fallback = overall.get("gap", overall["accuracy"])
-        why = "no counterexample meets a confirmed rule"
-        why = why if not unused else f"{unused} confirmed rules have {FEW}"
-        sentence = f"The {fallback.name} is {speak(asdict(fallback))} points; {why}."
-        return Verdict("not tested", QUESTION, "no rules to follow", sentence, fallback.key)
-    exploitation, matched = overall["exploitation"], overall.get("matched gap")
-    points = f"{speak(asdict(exploitation))} points more often on counterexamples than where the rules do not apply"
-    points += f"; {unused} rules with {FEW} are left out" if unused else ""
-    state: State = "cannot tell"
-    if exploitation.low > margin:
-        state, label, sentence = "no", "follows shortcuts", f"It gives the rules' answers {points}."
-    elif at_most < margin and matched is not None and matched.low > margin:
-        label, own = (
-            "worse on counterexamples",
-            f"it is {speak(asdict(matched))} points worse on them than on examples alike",
-        )
-        sentence = f"It gives the rules' answers {points}; but {own}."
-    elif at_most < margin:
-        state, label = "yes", "follows no rules"
-        sentence = (
-            f"It does not follow the rules: it gives their answers {points} (at most {100 * at_most:.1f}, at 95 %)."
-        )
-    else:
-        label, sentence = "too close to tell", f"Too close to tell: it gives the rules' answers {points}."
-    return Verdict(state, QUESTION, label, sentence, exploitation.key, margin)
+def largest_exploitation(followed: dict[str | None, Followed], how: str) -> Iterator[Measure]:
+    """Measure the exploitation of the kind of rule that is most surely followed: who follows one kind follows rules."""
+    kinds = [kind for kind in RULE_KINDS if followed[kind].rows.height]
+    level = 1 - (1 - LEVEL) / max(len(kinds), 1)
+    found = {kind: followed[kind].errors.beyond(followed[kind].rows, level) for kind in kinds}
+    if found:
+        surest = max(found, key=lambda kind: found[kind].low)
+        like = MeasureFields(condition=PLAIN_CONDITION, score=how, better="lower")
+        note = f"{surest}; interval for the largest of {len(found)} kinds of rules, Bonferroni"
+        yield replace(make_measure(LARGEST, found[surest], of=None, **like), note=note, p=None)

@@ -1,5 +1,8 @@
 """The verdict on a model, and the concepts that have enough rare answers to take part in it.
 
+Worse on rare answers by more than the margin is not yet failing: who is right on most of them anyway looks most of the
+time, and the question stays open.
+
 A concept is tested if its groups with a normalised entropy below 0.9 have at least 100 judged examples with rare
 answers, and at least 5 % of all judged examples. Elsewhere a few examples of nearly balanced groups would decide.
 """
@@ -9,7 +12,8 @@ from typing import NamedTuple, Self
 
 import polars as pl
 
-from eyechart.audits.splits.measures import POOLED
+from eyechart.audits.measures import RESISTS
+from eyechart.audits.splits.measures import POOLED, UNION
 from eyechart.audits.splits.settings import QUESTION, TAIL
 from eyechart.audits.splits.study import judged_rows
 from eyechart.data.result import Measure, Result, State, Verdict, speak
@@ -65,9 +69,10 @@ def rare_answers(study: Result, rows: pl.DataFrame) -> dict[str, int]:
 def decide(measures: list[Measure], margin: float, reach: Reach) -> Verdict:
     """Conclude from the gaps of the tested concepts: the largest and all together, each with its own interval.
 
-    Either of them surely above the margin is `no`; all together surely below it `yes`, unless a matched gap is surely
-    above it, which leaves the question open.
+    Either of them surely above the margin is `no`, unless the model may be right on most rare answers all the same; all
+    together surely below it `yes`, unless a matched gap is surely above it. Either leaves the question open.
     """
+    rare = next((measure for measure in measures if (measure.by, measure.group) == (UNION, TAIL)), None)
     named = {measure.name: measure for measure in measures if measure.by is None}
     if "largest gap" not in named or POOLED not in named:
         accuracy = named["accuracy"]
@@ -80,7 +85,13 @@ def decide(measures: list[Measure], margin: float, reach: Reach) -> Verdict:
     state: State = "cannot tell"
     rests_on = pooled if pooled.low > margin >= largest.low else largest
     against = _matched_above(named, margin, reach.tested)
-    if max(largest.low, pooled.low) > margin:
+    if max(largest.low, pooled.low) > margin and rare is not None and rare.high >= RESISTS:
+        label = "worse on rare answers at times"
+        sentence = (
+            f"Within the same group it is worse on rare answers, by {most}, and {whole}, but right on most of them all "
+            f"the same: {speak(asdict(rare))} %."
+        )
+    elif max(largest.low, pooled.low) > margin:
         state, label = "no", "fails on rare answers"
         sentence = f"Within the same group it is worse on rare answers: by {most}, and {whole}."
     elif pooled.high < margin and not against:

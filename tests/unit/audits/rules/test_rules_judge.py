@@ -8,17 +8,20 @@ import numpy as np
 import polars as pl
 import pytest
 
+from eyechart.audits.measures import score_rows
 from eyechart.audits.rules import RulesAudit
 from eyechart.audits.rules.controls import ControlErrors, control_errors, with_controls
 from eyechart.audits.rules.exploited import rules_by_model
 from eyechart.audits.rules.judge import (
     Followed,
-    decide,
     expected_contributions,
+    followed_rules,
+    largest_exploitation,
     match_answers,
     measure_gap,
     with_strata,
 )
+from eyechart.audits.rules.verdict import decide
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.predictions import Predictions, tidy
@@ -288,6 +291,7 @@ def test_every_measure_says_which_way_is_better(world: Dataset, study: Result) -
     assert dict(judged.measures.select("name", "better").iter_rows()) == {
         "accuracy": "higher",
         "exploitation": "lower",
+        "largest exploitation": "lower",
         "gap": "lower",
         "matched gap": "lower",
         "expected gap": "neither",
@@ -436,6 +440,50 @@ def test_a_matched_gap_opens_a_yes(gap: float, state: str) -> None:
 
     assert decide(measures, 0.03, 0.02).state == state
     assert decide(measures, 0.03, 0.1).state == "cannot tell"
+
+
+@pytest.mark.parametrize(("high", "state"), [(0.69, "no"), (0.7, "cannot tell")])
+def test_who_may_be_right_on_most_counterexamples_does_not_fail(high: float, state: str) -> None:
+    measures = [
+        Measure("accuracy", 0.66, 0.6, high, 10, by="kind", group="counterexample"),
+        Measure("accuracy", 0.9, 0.8, 0.95, 10, by="kind", group="easy"),
+        Measure("exploitation", 0.1, 0.04, 0.2, 10),
+    ]
+
+    verdict = decide(measures, 0.03, 0.2)
+
+    assert (verdict.state, "right on most" in verdict.sentence) == (state, state != "no")
+
+
+@pytest.mark.parametrize(("low", "state"), [(0.031, "no"), (0.03, "cannot tell")])
+def test_who_follows_rules_of_one_kind_follows_rules(low: float, state: str) -> None:
+    note = "mixed; interval for the largest of 2 kinds of rules, Bonferroni"
+    largest = Measure("largest exploitation", 0.09, low, 0.2, 10, note=note)
+    measures = [Measure("exploitation", 0.05, 0.01, 0.1, 10), largest]
+
+    verdict = decide(measures, 0.03, 0.1)
+
+    assert verdict.state == state
+    assert (verdict.measure == largest.key, "words and objects" in verdict.sentence) == (state == "no", state == "no")
+
+
+def test_the_largest_exploitation_holds_for_all_kinds_of_rules(world: Dataset, study: Result) -> None:
+    """It is that of the highest lower end, where the interval of each kind is at 97.5 %, as there are two."""
+    answered = answers_of("cheater:object", world, study).beside(
+        world.examples.join(study.rows.select("id", "cluster", "kind"), on="id"), "plain"
+    )
+    matches = match_answers(world, study, answered)
+    rows = score_rows(answered, "exact", "kind")
+    followed = followed_rules(matches, with_controls(matches), rows)
+
+    [largest] = largest_exploitation(followed, "exact")
+
+    found = {kind: followed[kind].errors.beyond(followed[kind].rows, 0.975) for kind in ("words", "mixed")}
+    assert followed["objects"].rows.is_empty()
+    assert (largest.low, largest.high) == (found["mixed"].low, found["mixed"].high)
+    assert largest.low > found["words"].low
+    assert largest.note == "mixed; interval for the largest of 2 kinds of rules, Bonferroni"
+    assert largest.low < followed["mixed"].errors.beyond(followed["mixed"].rows).low
 
 
 def test_the_limit_of_a_model_that_follows_nothing_is_one_sided() -> None:

@@ -71,6 +71,17 @@ def test_the_share_of_which_the_verdict_speaks_is_told() -> None:
         assert "This speaks of 25% of the 2,000 judged examples (QT)." in verdict.sentence
 
 
+@pytest.mark.parametrize(("share", "state"), [(0.2, "cannot tell"), (0.5, "no")])
+def test_who_is_right_on_most_rare_answers_does_not_fail(share: float, state: str) -> None:
+    """Always right on frequent answers, and wrong on a share of the rare ones: surely worse, but perhaps seldom."""
+    data = asked({"whose": {"mine": 1600, "yours": 400}})
+
+    found = judge(data, by_lot(share) & (pl.col("answer") == "yours"))
+
+    assert found.measure("pooled gap", "plain").low > 0.05
+    assert (found.verdict.state, "right on most" in found.verdict.sentence) == (state, state != "no")
+
+
 @pytest.mark.parametrize(("rare", "frequent", "more", "state"), [(99, 401, 0, "not tested"), (100, 400, 0, "no")])
 def test_a_tail_needs_a_hundred_examples(rare: int, frequent: int, more: int, state: str) -> None:
     data = asked({"which": dict.fromkeys(ANSWERS, 100 + more), "whose": {"mine": frequent, "yours": rare}})
