@@ -82,7 +82,12 @@ SMALL = {
     "splits_world": Small(
         {"--worlds 1 --draws 1 --forms small --leaners 200": rf"^\| small \| \d+ of {N} \(.*\n\n.*\n.*\n\| `prior`"}
     ),
-    "verdicts": Small({"--worlds 1 --images 60 --answerers blind --workers 1": r"^\| `blind` \| \| \| \d/\d "}),
+    "verdicts": Small(
+        {
+            "--worlds 1 --forms 0 --images 60 --answerers blind --workers 1": r"^\| `blind` \| \| \| \d/\d ",
+            "--worlds 0 --forms 1 --images 60 --workers 1 --minutes 0": r"^\| nothing planted \| \d/2\D",
+        }
+    ),
     "view": Small({"--rules 300 --judged 100 --train 50": rf"^CSV of all rules{N}"}, ("fastapi", "uvicorn")),
     "zoo": Small(
         {

@@ -70,8 +70,8 @@ def demo(
         shutil.rmtree(store.folder)  # from an earlier demo
     run = Run(store, progress=progress).start(world, options.command_line(), seed)
     run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
-    for name in DEMO_MODELS:
-        run.audit(load(f"world:{name}"))
+    for _ in run.audit_each([load(f"world:{name}") for name in DEMO_MODELS]):
+        pass
     page = collect(run.store)
     path = write_report(run.store, page, out / REPORT)
     printing.print_summary(page, as_json=json)

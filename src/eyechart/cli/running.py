@@ -178,8 +178,7 @@ def audit(
         run.probe()
         _preview(run, models, json=json)
         return
-    for answerer in models:
-        run.audit(answerer)
+    for answerer, _ in zip(models, run.audit_each(models), strict=True):
         if not json:
             printing.print_answers(run.store, answerer.name, run.store.stock(answerer.name))
     page = collect(run.store)

@@ -178,14 +178,24 @@ class Run:
 
     def audit(self, model: Model) -> dict[str, Result]:
         """Probe, predict and judge, round after round, until no audit wants more."""
-        turn = 0
-        while True:
-            self.probe(turn)
-            self.predict(model)
-            results = self.judge(model.name)
-            if not any(result.wants_more for result in results.values()):
-                return results
-            turn += 1
+        [results] = self.audit_each([model])
+        return results
+
+    def audit_each(self, models: Iterable[Model]) -> Iterator[dict[str, Result]]:
+        """Audit one model after another; they share the probes, but not the further rounds that one of them needs."""
+        turn = None
+        for model in models:
+            if turn != 0:
+                self.probe()
+            turn = 0
+            while _want_more(results := self._ask(model)):
+                turn += 1
+                self.probe(turn)
+            yield results
+
+    def _ask(self, model: Model) -> dict[str, Result]:
+        self.predict(model)
+        return self.judge(model.name)
 
     def _study_or_skip(self, audit: Audit) -> str | None:
         """Study by an audit, or return the reason why that is impossible."""
@@ -284,6 +294,10 @@ def _write_division(data: Dataset, file: Path) -> None:
 
 def _remade(plan: StudyPlan) -> Audit:
     return remake_audit(plan.reference, plan.settings)
+
+
+def _want_more(results: Mapping[str, Result]) -> bool:
+    return any(result.wants_more for result in results.values())
 
 
 def _texts(audit: Audit) -> list[str]:
