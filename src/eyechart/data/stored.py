@@ -188,6 +188,7 @@ class TableCache:
     def __init__(self, most: int = CACHE_SIZE) -> None:
         self._most = most
         self._tables: OrderedDict[Path, tuple[TableFile, pl.DataFrame]] = OrderedDict()
+        self._size = 0  # of all these, counted along: a run keeps thousands
         self._lock = Lock()
 
     def table(self, path: Path, read: Callable[[Path], pl.DataFrame] = read_table) -> pl.DataFrame:
@@ -215,12 +216,10 @@ class TableCache:
 
     def _keep(self, now: TableFile, table: pl.DataFrame) -> None:
         with self._lock:
+            if now.path in self._tables:
+                self._size -= self._tables.pop(now.path)[1].estimated_size()
             self._tables[now.path] = (now, table)
-            self._tables.move_to_end(now.path)
-            self._evict()
-
-    def _evict(self) -> None:
-        size = sum(table.estimated_size() for _, table in self._tables.values())
-        while self._tables and size > self._most:
-            _, (_, table) = self._tables.popitem(last=False)
-            size -= table.estimated_size()
+            self._size += table.estimated_size()
+            while self._tables and self._size > self._most:
+                _, (_, oldest) = self._tables.popitem(last=False)
+                self._size -= oldest.estimated_size()

@@ -99,6 +99,21 @@ def test_what_was_asked_for_least_lately_is_forgotten_first(tmp_path: Path) -> N
     assert read == ["a", "b", "c", "b"]
 
 
+def test_a_table_that_is_written_again_takes_no_more_room(tmp_path: Path) -> None:
+    table = pl.DataFrame({"x": range(1000)})
+    for name in "ab":
+        table.write_parquet(tmp_path / f"{name}.parquet")
+    read: list[Path] = []
+    remembered = TableCache(most=2 * table.estimated_size())
+
+    remembered.table(tmp_path / "a.parquet")
+    for _ in range(5):
+        remembered.keep(tmp_path / "b.parquet", table)
+    remembered.table(tmp_path / "a.parquet", lambda path: read.append(path) or pl.read_parquet(path))
+
+    assert read == []
+
+
 def test_the_division_is_stored_with_its_sizes(run: Run) -> None:
     divided = Store(run.store.folder).divided
 
