@@ -1,285 +1,169 @@
 r"""Extract the answer from a model's text by fixed rules: an answer they do not find is unparsed, never guessed.
 
-The rules, in order (docs/prompts.md has examples):
+The rules for listed options, in order (docs/prompts.md has examples):
 
 1. Remove reasoning (`<think>...</think>` and the like), even if it never ends or only ends.
-2. Accept a text that is, as a whole, an option, a label, yes or no, or a number.
-3. Read only what is announced, if anything: `<answer>`, `\boxed{}`, "the answer is", "Answer:"; the last of them.
+2. Accept a text that is, as a whole, an option or a label.
+3. Read what is set apart: `<answer>`, `\boxed{}`, a field `answer` of JSON; else what is announced: "the answer is",
+   "Answer:", the last one that names an option.
 4. Recognize refusals.
-5. If options were listed, accept a label at the start ("B) red"), or the only label or option named, unless
-   something is denied. A contradiction is unparsed.
-6. If none were, accept yes or no before a comma, the only number, or a short text in one line.
+5. Accept a label or an option in front ("B) red", "red, because ..."), or alone in the last line.
+6. If nothing was announced, accept the only option or marked label of the text, unless something is denied.
 
-Rows are read one by one: the model that wrote them takes a thousand times as long.
+A contradiction ends the search: the text is unparsed. Answers to questions without options are in `open_answers`.
 """
-
-import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import polars as pl
 
-from eyechart.base.text import NUMBER_WORDS
-from eyechart.language.prompts import Template, list_labels
-
-# Opening and closing marks of reasoning, as several families of models write them.
-_REASONING = {
-    "<think>": "</think>",
-    "<thinking>": "</thinking>",
-    "<thought>": "</thought>",
-    "<reasoning>": "</reasoning>",
-    "<reflection>": "</reflection>",
-    "<|begin_of_thought|>": "<|end_of_thought|>",
-    "[THINK]": "[/THINK]",
-    "◁think▷": "◁/think▷",
-    "<|channel|>analysis<|message|>": "<|channel|>final<|message|>",
-}
-_SPECIAL = re.compile(
-    r"<\|?/?(?:s|pad|eos|bos|im_end|im_start|eot_id|end_of_text|endoftext|end|return|begin_of_box|end_of_box)\|?>"
+from eyechart.language.labels import label_index, lone_label
+from eyechart.language.phrases import (
+    ANNOUNCED,
+    REFUSED,
+    SET_APART,
+    straighten,
+    strip_markup,
+    strip_reasoning,
+    strip_sentence,
 )
-_ANSWER = (
-    re.compile(r"<answer>(.*?)(?:</answer>|$)", re.DOTALL | re.IGNORECASE),
-    re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}"),
-    re.compile(
-        r"(?:\b(?:the |my )?(?:final |correct |best |right |most likely )*answer(?: to (?:the|this) question)?"
-        r"(?:\s+(?:is|would be|should be|must be)(?:\s*:)?|\s*\*{0,2}\s*:))\s*(?:option |choice )?([^\n]+)",
-        re.IGNORECASE,
-    ),
-)
-_REFUSAL = re.compile(
-    r"\W*(?:(?:i'?m|i am) (?:very |so )?sorry|sorry,?\s+(?:but )?(?:i|there)\b|i apologi[sz]e|my apologies"
-    r"|i can(?:not|'?t| not)\b|(?:i'?m|i am) (?:unable|not able)|i won'?t\b|i will not\b"
-    r"|i (?:do not|don'?t) (?:have (?:the ability|access)|see (?:any|an|the) image)"
-    r"|as an? (?:ai|language model|text-based)|(?:there is|there's) no image"
-    r"|no image (?:was|is|has been) (?:provided|attached|given)"
-    r"|(?:it is|it's) (?:not possible|impossible) to (?:tell|determine|say|answer|know)"
-    r"|unable to (?:tell|determine|answer|see|view)|(?:please|could you) (?:provide|share|upload|attach).* image)",
-    re.IGNORECASE,
-)
-_DENIAL = re.compile(r"\b(?:not|neither|nor|never|cannot|except|rather than|instead of|unlike)\b|n't\b")
-_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?!\w)")
-_NUMBER_WORD = re.compile(
-    rf"\b(?:{'|'.join(NUMBER_WORDS)}|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty)\b", re.IGNORECASE
-)
-_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014", "''\"\"--")
-_YES_NO_QUESTION = re.compile(
-    r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|might|must)(?:n't)?\b",
-    re.IGNORECASE,
-)
-_COUNTING_QUESTION = re.compile(r"(?:how many|what number|what is the number)\b", re.IGNORECASE)
-_LABEL_IN_FRONT = re.compile(
-    r"\W*(?:(?:option|choice)\W+)?(\w+)(?:\W*\)|[.:,](?=\s|$)|\**:|\*\*|\s*\n|\s-\s|\s+(?=because|since))\s*(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LONE_LETTER = re.compile(r"\b(?:[B-HJ-Z]\b|[AI](?=[).,:;]|$))")  # A and I are words, too
+from eyechart.language.prompts import Template
+from eyechart.models.named_options import NAMED, Offered, bare, first_clause, name_anywhere, name_front, name_whole
+from eyechart.models.open_answers import read_open
 
-
-class ExtractedAnswer(NamedTuple):
-    """The answer in a text, and whether there is one: ok, refused or unparsed."""
-
-    answer: str | None
-    status: str
-
-
-UNPARSED = ExtractedAnswer(None, "unparsed")
-REFUSED = ExtractedAnswer(None, "refused")
-
-
-class AnswerContext(NamedTuple):
-    """What is known about a question when its answer is read."""
-
-    expects: str
-    options: Sequence[str] = ()
-    labels: Sequence[str] = ()  # empty if the options were not listed
-    words: int = 20
-
-    def labels_in(self, names: set[str]) -> set[int]:
-        """Return the indices of the options with these labels."""
-        return {index for index, label in enumerate(self.labels) if {label, label.lower()} & names}
+_LONG = 60  # words; what is mentioned somewhere in a longer text may be anything, so its last line counts
+_MARK = "\0"
+_APART = r"(?i)<answer>|\\boxed|[\"'](?:final[ _]?)?(?:answer|choice|option|prediction)[\"']"
+_LIST_LINE = r"(?m)^[\s>(\[*_-]*([A-Z])\s*[*_]*[.):\]]"
+ANSWERS = {"row": pl.UInt32, "answer": pl.String, "status": pl.String}
 
 
 def extract(raw: pl.Series, probes: pl.DataFrame, template: Template) -> pl.DataFrame:
     """Extract answers from texts: a table with `answer` (null unless found) and `status` (ok, refused or unparsed)."""
-    contexts = _describe_questions(probes, template)
-    answers = [read_answer(text or "", context) for text, context in zip(raw, contexts, strict=True)]
-    return pl.DataFrame(answers, schema={"answer": pl.String, "status": pl.String}, orient="row")
-
-
-def read_answer(raw: str, context: AnswerContext) -> ExtractedAnswer:
-    """Apply the rules to one text."""
-    text = _strip_reasoning(_straighten(raw))
-    if not _simplify(text):
-        return UNPARSED
-    return _read_listed(text, context) if context.labels else _read_open(text, context)
-
-
-def _describe_questions(probes: pl.DataFrame, template: Template) -> list[AnswerContext]:
-    none: list[Any] = [None] * probes.height
-    questions = probes["question"] if "question" in probes.columns else none
-    choices = probes["choices"].to_list() if "choices" in probes.columns else none
-    labels = list_labels(probes, template).to_list() if template.choice is not None else none
-    return [
-        AnswerContext(_expect(question, template), options or (), names or (), template.words)
-        for question, options, names in zip(questions, choices, labels, strict=True)
+    texts = probes.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), raw.fill_null("").alias("text"))
+    texts = texts.with_columns(strip_reasoning(straighten(pl.col("text"))))
+    absent = {"choices": pl.List(pl.String), "question": pl.String}
+    known = [
+        probes[name] if name in probes.columns else pl.lit(None, dtype).alias(name) for name, dtype in absent.items()
     ]
+    texts = texts.with_columns(known)
+    listed = (pl.col("choices").list.len() > 0).fill_null(value=False) & (template.choice is not None)
+    lettered = (pl.col("choices").list.len() <= 26) & (template.labels == "letters")
+    said = texts.filter(strip_markup(pl.col("text")) != "")
+    parts = [
+        _read_listed(said.filter(listed).with_columns(lettered=lettered)),
+        _read_unlisted(said.filter(~listed), template),
+    ]
+    found = texts.select("row").join(pl.concat(parts), on="row", how="left", validate="1:1", maintain_order="left")
+    return found.select("answer", pl.col("status").fill_null("unparsed"))
 
 
-def _expect(question: str | None, template: Template) -> str:
-    """Return what a question asks for, if the template leaves it to the question."""
-    if template.expects != "any":
-        return template.expects
-    if _YES_NO_QUESTION.match(question or ""):
-        return "perhaps yes/no"
-    return "perhaps number" if _COUNTING_QUESTION.match(question or "") else "text"
+def _read_listed(texts: pl.DataFrame) -> pl.DataFrame:
+    """Apply one rule after another to the texts that have no answer so far."""
+    label = pl.when("lettered").then(label_index(lone_label(pl.col("text")), lettered=pl.lit(value=True)))
+    same = pl.when(pl.col("choices").list.contains(pl.col("text"))).then("text")
+    at_once = texts.select("row", answer=pl.coalesce(pl.col("choices").list.get(label, null_on_oob=True), same))
+    at_once = at_once.drop_nulls("answer")
+    texts = texts.join(at_once, on="row", how="anti")
+    offered, left = Offered.of(texts), texts.select("row", "text", piece="row")
+    done = []
+    for rule in (name_whole, _set_apart, _announced):
+        found = rule(left, offered)
+        done.append(found)
+        left = left.join(found, on="piece", how="anti")
+    refused = left.filter(pl.col("text").str.contains(REFUSED)).select(
+        "row", answer=pl.lit(None, pl.String), status=pl.lit("refused")
+    )
+    left = left.join(refused, on="row", how="anti")
+    for rule in (_in_front, _last_line, _framed, _mentioned):
+        found = rule(left, offered)
+        done.append(found)
+        left = left.join(found, on="piece", how="anti")
+    named = pl.concat([pl.DataFrame(schema=NAMED), *done]).filter(pl.col("option").is_not_null())
+    answers = pl.concat([at_once, named.select(row="piece", answer="option")])
+    return pl.concat([answers.with_columns(status=pl.lit("ok")), refused])
 
 
-def _read_listed(text: str, context: AnswerContext) -> ExtractedAnswer:
-    """Read an answer to a question whose options were listed with labels."""
-    announced = _find_announced(text)
-    for part in (text, announced) if announced else (text,):
-        options = _match_whole(part, context)
-        if options:
-            return _settle(options, context)
-    if announced:
-        return _settle(_match_start(announced, context) or _match_anywhere(announced, context), context)
-    if _is_refusal(text):
-        return REFUSED
-    return _settle(_match_start(text, context) or _match_anywhere(text, context), context)
+def _read_pieces(pieces: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read pieces that are answers: as a whole, in front, or anywhere before the first pause."""
+    whole = name_whole(pieces, offered)
+    rest = pieces.join(whole, on="piece", how="anti")
+    front = name_front(rest, offered)
+    rest = rest.join(front, on="piece", how="anti").with_columns(first_clause(pl.col("text")))
+    return pl.concat([whole, front, name_anywhere(rest, offered)])
 
 
-def _settle(indices: set[int], context: AnswerContext) -> ExtractedAnswer:
-    options = {context.options[index] for index in indices}  # the same option twice is not a contradiction
-    return ExtractedAnswer(options.pop(), "ok") if len(options) == 1 else UNPARSED
+def _read_unlisted(texts: pl.DataFrame, template: Template) -> pl.DataFrame:
+    """Read what is set apart or announced as the answer, or else the text if it is no refusal."""
+    announced = (
+        _announcements(texts).filter(strip_markup(pl.col("text")) != "").group_by("row").agg(last=pl.col("text").last())
+    )
+    read = texts.join(announced, on="row", how="left", validate="1:1")
+    last = pl.coalesce(_find_apart(), pl.col("last"))
+    refused = last.is_null() & pl.col("text").str.contains(REFUSED)
+    read = read.with_columns(refused=refused, text=pl.coalesce(last, "text"))
+    answers = read_open(read.filter(~pl.col("refused")), template.expects, template.words)
+    refusals = read.filter("refused").select("row", answer=pl.lit(None, pl.String), status=pl.lit("refused"))
+    return pl.concat([answers.with_columns(status=pl.lit("ok")), refusals])
 
 
-def _match_whole(text: str, context: AnswerContext) -> set[int]:
-    """Return the options whose text or label equals the whole text."""
-    simple = _simplify(text)
-    same = {index for index, option in enumerate(context.options) if simple == _simplify(option)}
-    return context.labels_in({simple}) | same
+def _find_apart() -> pl.Expr:
+    """Find what is set apart as the answer; null if there is nothing."""
+    apart = pl.coalesce(pl.col("text").str.extract(pattern) for pattern in SET_APART).str.strip_chars()
+    return pl.when(pl.col("text").str.contains(_APART) & (strip_markup(apart) != "")).then(apart)
 
 
-def _match_start(text: str, context: AnswerContext) -> set[int]:
-    """Return the option that the text begins with, by label or by text, and any that contradict it further on."""
-    head = _LABEL_IN_FRONT.match(text)
-    if head is not None and head[1].upper() in context.labels:
-        first, *later = head[2].split("\n")
-        listed = {line[1] for line in map(_LABEL_IN_FRONT.match, later) if line}  # a repetition of the options
-        others = context.labels_in({*listed, *_LONE_LETTER.findall(first)})
-        return context.labels_in({head[1]}) | others | _match_whole(first, context._replace(labels=()))
-    clause = _match_whole(re.split(r"[,.;:\n]", text, maxsplit=1)[0], context._replace(labels=()))
-    return clause | _find_options(_simplify(text), context.options) if clause else set()
+def _set_apart(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read what is set apart as the answer."""
+    return _read_pieces(texts.with_columns(_find_apart().alias("text")).drop_nulls("text"), offered)
 
 
-def _match_anywhere(text: str, context: AnswerContext) -> set[int]:
-    """Return all options named by their text, or by their label in a form that no word has ("(B)", "option B")."""
-    if _is_negated(text, context.options):
-        return set()
-    marked = re.findall(r"\((\w+)\)|\b(?:option|choice|letter|number)\s+\(?(\w+)\b", text, re.IGNORECASE)
-    labelled = context.labels_in({name for pair in marked for name in pair})
-    return labelled | _find_options(_simplify(text), context.options)
+def _announced(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read the last passage that is announced as the answer and names an option."""
+    parts = _announcements(texts)
+    pieces = parts.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("piece"), "row", "text")
+    named = _read_pieces(pieces, offered).join(pieces.select("piece", "row"), on="piece").sort("piece")
+    return named.group_by("row").agg(pl.col("option").last()).select(piece="row", option="option")
 
 
-def _find_options(text: str, options: Sequence[str]) -> set[int]:
-    """Find options in a text, longer ones first: `red` is not to be found in `red and white`."""
-    indices = set()
-    for index, option in sorted(enumerate(options), key=lambda item: -len(_simplify(item[1]))):
-        words = _simplify(option)
-        pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
-        if words and re.search(pattern, text):
-            indices.add(index)
-            text = re.sub(pattern, "\0", text)
-    return indices
+def _announcements(texts: pl.DataFrame) -> pl.DataFrame:
+    """List the first line after each announcement."""
+    marked = bare(pl.col("text")).str.replace_all(ANNOUNCED, _MARK)
+    parts = texts.select("row", text=marked.str.split(_MARK).list.slice(1)).filter(pl.col("text").list.len() > 0)
+    return parts.explode("text").with_columns(pl.col("text").str.strip_chars(" \t\n*_:").str.extract(r"^([^\n]*)"))
 
 
-def _read_open(text: str, context: AnswerContext) -> ExtractedAnswer:
-    """Read an answer to a question without options, or whose options were not listed."""
-    announced = _find_announced(text)
-    if announced is None and _is_refusal(text):
-        return REFUSED
-    text = announced or text
-    for option in context.options:
-        if _simplify(text) == _simplify(option):
-            return ExtractedAnswer(option, "ok")
-    if context.expects.endswith("yes/no"):
-        answer = _find_yes_no(text)
-    elif context.expects.endswith("number"):
-        answer = _find_only_number(text)
-    else:
-        answer = None
-    if answer is None and context.expects in {"yes/no", "number"}:
-        return UNPARSED
-    answer = answer or _first_line(text, context.words)
-    return ExtractedAnswer(answer, "ok") if answer else UNPARSED
+def _in_front(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read the label or option that a text begins with, unless it repeats the options."""
+    is_list = _lists_options() & lone_label(bare(pl.col("text").str.extract(r"^([^\n]*)"))).is_null()
+    return name_front(texts.filter(~is_list), offered)
 
 
-def _straighten(text: str) -> str:
-    """Replace typographic quotes and dashes by plain ones."""
-    return text.translate(_STRAIGHT)
+def _last_line(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read a last line that is an option or a label, as at the end of an explanation."""
+    several = texts.filter(pl.col("text").str.contains(r"\n"))
+    whole = name_whole(several.with_columns(_take_last_line()), offered)
+    rest = several.filter(~_lists_options()).join(whole, on="piece", how="anti")
+    return pl.concat([whole, name_front(rest.with_columns(_take_last_line()), offered)])
 
 
-def _strip_reasoning(text: str) -> str:
-    """Remove reasoning: between its marks, up to a lone closing mark, and after a lone opening mark."""
-    for opening, closing in _REASONING.items():
-        text = text.rpartition(closing)[2] if closing in text else text.partition(opening)[0]
-    return _SPECIAL.sub("", text).strip()
+def _lists_options() -> pl.Expr:
+    """Return whether several lines begin with different labels."""
+    lines = bare(pl.col("text")).str.extract_all(_LIST_LINE)
+    return lines.list.eval(pl.element().str.extract(r"([A-Z])")).list.n_unique() > 1
 
 
-def _find_announced(text: str) -> str | None:
-    """Return the last part that the text announces as its answer, or None."""
-    for pattern in _ANSWER:
-        parts = [part for part in pattern.findall(text) if _simplify(part)]
-        if parts:
-            return _strip_markup(str(parts[-1]))
-    return None
+def _take_last_line() -> pl.Expr:
+    return pl.col("text").str.extract(r"([^\n]*)\s*$")
 
 
-def _is_refusal(text: str) -> bool:
-    """Return whether the text begins like a refusal."""
-    return _REFUSAL.match(text) is not None
+def _framed(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read a text that is an option but for a few words around it."""
+    return name_whole(texts.with_columns(strip_sentence(strip_markup(pl.col("text")))), offered)
 
 
-def _is_negated(text: str, options: Sequence[str]) -> bool:
-    """Return whether something is denied outside the options: an option named may then not be the answer."""
-    rest = _simplify(text)
-    for option in sorted(map(_simplify, options), key=len, reverse=True):
-        rest = rest.replace(option, " ") if option else rest
-    return _DENIAL.search(rest) is not None
-
-
-def _simplify(text: str) -> str:
-    """Normalise case, markup, outer punctuation and runs of spaces for comparison."""
-    return " ".join(_strip_markup(_straighten(text)).lower().split())
-
-
-def _find_yes_no(text: str) -> str | None:
-    """Return the yes or no that a text is or begins with; None if it says both."""
-    head = re.match(r"\W*(yes|no)\b\W*?(?:$|[,.;:!\n*-](?!\s*\d))", text, re.IGNORECASE)
-    if head is None:
-        return None
-    other = "no" if head[1].lower() == "yes" else "yes"
-    return None if re.search(rf"\b{other}\b", text, re.IGNORECASE) else head[1].lower()
-
-
-def _find_only_number(text: str) -> str | None:
-    """Return the one number in a text, in digits or as a word up to twenty; None if there are none or several."""
-    digits = {str(number).replace(",", "") for number in _NUMBER.findall(text)}
-    words = {str(number).lower() for number in _NUMBER_WORD.findall(text)} - {"none"}
-    if len(digits | {NUMBER_WORDS.get(word, word) for word in words}) != 1:
-        return None
-    return digits.pop() if digits else words.pop()
-
-
-def _first_line(text: str, words: int) -> str | None:
-    """Return the first line without its markup, unless it has more words than a short answer."""
-    line = next((each for each in map(_strip_markup, text.split("\n")) if each), "")
-    return line if line and len(line.split()) <= words else None
-
-
-def _strip_markup(text: str) -> str:
-    r"""Remove Markdown, quotes, `\text{}`, brackets around the whole, and the full stop."""
-    bare = re.sub(r"\\(?:text|mathrm|mathbf)\{([^{}]*)\}", r"\1", text)
-    bare = re.sub(r"\*\*|__|`", "", bare).strip()
-    bare = bare.lstrip(" \t\r\n\"'#>*").rstrip(" \t\r\n\"'.!,;:*")
-    whole = re.fullmatch(r"[\(\[]([^()\[\]]*)[\)\]]", bare)
-    return whole[1].strip() if whole else bare
+def _mentioned(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
+    """Read the only option that a short text names, or the last line of a long one, if nothing is announced."""
+    is_long = pl.col("text").str.count_matches(r"\S+") > _LONG
+    pieces = texts.filter(~bare(pl.col("text")).str.contains(ANNOUNCED))
+    return name_anywhere(
+        pieces.with_columns(pl.when(is_long).then(_take_last_line()).otherwise("text").alias("text")), offered
+    )

@@ -1,6 +1,8 @@
 """Answers are found in texts by rules, and never made up."""
 
 import re
+import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -9,130 +11,139 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.language.prompts import choose_template
-from eyechart.models.extraction import AnswerContext, extract, read_answer
+from eyechart.models.extraction import extract
 
 OPTIONS = ["red", "blue", "red and white", "a dog"]
-LISTED = AnswerContext("text", OPTIONS, ["A", "B", "C", "D"])
-NUMBERED = AnswerContext("text", OPTIONS, ["1", "2", "3", "4"])
 
 
-def found(text: str, asked: AnswerContext = LISTED) -> str:
+def read_all(
+    texts: Sequence[str | None],
+    options: Sequence[str] | None = OPTIONS,
+    template: str = "choice",
+    question: str | None = "what?",
+) -> list[str]:
+    """Give the answer in each text, or else the status."""
+    shown = pl.Series([options] * len(texts), dtype=pl.List(pl.String))
+    asked = pl.Series([question] * len(texts), dtype=pl.String)
+    probes = pl.DataFrame({"id": [str(n) for n in range(len(texts))], "question": asked, "choices": shown})
+    rows = extract(pl.Series(texts, dtype=pl.String), probes, choose_template(template)).rows()
+    assert all((answer is None) == (status != "ok") for answer, status in rows)
+    return [status if answer is None else answer for answer, status in rows]
+
+
+def found(text: str | None, options: Sequence[str] | None = OPTIONS, template: str = "choice") -> str:
     """Give the answer, or else the status."""
-    answer, status = read_answer(text, asked)
-    return answer if answer is not None else status
+    return read_all([text], options, template)[0]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "B",
-        "b",
-        " B\n",
-        "(B)",
-        "[b]",
-        "B.",
-        "B)",
-        "**B**",
-        "B) blue",
-        "B. blue",
-        "(B) blue",
-        "B: blue",
-        "B - blue",
-        "B \N{EN DASH} blue",
-        "**B.** blue",
-        "B, because it is blue",
-        "B because of the sky",
-        "Option B",
-        "blue",
-        "Blue.",
-        "BLUE!",
-        '"blue"',
-        "\N{LEFT DOUBLE QUOTATION MARK}blue\N{RIGHT DOUBLE QUOTATION MARK}",
-        "It is blue.",
-        "The image shows (B).",
-        "I would choose option B here",
-        "Answer: B",
-        "answer: (b)",
-        "**Answer:** B",
-        "Final answer: blue",
-        "The answer is B.",
-        "The correct answer is B. blue",
-        "The best answer is option B because A is too dark.",
-        "My answer would be blue",
-        r"so \boxed{B}",
-        r"\boxed{\text{blue}}",
-        "<answer>B</answer>",
-        "A or D? Hmm.\nAnswer: D? No.\nAnswer: B",
-        "<think>It could be A. The answer is A.</think>B",
-        "<think>A</think>\n\n<answer>B</answer>",
-        "It could be A, or C.</think>\nB",
-        "[THINK]A[/THINK]B",
-        "\u25c1think\u25b7A\u25c1/think\u25b7B",
-        "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>B",
-        "B<|im_end|>",
-        "B</s>",
-        "I'm sorry, I cannot see it well, but the answer is B.",
-        "B\n\nExplanation: Option A is too dark.",
-    ],
-)
-def test_an_option_is_found_however_it_is_said(text: str) -> None:
-    assert found(text) == "blue"
+SAYS_BLUE = [
+    "B",
+    "b",
+    " B\n",
+    "(B)",
+    "[b]",
+    "B.",
+    "B)",
+    "**B**",
+    "B) blue",
+    "B. blue",
+    "(B) blue",
+    "B: blue",
+    "B - blue",
+    "B \N{EN DASH} blue",
+    "**B.** blue",
+    "B, because it is blue",
+    "B because of the sky",
+    "Option B",
+    "blue",
+    "Blue.",
+    "BLUE!",
+    '"blue"',
+    "\N{LEFT DOUBLE QUOTATION MARK}blue\N{RIGHT DOUBLE QUOTATION MARK}",
+    "It is blue.",
+    "The image shows (B).",
+    "I would choose option B here",
+    "Answer: B",
+    "answer: (b)",
+    "**Answer:** B",
+    "Final answer: blue",
+    "The answer is B.",
+    "The correct answer is B. blue",
+    "The best answer is option B because A is too dark.",
+    "My answer would be blue",
+    r"so \boxed{B}",
+    r"\boxed{\text{blue}}",
+    "<answer>B</answer>",
+    "A or D? Hmm.\nAnswer: D? No.\nAnswer: B",
+    "<think>It could be A. The answer is A.</think>B",
+    "<think>A</think>\n\n<answer>B</answer>",
+    "It could be A, or C.</think>\nB",
+    "[THINK]A[/THINK]B",
+    "\u25c1think\u25b7A\u25c1/think\u25b7B",
+    "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>B",
+    "B<|im_end|>",
+    "B</s>",
+    "I'm sorry, I cannot see it well, but the answer is B.",
+    "B\n\nExplanation: Option A is too dark.",
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " \n",
-        "...",
-        "E",
-        "green",
-        "2",
-        "A, B",
-        "A and B",
-        "A or B",
-        "B. red",
-        "red or blue",
-        "It is not blue",
-        "It isn't blue",
-        "neither",
-        "Anything but blue, rather than red",
-        "<think>It is B",
-        "<think>B</think>",
-        "A. red\nB. blue\nC. red and white\nD. a dog",
-        "The answer is not B",
-        "The answer is A or B",
-        "Bob",
-        "bluebird",
-        "Answer: E",
-    ],
-)
-def test_what_is_unclear_is_unparsed(text: str) -> None:
-    assert found(text) == "unparsed"
+def test_an_option_is_found_however_it_is_said() -> None:
+    assert dict(zip(SAYS_BLUE, read_all(SAYS_BLUE), strict=True)) == dict.fromkeys(SAYS_BLUE, "blue")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm sorry, but I can't help with that.",
-        "I\N{RIGHT SINGLE QUOTATION MARK}m sorry, I can\N{RIGHT SINGLE QUOTATION MARK}t say.",
-        "I cannot determine this from option A or B.",
-        "I am unable to see images.",
-        "As an AI language model, I have no eyes.",
-        "There is no image.",
-        "It is impossible to tell.",
-        "Please provide the image.",
-        "<think>B?</think>Sorry, I can't.",
-    ],
-)
-def test_a_refusal_is_a_refusal_with_options_and_without(text: str) -> None:
-    assert found(text) == found(text, AnswerContext("text")) == "refused"
+SAYS_NOTHING = [
+    "",
+    " \n",
+    "...",
+    "E",
+    "green",
+    "2",
+    "A, B",
+    "A and B",
+    "A or B",
+    "B. red",
+    "red or blue",
+    "It is not blue",
+    "It isn't blue",
+    "neither",
+    "Anything but blue, rather than red",
+    "<think>It is B",
+    "<think>B</think>",
+    "A. red\nB. blue\nC. red and white\nD. a dog",
+    "The answer is not B",
+    "The answer is A or B",
+    "Bob",
+    "bluebird",
+    "Answer: E",
+]
+
+
+def test_what_is_unclear_is_unparsed() -> None:
+    assert dict(zip(SAYS_NOTHING, read_all(SAYS_NOTHING), strict=True)) == dict.fromkeys(SAYS_NOTHING, "unparsed")
+
+
+REFUSES = [
+    "I'm sorry, but I can't help with that.",
+    "I\N{RIGHT SINGLE QUOTATION MARK}m sorry, I can\N{RIGHT SINGLE QUOTATION MARK}t say.",
+    "I cannot determine this from option A or B.",
+    "I am unable to see images.",
+    "As an AI language model, I have no eyes.",
+    "There is no image.",
+    "It is impossible to tell.",
+    "Please provide the image.",
+    "<think>B?</think>Sorry, I can't.",
+]
+
+
+def test_a_refusal_is_a_refusal_with_options_and_without() -> None:
+    assert set(read_all(REFUSES)) == set(read_all(REFUSES, None)) == {"refused"}
 
 
 def test_an_option_that_reads_like_a_refusal_is_an_option() -> None:
-    asked = LISTED._replace(options=["it is impossible to tell", "no", "yes", "red"])
+    options = ["it is impossible to tell", "no", "yes", "red"]
 
-    assert found("It is impossible to tell.", asked) == "it is impossible to tell"
+    assert found("It is impossible to tell.", options) == "it is impossible to tell"
 
 
 def test_the_longest_option_is_meant() -> None:
@@ -146,28 +157,25 @@ def test_an_article_is_no_label() -> None:
 
 
 def test_numbers_are_labels_where_options_are_numbered() -> None:
-    assert [found(text, NUMBERED) for text in ("2", "(2)", "2. blue", "option 2")] == ["blue"] * 4
-    assert found("2.5", NUMBERED) == found("B", NUMBERED) == "unparsed"
+    said = ["2", "(2)", "2. blue", "option 2", "2.5", "B"]
+
+    assert read_all(said, template="numbered") == ["blue"] * 4 + ["unparsed"] * 2
 
 
-def test_a_label_that_is_another_options_text_is_unclear() -> None:
-    """Options may be letters themselves: then a letter says something only where both readings agree."""
-    crossed, straight = LISTED._replace(options=["B", "A", "C", "D"]), LISTED._replace(options=["A", "B", "C", "D"])
-
-    assert found("A", crossed) == "unparsed"
-    assert found("C", crossed) == "C"
-    assert found("A", straight) == "A"
+def test_a_label_counts_where_options_are_letters_themselves() -> None:
+    """The label is what was asked for."""
+    assert read_all(["A", "C", "The answer is B."], ["B", "A", "C", "D"]) == ["B", "C", "A"]
+    assert found("A", ["A", "B", "C", "D"]) == "A"
 
 
 def test_the_same_option_twice_is_no_contradiction() -> None:
-    assert found("blue", LISTED._replace(options=["blue", "red", "blue", "a dog"])) == "blue"
+    assert found("blue", ["blue", "red", "blue", "a dog"]) == "blue"
 
 
 def test_yes_and_no_as_options() -> None:
-    asked = AnswerContext("text", ["yes", "no"], ["A", "B"])
-
     said = ["Yes", "No, it is not red", "Yes, there is.", "yes and no", "There is no way to say"]
-    assert [found(text, asked) for text in said] == ["yes", "no", "yes", "unparsed", "no"]
+
+    assert read_all(said, ["yes", "no"]) == ["yes", "no", "yes", "unparsed", "unparsed"]
 
 
 @pytest.mark.parametrize(
@@ -241,38 +249,34 @@ def test_the_examples_of_the_docs_are_true() -> None:
     examples = re.findall(r"^\| `(.+)` \| (.+) \|$", page.partition("| response | answer |")[2], re.MULTILINE)
 
     assert len(examples) > 10
-    assert [found(text) for text, _ in examples] == [answer for _, answer in examples]
+    assert read_all([text for text, _ in examples]) == [answer for _, answer in examples]
 
 
 PIECES = st.sampled_from(
     [*"ABCDE", *OPTIONS, "not", "or", "the answer is", "Answer:", "<think>", "</think>", "(", ")", ".", "\n", ",", "*"]
 )
+TEXTS = st.lists(st.one_of(st.text(), st.lists(PIECES, max_size=8).map(" ".join)), min_size=1, max_size=30)
 
 
-@settings(deadline=None, max_examples=300)
-@given(st.one_of(st.text(), st.lists(PIECES, max_size=8).map(" ".join)))
-def test_whatever_is_said_the_answer_is_an_option_or_none(text: str) -> None:
-    answer, status = read_answer(text, LISTED)
+@settings(deadline=None, max_examples=20)
+@given(TEXTS)
+def test_whatever_is_said_the_answer_is_an_option_or_none(texts: list[str]) -> None:
+    said = read_all(texts)
 
-    assert (answer in OPTIONS) == (status == "ok")
-    assert status in {"ok", "refused", "unparsed"}
-    assert read_answer(text, LISTED) == (answer, status)
+    assert set(said) <= {*OPTIONS, "refused", "unparsed"}
+    assert read_all(texts[::-1]) == said[::-1]
 
 
-@settings(deadline=None, max_examples=300)
-@given(
-    st.one_of(st.text(), st.lists(PIECES, max_size=8).map(" ".join)),
-    st.sampled_from(["text", "yes/no", "perhaps number"]),
-)
-def test_an_open_answer_is_part_of_what_was_said(text: str, expects: str) -> None:
-    answer, status = read_answer(text, AnswerContext(expects))
-
-    assert (answer is None) == (status != "ok")
-    assert answer is None or letters(answer) in letters(text)
+@settings(deadline=None, max_examples=20)
+@given(TEXTS, st.sampled_from([("bare", "what?"), ("yes-no", "is it?"), ("short", "how many are there?")]))
+def test_an_open_answer_is_part_of_what_was_said(texts: list[str], asked: tuple[str, str]) -> None:
+    template, question = asked
+    for text, answer in zip(texts, read_all(texts, None, template, question), strict=True):
+        assert answer in {"refused", "unparsed"} or letters(answer) in letters(text)
 
 
 def letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.lower()))
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).lower()))
 
 
 @pytest.mark.parametrize(
@@ -280,5 +284,4 @@ def letters(text: str) -> str:
 )
 def test_a_degenerate_text_does_not_take_for_ever(text: str) -> None:
     """Models that run wild repeat themselves; a pattern that backtracks would hang here for minutes."""
-    assert read_answer(text, LISTED).status == "unparsed"
-    assert read_answer(text, AnswerContext("number")).status == "unparsed"
+    assert found(text) == found(text, None, "number") == "unparsed"
