@@ -30,6 +30,10 @@ from eyechart.models.named_options import NAMED, Offered, bare, first_clause, na
 from eyechart.models.open_answers import read_open
 
 _LONG = 60  # words; what is mentioned somewhere in a longer text may be anything, so its last line counts
+_ABSENT = {
+    name: pl.lit(None, dtype).alias(name)
+    for name, dtype in (("choices", pl.List(pl.String)), ("question", pl.String()))
+}
 _MARK = "\0"
 _APART = r"(?i)<answer>|\\boxed|[\"'](?:final[ _]?)?(?:answer|choice|option|prediction)[\"']"
 _LIST_LINE = r"(?m)^[\s>(\[*_-]*([A-Z])\s*[*_]*[.):\]]"
@@ -40,10 +44,7 @@ def extract(raw: pl.Series, probes: pl.DataFrame, template: Template) -> pl.Data
     """Extract answers from texts: a table with `answer` (null unless found) and `status` (ok, refused or unparsed)."""
     texts = probes.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), raw.fill_null("").alias("text"))
     texts = texts.with_columns(strip_reasoning(straighten(pl.col("text"))))
-    absent = {"choices": pl.List(pl.String), "question": pl.String}
-    known = [
-        probes[name] if name in probes.columns else pl.lit(None, dtype).alias(name) for name, dtype in absent.items()
-    ]
+    known = [probes[name] if name in probes.columns else absent for name, absent in _ABSENT.items()]
     texts = texts.with_columns(known)
     listed = (pl.col("choices").list.len() > 0).fill_null(value=False) & (template.choice is not None)
     lettered = (pl.col("choices").list.len() <= 26) & (template.labels == "letters")
