@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -107,6 +108,14 @@ def replacing_folder(folder: Path, mark: str = "manifest.json", ours: Collection
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+class TemporaryFolder:
+    """A temporary folder, deleted with the last object that refers to this one or when the process ends."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="eyechart-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The commands to start with: demo and read."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -101,9 +101,12 @@ def read(
     given: dict[str, object] = dict(options.pairs(settings or []))
     if map or further_columns:
         given["map"] = options.pairs([*(map or []), *further_columns])
+    known: Collection[str] = ()
     with suppress(UnknownNameError):  # reading raises a better one, having seen the file
-        given = ({"seed": seed} if "seed" in reader_settings(format) else {}) | given
+        known = reader_settings(format)
     with replacing_folder(out, ours=FILES) as draft:
+        defaults = {"seed": seed, "pictures": draft / PICTURES}  # pictures inside the files become files of the dataset
+        given = {name: default for name, default in defaults.items() if name in known} | given
         # A format that draws its own pictures leaves them in the dataset's folder.
         source = draft / PICTURES if path is None and "render" in given else path
         data = read_data(format, source, **given).sample(limit, seed)

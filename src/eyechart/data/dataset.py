@@ -1,5 +1,6 @@
 """Define the dataset: questions in one table, the images they share in another."""
 
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -133,7 +134,7 @@ class Dataset:
     def fetching(self, web: Web) -> Self:
         """Set which pictures may be fetched when only their addresses are known."""
         pictures = self.images.kept.stored or self.images.table
-        images = Images(pictures, self.images.root, self.images.features, web)
+        images = Images(pictures, self.images.root, self.images.features, web, self.images.owner)
         examples = self.kept.stored or self.examples
         return type(self)(self.name, examples, images, self.modalities, self.cluster, self.counts, self.division)
 
@@ -228,11 +229,19 @@ class Dataset:
             self.name,
             self.modalities,
             self.cluster,
-            _relative_path(self.images.root, folder),
+            _relative_path(self._keep_pictures(folder), folder),
             _relative_path(self.images.features, folder),
             self._heights(),
         )
         write_record(manifest, folder / "manifest.json")
+
+    def _keep_pictures(self, folder: Path) -> Path | None:
+        """Return the folder of the pictures, after copying them into this one if they are in a temporary one."""
+        root = self.images.root
+        if self.images.owner is None or root is None:
+            return root
+        shutil.copytree(root, folder / PICTURES, copy_function=shutil.copyfile)
+        return folder / PICTURES
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

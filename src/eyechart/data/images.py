@@ -27,6 +27,7 @@ class Images:
     web: Web = field(
         default_factory=Web
     )  # pictures that may be fetched; never saved, as it is not a property of the data
+    owner: object = field(default=None, repr=False, compare=False)  # of a temporary `root`, copied when data are saved
 
     @property
     def kept(self) -> LazyTable:

@@ -95,8 +95,8 @@ _KEPT = 64  # pictures in memory
 _WHOLE = {"blank": "blank", "mean": "mask", "noise": "noise"}  # way to hide the whole picture -> way to hide a box
 _EVERYTHING = ((0.0, 0.0, float("inf"), float("inf")),)
 _SIDE = 336  # pixels of the placeholder for a picture that was not provided
-_PIXELS = 64_000_000  # at most: a small file can hold a very large picture
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # not EPS, which would be run as a program
+PIXELS = 64_000_000  # at most: a small file can hold a very large picture
+KINDS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # not EPS, which would be run as a program
 
 
 @dataclass(frozen=True)
@@ -195,8 +195,8 @@ def _decoded(path: Path, size: int) -> Pixels:
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
         file = _begin(path)
     with file:
-        if file.width * file.height > _PIXELS:
-            raise OSError(f"{file.width:,} x {file.height:,} pixels, more than the {_PIXELS:,} allowed")
+        if file.width * file.height > PIXELS:
+            raise OSError(f"{file.width:,} x {file.height:,} pixels, more than the {PIXELS:,} allowed")
         return np.asarray(file.convert("RGB"))
 
 
@@ -204,7 +204,7 @@ def _begin(path: Path) -> "ImageFile":
     from PIL import Image
 
     try:
-        return Image.open(path, formats=_FORMATS)
+        return Image.open(path, formats=KINDS)
     except Image.DecompressionBombError as error:
         raise OSError(str(error)) from None
 

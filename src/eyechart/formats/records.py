@@ -14,6 +14,8 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from eyechart.base.errors import FileFormatError
+from eyechart.formats.arrow import ARROW, name_labels, read_arrow, read_batches, read_labels, read_schema
+from eyechart.formats.embedded import EmbeddedPictures, may_hold_pictures
 from eyechart.formats.sources import HEAD, SourceFile, decode_json
 
 LINES = (".jsonl", ".ndjson")
@@ -66,6 +68,27 @@ def require_rows(records: Records, origin: str) -> Records:
         raise FileFormatError(f"records in {origin}", f"only entries that are not records ({records.strays})", advice)
     names = ", ".join(records.table.columns)
     raise no_rows(origin, f"none at all under the columns {names}" if names else "none at all")
+
+
+def read_parts(source: SourceFile, embedded: EmbeddedPictures) -> Iterator[Records]:
+    """Read a file in parts without its pictures, so that these are never all in memory."""
+    if source.suffix in LINES:
+        yield from (Records(embedded.take(part.table), part.strays) for part in read_blocks(source))
+    elif source.path is not None and source.is_streamable() and has_pictures(source):
+        labels = read_labels(source.path, source.suffix)
+        for batch in read_batches(source):
+            yield Records(embedded.take(batch.with_columns(name_labels(batch.schema, labels))))
+    else:
+        records = read_records(source)
+        yield Records(embedded.take(records.table), records.strays)
+
+
+def has_pictures(source: SourceFile) -> bool:
+    """Return whether the columns of a Parquet or Arrow file have types that pictures have."""
+    if source.suffix not in (".parquet", *ARROW):
+        return False
+    with reading(source):
+        return any(map(may_hold_pictures, read_schema(source).values()))
 
 
 def stack(parts: list[Records], sources: list[SourceFile]) -> Records:
@@ -235,10 +258,10 @@ def _read_separated(source: SourceFile, data: bytes) -> Records:
     return require_rows(Records(table), source.name)
 
 
-def _read_arrow(_: SourceFile, data: bytes) -> Records:
-    # The file format begins with these letters; the stream format, which Hugging Face datasets writes, does not.
-    reader = pl.read_ipc if data.startswith(b"ARROW1") else pl.read_ipc_stream
-    return Records(reader(io.BytesIO(data)))
+def _read_columns(source: SourceFile, data: bytes) -> Records:
+    """Read Parquet or Arrow, with the names of labels instead of their numbers."""
+    table = pl.read_parquet(io.BytesIO(data)) if source.suffix == ".parquet" else read_arrow(data)
+    return Records(table.with_columns(name_labels(table.schema, read_labels(data, source.suffix))))
 
 
 def _read_workbook(source: SourceFile, data: bytes) -> Records:
@@ -253,12 +276,9 @@ def _read_workbook(source: SourceFile, data: bytes) -> Records:
 
 
 TABLE_FORMATS: dict[str, Callable[[SourceFile, bytes], Records]] = {
-    ".parquet": lambda _, data: Records(pl.read_parquet(io.BytesIO(data))),
+    **dict.fromkeys((".parquet", *ARROW), _read_columns),
     ".json": _read_json,
     **dict.fromkeys(LINES, _read_lines),
     **dict.fromkeys(SEPARATORS, _read_separated),
-    ".arrow": _read_arrow,
-    ".feather": _read_arrow,
-    ".ipc": _read_arrow,
     ".xlsx": _read_workbook,
 }

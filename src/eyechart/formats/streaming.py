@@ -5,9 +5,6 @@ they are first written block by block to Parquet files in a temporary folder. Wh
 few columns it needs: repeated ids, the table of images, gaps.
 """
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +12,18 @@ from typing import NamedTuple, TypeAlias
 
 import polars as pl
 
+from eyechart.base.files import TemporaryFolder
 from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EXAMPLES, check
+from eyechart.formats.arrow import name_labels, read_labels
+from eyechart.formats.embedded import EmbeddedPictures
 from eyechart.formats.records import (
     LINES,
     SEPARATORS,
     Records,
     find_separators,
-    read_blocks,
+    has_pictures,
+    read_parts,
     reading,
     require_rows,
     union,
@@ -33,7 +34,7 @@ from eyechart.formats.sources import SourceFile
 LARGE = 512_000_000  # bytes of files above which they are read in batches
 BATCH = 64_000_000  # bytes of a batch as a table
 SAMPLE = 1_000  # rows used to estimate the size of a row
-FEWEST, MOST = 1_000, 200_000  # rows of a batch
+FEWEST, MOST = 100, 200_000  # rows of a batch
 MOVED = ("path", "objects")  # columns of the files that move to the images
 
 Prepare: TypeAlias = Callable[[pl.DataFrame, int], CountedTable]  # a batch, and the number of its first row
@@ -81,10 +82,10 @@ def are_large(sources: Sequence[SourceFile]) -> bool:
     return large and all(source.is_streamable() for source in sources)
 
 
-def stream(sources: list[SourceFile], path: Path, prepare: Prepare) -> LoadedTable:
+def stream(sources: list[SourceFile], path: Path, prepare: Prepare, embedded: EmbeddedPictures) -> LoadedTable:
     """Prepare files batch by batch, and keep the examples in a temporary folder that is deleted with the last user."""
-    owner = _TemporaryFolder()
-    batches = _in_batches(sources, owner.folder)
+    owner = TemporaryFolder()
+    batches = _in_batches(sources, owner.folder, embedded)
     files, counts = _write(batches, owner.folder, prepare)
     if not files:
         require_rows(Records(batches.columns, batches.strays), str(path))
@@ -94,14 +95,6 @@ def stream(sources: list[SourceFile], path: Path, prepare: Prepare) -> LoadedTab
     gaps = [noted(f"row without an {name}", _count_nulls(whole, name)) for name in ("image", "answer")]
     examples = whole.select([name for name in whole.columns if name not in MOVED])
     return LoadedTable(examples, of_images, counts, gaps, batches.strays)
-
-
-class _TemporaryFolder:
-    """A temporary folder, deleted with the last object that refers to this one or when the process ends."""
-
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="eyechart-"))
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
 
 def _write(batches: Batches, folder: Path, prepare: Prepare) -> tuple[list[Path], list[RowCount]]:
@@ -145,13 +138,13 @@ def _count_nulls(stored: StoredTable, name: str) -> int:
     return int(stored.frame.select(pl.col(name).null_count()).collect().item())
 
 
-def _in_batches(sources: Sequence[SourceFile], folder: Path) -> Batches:
-    """Find the columns of files, writing JSON lines into the folder as Parquet on the way."""
+def _in_batches(sources: Sequence[SourceFile], folder: Path, embedded: EmbeddedPictures) -> Batches:
+    """Find the columns of files, writing JSON lines and tables without their pictures into the folder on the way."""
     parts: list[SourceTable] = []
     strays = 0
     for number, source in enumerate(sources):
-        if source.suffix in LINES:
-            more, n = _convert_lines(source, folder / str(number))
+        if source.suffix in LINES or has_pictures(source):
+            more, n = _convert(source, folder / str(number), embedded)
             parts, strays = [*parts, *more], strays + n
         else:
             parts.append(SourceTable(source, _scan(source)))
@@ -167,17 +160,18 @@ def _in_batches(sources: Sequence[SourceFile], folder: Path) -> Batches:
 def _scan(source: SourceFile) -> pl.LazyFrame:
     path = source.path or Path(source.name)
     if source.suffix == ".parquet":
-        return pl.scan_parquet(path, glob=False)
+        scan = pl.scan_parquet(path, glob=False)
+        return scan.with_columns(name_labels(scan.collect_schema(), read_labels(path, source.suffix)))
     separator, line_end = find_separators(source.head(), source.suffix)
     return pl.scan_csv(path, separator=separator, eol_char=line_end, infer_schema=False, glob=False)
 
 
-def _convert_lines(source: SourceFile, folder: Path) -> tuple[list[SourceTable], int]:
-    """Write the blocks of JSON lines as Parquet files, with types that fit all blocks of the file."""
+def _convert(source: SourceFile, folder: Path, embedded: EmbeddedPictures) -> tuple[list[SourceTable], int]:
+    """Write the parts of a file as Parquet files, with types that fit all of them."""
     folder.mkdir()
     files, schemas, strays = [], [], 0
     with reading(source):
-        for number, records in enumerate(read_blocks(source)):
+        for number, records in enumerate(read_parts(source, embedded)):
             strays += records.strays
             if records.table.width:
                 files.append(folder / f"{number}.parquet")

@@ -7,7 +7,7 @@ images. Every other column stays as it is. Rows in = rows read + rows dropped. L
 same result.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -16,14 +16,17 @@ from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.data.dataset import Dataset
+from eyechart.data.probes import IMAGE_LIST
+from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EVIDENCE
 from eyechart.formats.choices import AnswerKind, drop_stray_choices, gather_options, name_answers
 from eyechart.formats.columns import as_key, as_text, as_texts, fill_majority
 from eyechart.formats.description import described
+from eyechart.formats.embedded import EmbeddedPictures, drop_damaged_pictures
 from eyechart.formats.images import gather_images
 from eyechart.formats.names import ALIASES, EXAMPLE_COLUMNS, name_splits, rename
 from eyechart.formats.objects import as_evidence, as_objects, pool_objects
-from eyechart.formats.records import TABLE_FORMATS, read_records, require_rows, stack
+from eyechart.formats.records import TABLE_FORMATS, Records, read_parts, reading, require_rows, stack
 from eyechart.formats.rows import (
     CountedColumn,
     CountedTable,
@@ -62,34 +65,40 @@ def read_table(
     split: str | None = None,
     detections: Path | None = None,
     images: Path | None = None,
+    pictures: Path | None = None,
 ) -> Dataset:
     """Read a table file, or all those in a folder or archive as one table.
 
     `map` names the file's column for ours, as in `{"question": "prompt"}`; `answer_is` decides whether an answer with
     choices is the option's text, its letter or its index from 0 (`auto`: the first of these that fits, row by row);
-    `split` names the split of all rows; `detections` is a file of objects, `images` the folder that paths start from.
+    `split` names the split of all rows; `detections` is a file of objects, `images` the folder that paths start from,
+    `pictures` one to write the pictures to that are inside the file (default: that of the dataset).
     """
+    near = [folder for folder in (images, path if path.is_dir() else path.parent) if folder is not None]
+    embedded = EmbeddedPictures(pictures, near, map["image"].split(",") if map and "image" in map else ())
 
     def prepare(table: pl.DataFrame, first: int) -> CountedTable:
         steps: list[_Step] = [
-            _drop_pictures,
-            partial(rename, ours=EXAMPLE_COLUMNS, aliases=ALIASES, chosen=map),
+            partial(_rename, embedded=embedded, chosen=map or {}),
             partial(_add_missing_columns, origin=str(path), first=first),
+            drop_damaged_pictures,
             partial(type_columns, origin=str(path)),
             drop_damaged,
             partial(_settle_splits, split=split),
             partial(_settle_answers, answer_is=answer_is),
             drop_repeated,
         ]
-        return _run_steps(table, steps)
+        return _run_steps(embedded.take(table), steps)
 
     sources = find_sources(path, TABLE_FORMATS)
-    rows = stream(sources, path, prepare) if are_large(sources) else _load(sources, path, prepare)
+    load = stream if are_large(sources) else _load
+    rows = load(sources, path, prepare, embedded)
     of_images, conflicts = _move_to_images(rows.of_images)
-    all_images, gaps = gather_images(of_images, images, detections, path.parent)
+    found, gaps = gather_images(of_images, None if embedded.taken else images, detections, path.parent)
     counts = [read_rows(rows.examples.height), dropped("entry that is not a record", rows.strays)]
-    counts += [*rows.counts, *conflicts, *gaps, *rows.gaps]
-    return Dataset(stem(path), rows.examples, all_images, counts=count_table(counts))
+    counts += [*rows.counts, *conflicts, *gaps, *rows.gaps, *embedded.counts()]
+    examples = rows.examples if embedded.have_several or not embedded.taken else _without_lists(rows.examples)
+    return Dataset(stem(path), examples, embedded.images(found), counts=count_table(counts))
 
 
 def type_columns(table: pl.DataFrame, origin: str) -> CountedTable:
@@ -122,8 +131,12 @@ def _type_evidence(table: pl.DataFrame, origin: str) -> pl.DataFrame:
     return table
 
 
-def _load(sources: list[SourceFile], path: Path, prepare: Prepare) -> LoadedTable:
-    records = require_rows(stack([read_records(source) for source in sources], sources), str(path))
+def _load(sources: list[SourceFile], path: Path, prepare: Prepare, embedded: EmbeddedPictures) -> LoadedTable:
+    parts: list[Records] = []
+    for source in sources:
+        with reading(source):
+            parts += read_parts(source, embedded)
+    records = require_rows(stack(parts, sources), str(path))
     prepared, counts = prepare(records.table, 0)
     examples = prepared.drop(MOVED, strict=False)
     return LoadedTable(examples, prepared, counts, note_gaps(prepared), records.strays)
@@ -137,13 +150,16 @@ def _run_steps(table: pl.DataFrame, steps: Iterable[_Step]) -> CountedTable:
     return CountedTable(table, counts)
 
 
-def _drop_pictures(table: pl.DataFrame) -> CountedTable:
-    """Leave out a column `image` that holds pictures, as in Hugging Face datasets, instead of names."""
-    if "image" not in table.columns or not (table["image"].dtype.is_nested() or table["image"].dtype == pl.Binary):
-        return CountedTable(table, [])
-    return CountedTable(
-        table.drop("image"), [noted("column 'image' holds pictures, not their names: left out", table.height)]
-    )
+def _rename(table: pl.DataFrame, embedded: EmbeddedPictures, chosen: Mapping[str, str]) -> CountedTable:
+    """Rename the columns to ours; a mapped column whose pictures were taken has become `image` already."""
+    if embedded.taken and "image" in chosen:
+        chosen = {ours: theirs for ours, theirs in chosen.items() if ours != "image"}
+    return rename(table, EXAMPLE_COLUMNS, ALIASES, chosen)
+
+
+def _without_lists(examples: pl.DataFrame | StoredTable) -> pl.DataFrame | StoredTable:
+    """Leave out the lists of pictures: none of them has several."""
+    return examples.select([name for name in examples.columns if name != IMAGE_LIST])
 
 
 def _add_missing_columns(table: pl.DataFrame, origin: str, first: int) -> CountedTable:

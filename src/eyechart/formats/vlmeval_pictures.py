@@ -4,8 +4,6 @@ A cell of at most 64 characters is the index of another row, whose picture is us
 be a list of several. A picture is named by a hash of its text, so the name is the same whether it is written or not.
 """
 
-import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Iterable
@@ -17,34 +15,30 @@ import polars as pl
 from eyechart.base.errors import SettingError
 from eyechart.base.files import replacing
 from eyechart.formats.columns import as_texts
+from eyechart.formats.embedded import NAME, DamagedPictureError, decode_base64, inspect_picture
 from eyechart.formats.rows import RowCount, noted
 
 _REFERENCE = 64  # characters at most; no picture is this short
-_HEAD = 32  # characters of base64 that hold the magic bytes of every kind
 _ALPHABET = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_KINDS = {  # by the first bytes of a file
-    ".jpg": rb"\xff\xd8\xff",
-    ".png": rb"\x89PNG\r\n\x1a\n",
-    ".gif": rb"GIF8[79]a",
-    ".webp": rb"RIFF.{4}WEBP",
-    ".bmp": rb"BM",
-}
 
 
 class _Picture(NamedTuple):
-    """A picture as text, its name and the suffix of its kind."""
+    """A picture as text, and its name."""
 
     name: str
     text: str
-    suffix: str | None
 
     def write(self, folder: Path) -> bool:
-        """Write the picture to a file, unless its kind is unknown or its text is truncated."""
-        data = None if self.suffix is None else _decode(self.text)
-        if data is None:
+        """Write the picture to a file, unless it is damaged."""
+        content = decode_base64(self.text)
+        try:
+            suffix = None if content is None else inspect_picture(content)[0]
+        except DamagedPictureError:
+            suffix = None
+        if content is None or suffix is None:
             return False
-        with replacing(folder / f"{self.name}{self.suffix}") as draft:
-            draft.write_bytes(data)
+        with replacing(folder / f"{self.name}{suffix}") as draft:
+            draft.write_bytes(content)
         return True
 
 
@@ -134,21 +128,11 @@ def _split_lists(cells: pl.Series) -> list[list[str]]:
 
 
 def _read_picture(text: str) -> _Picture | None:
-    """Name a picture and recognise its kind by its first bytes, without decoding the rest."""
+    """Name a picture by its text."""
     plain = "".join(re.sub(r"^data:[^,]*,", "", text).split())
     if not _ALPHABET.fullmatch(plain):
         return None
-    head = _decode(plain[:_HEAD]) or b""
-    suffix = next((suffix for suffix, magic in _KINDS.items() if re.match(magic, head, re.DOTALL)), None)
-    return _Picture(hashlib.sha256(plain.encode()).hexdigest()[:32], plain, suffix)
-
-
-def _decode(text: str) -> bytes | None:
-    standard = text.rstrip("=").replace("-", "+").replace("_", "/")
-    try:
-        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
-    except binascii.Error:
-        return None
+    return _Picture(hashlib.sha256(plain.encode()).hexdigest()[:NAME], plain)
 
 
 def _write_files(pictures: list[_Picture], folder: Path | None) -> list[RowCount]:

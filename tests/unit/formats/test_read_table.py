@@ -238,16 +238,6 @@ def test_evidence_and_relevance_are_typed(tmp_path: Path) -> None:
     assert found["evidence"] == [{"label": "cat", "box": [0.0, 1.0, 2.0, 3.0]}]
 
 
-def test_pictures_within_the_table_are_set_aside(tmp_path: Path) -> None:
-    pictures = pl.Series("image", [{"bytes": b"x", "path": "x.jpg"}])
-    pl.DataFrame({"image_id": [1], "question": ["?"]}).with_columns(pictures).write_parquet(tmp_path / "hf.parquet")
-
-    data = read_table(tmp_path / "hf.parquet")
-
-    assert data.examples["image"].to_list() == ["1"]
-    assert fates(data)["noted", "column 'image' holds pictures, not their names: left out"] == 1
-
-
 def test_the_parts_of_a_table_are_stacked(tmp_path: Path) -> None:
     pl.DataFrame({"id": [1], "question": ["a"]}).write_parquet(tmp_path / "part-0.parquet")
     pl.DataFrame({"id": ["x"], "question": ["b"], "split": ["val"]}).write_parquet(tmp_path / "part-1.parquet")
