@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple, Self
 
 import polars as pl
 
-from eyechart.base.errors import DataError, TableError
+from eyechart.base.errors import DataError, TableError, and_more
 from eyechart.base.files import damaged, read_record, read_table, replacing_folder, write_record, write_table
 from eyechart.base.hashing import combine, hash_text, uniform
 from eyechart.data.division import HELD_OUT, Division, DivisionSizes, decide
 from eyechart.data.images import Images
+from eyechart.data.several import fold_lists
 from eyechart.data.stored import LazyTable, StoredTable, TableField
 from eyechart.data.tables import COUNTS, EXAMPLES, check, empty
 from eyechart.data.web import Web
@@ -72,6 +73,10 @@ class Dataset:
 
     def __post_init__(self) -> None:
         check(self.counts, COUNTS)
+        folded = fold_lists(self.kept, self.images)
+        if folded is not None:
+            for name, value in zip(("examples", "images"), folded, strict=True):
+                object.__setattr__(self, name, value)
         self._require((*self.modalities, self.cluster))
         if self.kept.stored is None:  # files on disk were checked when they were written
             self._check_images()
@@ -199,9 +204,18 @@ class Dataset:
         return tuple(self._column("split").drop_nulls().unique().sort())
 
     def clusters(self) -> pl.Series:
-        """Return the cluster of each example; one without a value is a separate cluster."""
+        """Return the cluster of each example: those that share a picture are one, one without a value is its own."""
         column = self._column(self.cluster).cast(pl.String)
+        if self.cluster == "image" and self.images.has_several:
+            linked = column.to_frame("image").join(
+                self.images.links, on="image", how="left", validate="m:1", maintain_order="left"
+            )
+            column = linked.select(pl.coalesce("cluster", "image")).to_series()
         return column.zip_with(column.is_not_null(), "alone " + self._column("id"))
+
+    def count_pictures(self) -> pl.Series:
+        """Count the pictures that each example shows; null without any."""
+        return self.images.list_pictures(self._column("image")).list.len()
 
     def save(self, folder: str | Path) -> None:
         """Write the dataset as a folder of Parquet files with a manifest."""
@@ -252,8 +266,9 @@ class Dataset:
         counts = read_table(folder / "counts.parquet")
         pictures = Images(images, manifest.image_root(folder), manifest.feature_folder(folder))
         data = cls(manifest.name, examples, pictures, manifest.modalities, manifest.cluster, counts)
-        if manifest.rows != data._heights():
-            raise damaged(folder, f"{data._heights()} rows, but the manifest says {manifest.rows}")
+        rows = {"examples": examples.height, "images": images.height}
+        if manifest.rows != rows:
+            raise damaged(folder, f"{rows} rows, but the manifest says {manifest.rows}")
         return data
 
     def _heights(self) -> dict[str, int]:
@@ -291,6 +306,9 @@ class Dataset:
             found = f"{self.examples['image'][row]!r} in row {row} (id={self.examples['id'][row]!r})"
             advice = f"add the {lost.sum()} missing rows to the images table"
             raise TableError("each image of column 'image' in the images table", found, advice)
+        if (unknown := self.images.unknown_pictures()).len():
+            found = f"{unknown[0]!r}{and_more(len(unknown) - 1)}"
+            raise TableError("each of the listed pictures as a row of the images table", found, "add the missing rows")
 
 
 def _relative_path(path: Path | None, folder: Path) -> str | None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from eyechart.base.errors import DataError, FileFormatError, SettingError
 from eyechart.base.fetching import BYTES
-from eyechart.data.images import Images, shown_paths
+from eyechart.data.images import Images, shown_names, shown_paths
 from eyechart.data.web import is_address
 
 Pixels = NDArray[np.uint8]  # height x width x 3
@@ -137,6 +137,20 @@ def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | No
             yield None
         else:  # a picture that is entirely hidden need not exist
             yield _edited(_canvas() if image is None else _open(image, path, fetched, images.root), edit)
+
+
+def show_all_pictures(probes: pl.DataFrame, images: Images) -> list[tuple[Picture, ...]]:
+    """Open all pictures of each filled probe, in order; boxes are hidden in the first only."""
+    if not images.has_several or "image" not in probes.columns:
+        return [() if one is None else (one,) for one in show_pictures(probes, images)]
+    rows = probes.with_row_index("row").with_columns(shown_names(probes, images).alias("image")).explode("image")
+    if "hidden" in rows.columns:
+        is_first = pl.int_range(pl.len()).over("row") == 0
+        rows = rows.with_columns(pl.when(is_first).then("hidden").alias("hidden"))
+    several: list[tuple[Picture, ...]] = [()] * probes.height
+    for row, picture in zip(rows["row"], show_pictures(rows, images), strict=True):
+        several[row] += () if picture is None else (picture,)
+    return several
 
 
 def fetch(paths: Iterable[str | None], images: Images) -> dict[str, Path]:

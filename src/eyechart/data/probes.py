@@ -12,13 +12,15 @@ import polars as pl
 
 from eyechart.base.hashing import Hashes, combine, hash_text
 from eyechart.data.dataset import Dataset
+from eyechart.data.images import PICTURES, Images, shown_names
+from eyechart.data.several import IMAGE_LIST, Choice, choose_pictures, has_lists
 from eyechart.data.tables import PROBES, check
 
 PERMUTE = "permute"
 PROMPTS = ("guess", "as-if")  # no picture; the model is told so, or not
 PAINTED = ("blank", "mean", "noise")  # replacements for a picture; an empty text is blank, too
 TEXTS = ("question", "caption", "history", "candidate")
-RemovalKind = Literal["permute", "none", "blank", "mean", "noise", "guess", "as-if"]
+RemovalKind = Literal["permute", "none", "blank", "mean", "noise", "guess", "as-if", Choice]
 
 
 class Removal(NamedTuple):
@@ -51,8 +53,7 @@ class Removal(NamedTuple):
 
 
 PLAIN_CONDITION = "plain"
-EDITS = ("removal", "choices", "visible", "hidden")
-IMAGE_LIST = "images"  # column of all pictures of an example with several; it follows the `image`
+EDITS = ("removal", "choices", "visible", "hidden", PICTURES)
 
 
 class Prober:
@@ -65,6 +66,12 @@ class Prober:
     def plain(self, ids: pl.Series) -> pl.DataFrame:
         """Build probes that show examples unchanged."""
         return self.complete(pl.DataFrame({"id": ids}), PLAIN_CONDITION)
+
+    def choose(self, ids: pl.Series, choice: str, seed: int) -> pl.DataFrame:
+        """Build keys of examples with several pictures that show some of them, or another order."""
+        counts = pl.DataFrame({"id": self.data.scan().collect()["id"], "content": self.data.count_pictures()})
+        chosen = choose_pictures(ids, _join(ids, counts), choice, seed)
+        return pl.DataFrame({"id": ids, PICTURES: chosen})
 
     def complete(self, keys: pl.DataFrame, condition: str) -> pl.DataFrame:
         """Complete keys: take each modality from the example itself unless they name another, and add the hash."""
@@ -90,9 +97,18 @@ class Prober:
 
     def _content(self, column: str) -> pl.DataFrame:
         if column not in self._contents:
-            shown = self.data.scan(column).collect()
-            self._contents[column] = pl.DataFrame({"id": shown["id"], "content": hash_text(_as_text(shown[column]))})
+            given = "image" if column == IMAGE_LIST and not has_lists(self.data.columns) else column
+            shown = self.data.scan(given).collect()
+            texts = _as_text(self._name_pictures(shown[given], column))
+            self._contents[column] = pl.DataFrame({"id": shown["id"], "content": hash_text(texts)})
         return self._contents[column]
+
+    def _name_pictures(self, shown: pl.Series, column: str) -> pl.Series:
+        """Replace an image with several pictures by its first one and, in a column of their own, by all of them."""
+        images = self.data.images
+        if column == "image" and images.has_several:
+            return images.list_pictures(shown).list.first()
+        return images.list_several(shown) if column == IMAGE_LIST and shown.dtype == pl.String else shown
 
 
 def source(modality: str) -> str:
@@ -106,8 +122,9 @@ class Filler:
     def __init__(self, probes: pl.DataFrame, data: Dataset) -> None:
         self._shown = probes.select("id", "condition", "probe", *(name for name in EDITS if name in probes.columns))
         self._examples = data.examples
+        self._images = data.images if _has_several(data) else None
         sources = {name: source(name) for name in data.modalities}
-        if _has_several(data):
+        if "image" in sources and has_lists(data.columns):
             sources[IMAGE_LIST] = source("image")
         if "choices" not in self._shown.columns and "choices" in data.columns:
             sources["choices"] = "id"
@@ -117,9 +134,10 @@ class Filler:
 
     def fill(self, start: int = 0, n: int | None = None) -> pl.DataFrame:
         """Return n probes from a row on (default: all), with their content."""
-        return self._shown.slice(start, n).with_columns(
+        filled = self._shown.slice(start, n).with_columns(
             self._examples[name].gather(indices.slice(start, n)).alias(name) for name, indices in self._places.items()
         )
+        return filled if self._images is None else _with_names(filled, self._images)
 
 
 def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
@@ -128,7 +146,16 @@ def fill(probes: pl.DataFrame, data: Dataset) -> pl.DataFrame:
 
 
 def _has_several(data: Dataset) -> bool:
-    return "image" in data.modalities and data.columns.get(IMAGE_LIST) == pl.List(pl.String)
+    return "image" in data.modalities and (data.images.has_several or has_lists(data.columns))
+
+
+def _with_names(filled: pl.DataFrame, images: Images) -> pl.DataFrame:
+    """List the names of the pictures to show, where the image has several."""
+    if not images.has_several:
+        return filled
+    listed = images.list_several(filled["image"].cast(pl.String)).is_not_null()
+    own = pl.col(IMAGE_LIST) if IMAGE_LIST in filled.columns else pl.lit(None, pl.List(pl.String))
+    return filled.with_columns(pl.when(listed).then(shown_names(filled, images)).otherwise(own).alias(IMAGE_LIST))
 
 
 def _join(ids: pl.Series, contents: pl.DataFrame) -> pl.Series:

@@ -14,6 +14,7 @@ from eyechart.base.errors import TableError, and_more
 
 BOX = pl.Array(pl.Float64, 4)
 OBJECT = pl.Struct({"label": pl.String, "box": BOX, "score": pl.Float64})
+PICTURE = pl.Struct({"image": pl.String, "time": pl.Float64})
 EVIDENCE = pl.Struct({"label": pl.String, "box": BOX})
 SCORED_ANSWER = pl.Struct({"answer": pl.String, "score": pl.Float64})
 
@@ -108,6 +109,7 @@ IMAGES = Schema(
         "width": ColumnSpec(pl.Int64),
         "height": ColumnSpec(pl.Int64),
         "objects": ColumnSpec(pl.List(OBJECT)),
+        "pictures": ColumnSpec(pl.List(PICTURE)),
     },
     key=("image",),
     rules=(_sound_boxes("objects"),),
@@ -123,6 +125,7 @@ PROBES = Schema(
         "choices": ColumnSpec(pl.List(pl.String)),
         "visible": ColumnSpec(pl.List(pl.Int64)),
         "hidden": ColumnSpec(pl.List(BOX)),
+        "pictures": ColumnSpec(pl.List(pl.Int64)),
     },
     key=("id", "condition"),
 )

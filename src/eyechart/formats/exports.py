@@ -17,7 +17,7 @@ from eyechart.base.errors import DataError
 from eyechart.base.files import replacing
 from eyechart.base.progress import tracked
 from eyechart.base.registry import Registry
-from eyechart.data.pictures import Picture, show_pictures
+from eyechart.data.pictures import Picture, show_all_pictures
 from eyechart.data.probes import Filler
 from eyechart.data.store import Store
 from eyechart.language.prompts import Template, choose_template, write_prompts
@@ -39,7 +39,7 @@ _BATCH = 512  # probes whose pictures are open at once
 
 
 class PromptTable(NamedTuple):
-    """All questions of one condition: id, prompt, picture (an absolute path, or null)."""
+    """All questions of one condition: id, prompt, pictures (absolute paths, in order)."""
 
     condition: str
     name: str  # for files and tasks: letters, digits and underscores
@@ -83,9 +83,10 @@ def _write_prompts(store: Store, pictures: Path, template: Template) -> Iterator
             for start in range(0, probes.height, _BATCH):
                 filled = filler.fill(start, _BATCH)
                 prompts = write_prompts(filled, template).alias("prompt")
-                shown = show_pictures(filled, store.data.images)
-                paths = [None if picture is None else _write_picture(picture, pictures) for picture in shown]
-                parts.append(filled.select("id").with_columns(prompts, pl.Series("picture", paths, pl.String)))
+                shown = show_all_pictures(filled, store.data.images)
+                paths = [[_write_picture(picture, pictures) for picture in own] for own in shown]
+                columns = (prompts, pl.Series("pictures", paths, pl.List(pl.String)))
+                parts.append(filled.select("id").with_columns(columns))
                 advance(filled.height)
         yield PromptTable(condition, plain_name(condition), pl.concat(parts))
 

@@ -31,6 +31,7 @@ from eyechart.formats.log_rows import (
 )
 from eyechart.formats.rows import CountedTable, RowCount, dropped, noted
 from eyechart.formats.sources import ZipBytes
+from eyechart.language.prompts import place_pictures
 
 OUR_FIELD = "eyechart"  # the condition, in the metadata of our own exports
 TASKS = "tasks.py"
@@ -202,7 +203,15 @@ def _put_answer(row: AnswerRow, extracted: str | None) -> AnswerRow:
     return row._replace(answer=answer)
 
 
+def message_parts(prompt: str, paths: Sequence[str]) -> list[dict[str, str]]:
+    """Write the texts and pictures of a prompt in order: pictures stand where it names them, else in front."""
+    parts = place_pictures(prompt, len(paths))
+    return [
+        {"type": "image", "image": paths[part]} if isinstance(part, int) else {"type": "text", "text": part}
+        for part in parts
+    ]
+
+
 def _make_sample(row: dict[str, Any]) -> dict[str, Any]:
-    image = [] if row["picture"] is None else [{"type": "image", "image": row["picture"]}]
-    content = [*image, {"type": "text", "text": row["prompt"]}]
+    content = message_parts(row["prompt"], row["pictures"])
     return {"id": row["id"], "input": [{"role": "user", "content": content}], "target": ""}

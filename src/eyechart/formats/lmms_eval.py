@@ -55,10 +55,10 @@ _SHARED = '''\
 
 
 def doc_to_visual(doc):
-    """Open the picture, where there is one."""
+    """Open the pictures, in order."""
     from PIL import Image
 
-    return [Image.open(doc["picture"]).convert("RGB")] if doc["picture"] else []
+    return [Image.open(path).convert("RGB") for path in doc["pictures"] or ()]
 
 
 def share(results):
@@ -82,7 +82,7 @@ _GUIDE = Guide("lmms-eval", lambda tables: _RUN.format(tasks=",".join(_task_name
 
 
 class LmmsEvalTask(NamedTuple):
-    """A table with `id` and `picture` (a path, or null), the task's metric and the column of its target."""
+    """A table with `id` and `pictures` (paths, or null), the task's metric and the column of its target."""
 
     name: str
     table: pl.DataFrame

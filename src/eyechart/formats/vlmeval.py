@@ -119,7 +119,7 @@ def write_vlmeval(prompts: PromptTable, folder: Path) -> str:
     """Write the table of a condition, and return its file's name."""
     table = prompts.table.with_row_index("index").select(
         "index",
-        picture_cell(pl.col("picture")),
+        picture_cell(pl.col("pictures")),
         text_cell(pl.col("prompt")).alias("question"),
         our_ids(),
         pl.lit(prompts.condition).alias(OUR_CONDITION),
@@ -139,10 +139,12 @@ def our_ids() -> pl.Expr:
     return (pl.lit(OUR_MARK) + pl.col("id")).alias(OUR_COLUMN)
 
 
-def picture_cell(path: pl.Expr) -> pl.Expr:
-    """Write the path of a picture, or an empty list if there is none."""
-    listed = pl.concat_str(pl.lit("["), path.map_elements(repr, pl.String), pl.lit("]"))
-    return pl.when(path.str.starts_with("[")).then(listed).otherwise(path).fill_null("[]").alias("image_path")
+def picture_cell(paths: pl.Expr) -> pl.Expr:
+    """Write the path of a picture, or a list of several or none."""
+    first = paths.list.first()
+    listed = paths.map_elements(lambda each: repr(list(each)), pl.String)
+    alone = (paths.list.len() == 1) & ~first.str.starts_with("[")
+    return pl.when(alone).then(first).otherwise(listed).fill_null("[]").alias("image_path")
 
 
 def text_cell(text: pl.Expr) -> pl.Expr:

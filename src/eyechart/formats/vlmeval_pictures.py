@@ -58,7 +58,7 @@ def name_images(table: pl.DataFrame, folder: Path | None) -> tuple[pl.DataFrame,
     named = table.with_columns(names.list.first().alias("image"))
     if several.any():
         named = named.with_columns(names)
-    counts.append(noted("row with several images: the first is its image", int(several.sum())))
+    counts.append(noted("row with several images, shown in order", int(several.sum())))
     return named, images, counts
 
 

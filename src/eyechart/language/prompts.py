@@ -4,6 +4,7 @@ A line of a template that names a field the probe lacks, such as `{caption}`, is
 lists the options one per line, labelled A, B, C, ... or, if there are more than 26 of them, 1, 2, 3, ...
 """
 
+import re
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
@@ -16,12 +17,12 @@ from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.base.registry import unknown_name
 from eyechart.base.settings import fit_settings
 from eyechart.data.images import Images
-from eyechart.data.pictures import Picture, show_pictures
-from eyechart.data.probes import IMAGE_LIST
+from eyechart.data.pictures import Picture, show_all_pictures
 
 Expected = Literal["any", "text", "yes/no", "number"]
 Labels = Literal["letters", "numbers"]
 
+_NAMED_PICTURE = r"<image (\d+)>"  # in texts of MMMU and others
 _LETTERS = [chr(ord("A") + position) for position in range(26)]
 _FIELDS = ("question", "caption", "history", "hint")  # a template may use these even if no probe has them
 _CONTEXT = "{caption}\n{history}\n{hint}\n{question}\n"
@@ -85,6 +86,14 @@ class PromptBatch(NamedTuple):
         further = self.further or [()] * len(self.pictures)
         return [(() if one is None else (one,)) + more for one, more in zip(self.pictures, further, strict=True)]
 
+    def arrange(self) -> list[list[str | Picture]]:
+        """List the pictures and texts of each prompt in order: pictures stand where it names them, else in front."""
+        pictures = self.all_pictures()
+        return [
+            [own[part] if isinstance(part, int) else part for part in place_pictures(prompt, len(own))]
+            for prompt, own in zip(self.prompts, pictures, strict=True)
+        ]
+
     def take(self, rows: list[int]) -> "PromptBatch":
         """Keep the prompts in some rows."""
         return PromptBatch(
@@ -96,10 +105,27 @@ class PromptBatch(NamedTuple):
         )
 
 
+def place_pictures(prompt: str, n: int) -> list[str | int]:
+    """Split a prompt where `<image 1>` first names a picture, given as a number from 0; unnamed ones come first."""
+    parts: list[str | int] = []
+    start = 0
+    for match in re.finditer(_NAMED_PICTURE, prompt):
+        number = int(match[1]) - 1
+        if 0 <= number < n and number not in parts:
+            parts += [prompt[start : match.start()], number]
+            start = match.end()
+    parts.append(prompt[start:])
+    unnamed = [number for number in range(n) if number not in parts]
+    texts = [part for part in parts if isinstance(part, int) or part.strip() or len(parts) == 1]
+    return [*unnamed, *texts]
+
+
 def build_prompts(probes: pl.DataFrame, images: Images, template: Template) -> PromptBatch:
     """Write the prompts of filled probes and open their pictures."""
     prompts, labels = write_prompts(probes, template).to_list(), list_labels(probes, template).to_list()
-    return PromptBatch(prompts, list(show_pictures(probes, images)), labels, _open_further(probes, images))
+    shown = show_all_pictures(probes, images)
+    further = [own[1:] for own in shown] if images.has_several else None
+    return PromptBatch(prompts, [own[0] if own else None for own in shown], labels, further)
 
 
 def build_blind_prompts(probes: pl.DataFrame, template: Template) -> PromptBatch:
@@ -230,16 +256,3 @@ def _names(template: Template) -> list[str]:
         advice = "write {question} for the question, and {{ for a brace"
         raise SettingError(f"a valid text in template {template.identity}", str(error), advice) from None
     return [name for _, name, _, _ in parts if name is not None]
-
-
-def _open_further(probes: pl.DataFrame, images: Images) -> list[tuple[Picture, ...]] | None:
-    """Open the further pictures of probes that have several and whose picture is not removed."""
-    if IMAGE_LIST not in probes.columns or "image" not in probes.columns:
-        return None
-    later = pl.when(pl.col("image") == pl.col(IMAGE_LIST).list.first()).then(pl.col(IMAGE_LIST).list.slice(1))
-    rows = probes.drop("hidden", strict=False).with_row_index("row").with_columns(later.alias("image"))
-    rows = rows.filter(pl.col("image").list.len() > 0).explode("image")
-    further: list[tuple[Picture, ...]] = [()] * probes.height
-    for row, picture in zip(rows["row"], show_pictures(rows, images), strict=True):
-        further[row] += () if picture is None else (picture,)
-    return further

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from eyechart.base.errors import DataError, MissingExtraError, ModelError, SettingError
+from eyechart.data.pictures import Picture
 from eyechart.data.protocols import WorkerKind
 from eyechart.language.prompts import PromptBatch
 from eyechart.models.backend import OnResponse, Response
@@ -102,16 +103,19 @@ class Endpoint:
         return failures.reset(response)
 
     def _build_request(self, batch: PromptBatch) -> dict[str, Any]:
-        (prompt,), (pictures,), (choices,) = batch.prompts, batch.all_pictures(), batch.choices
-        urls = [data_url(picture, self.max_side, self.max_bytes) for picture in pictures]
-        images = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-        content = [*images, {"type": "text", "text": prompt}] if images else prompt
+        (prompt,), (parts,), (choices,) = batch.prompts, batch.arrange(), batch.choices
+        content = [self._message_part(part) for part in parts] if any(batch.all_pictures()) else prompt
         options: dict[str, Any] = {"temperature": self.temperature, self.limit_name: self.max_new_tokens}
         if self.temperature > 0:
             options["seed"] = batch.draw
         if self.scores and choices:
             options |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         return {"model": self.model, "messages": [{"role": "user", "content": content}], **options}
+
+    def _message_part(self, part: str | Picture) -> dict[str, Any]:
+        if isinstance(part, str):
+            return {"type": "text", "text": part}
+        return {"type": "image_url", "image_url": {"url": data_url(part, self.max_side, self.max_bytes)}}
 
     def _connect(self) -> "AsyncOpenAI":
         try:

@@ -10,7 +10,7 @@ import polars as pl
 
 from eyechart.base.errors import ModelError
 from eyechart.base.registry import import_object
-from eyechart.data.images import Images, shown_paths
+from eyechart.data.images import Images, shown_path_lists
 from eyechart.data.pictures import fetch
 from eyechart.data.protocols import Model
 
@@ -22,8 +22,8 @@ class Function:
     """Let a function answer: it takes the probes of a batch as dicts and returns one text for each.
 
     A probe has `id`, `condition`, the content of each modality, `image_path` (null if there is no picture, an address
-    if it may not be fetched), and `choices`, `visible`, `hidden` where they apply. Returning None means that the answer
-    could not be obtained.
+    if it may not be fetched), `image_paths` where examples have several pictures, and `choices`, `visible`, `hidden`
+    where they apply. Returning None means that the answer could not be obtained.
     """
 
     name: str
@@ -60,7 +60,10 @@ def open_function(reference: str) -> Model:
     return Function(name, cast("Answerer", answerer), f"{module}:{name}")
 
 
-def _paths(probes: pl.DataFrame, images: Images) -> pl.Series:
-    shown = shown_paths(probes, images)
-    fetched = fetch(shown, images) if images.web.allowed else {}
-    return shown.replace(list(fetched), [str(file) for file in fetched.values()]).alias("image_path")
+def _paths(probes: pl.DataFrame, images: Images) -> list[pl.Series]:
+    """List the path of the first picture and, where there may be several, those of all."""
+    shown = shown_path_lists(probes, images)
+    fetched = fetch(shown.explode(), images) if images.web.allowed else {}
+    local = shown.list.eval(pl.element().replace(list(fetched), [str(file) for file in fetched.values()]))
+    paths = [local.list.first().alias("image_path")]
+    return [*paths, local.alias("image_paths")] if images.has_several else paths

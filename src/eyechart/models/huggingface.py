@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eyechart.base.errors import ModelError
+from eyechart.data.pictures import Picture
 from eyechart.data.protocols import WorkerKind
 from eyechart.language.prompts import PromptBatch, choose_template
 from eyechart.models.backend import OnResponse, Response
@@ -60,14 +61,14 @@ class Chat:
             if self.loaded.takes_images:
                 raise ModelError("a chat template", "no template saved with the model", "save one, or ask a chat model")
             return prompts
-        return [
-            self._render_conversation(prompt, len(pictures))
-            for prompt, pictures in zip(prompts, batch.all_pictures(), strict=True)
-        ]
+        if not self.loaded.takes_images:
+            return [self._render_conversation(prompt) for prompt in prompts]
+        return [self._render_conversation(_mark(parts)) for parts in batch._replace(prompts=prompts).arrange()]
 
     def encode(self, texts: Sequence[str], batch: PromptBatch) -> Inputs:
         """Turn conversations and their pictures into tensors."""
-        pictures = [[one.pixels for one in each] for each in batch.all_pictures()]
+        # In the order of their marks in the texts, which may name the second before the first.
+        pictures = [[part.pixels for part in parts if not isinstance(part, str)] for parts in batch.arrange()]
         images = {"images": pictures} if self.loaded.takes_images and any(pictures) else {}
         inputs = self.loaded.processor(
             text=list(texts),
@@ -156,9 +157,7 @@ class Chat:
             return {}
         return {"position_ids": (inputs["attention_mask"].cumsum(dim=1) - 1).clamp(min=0)}
 
-    def _render_conversation(self, prompt: str, pictures: int) -> str:
-        parts = [{"type": "image"}] * pictures + [{"type": "text", "text": prompt}]
-        content = parts if self.loaded.takes_images else prompt
+    def _render_conversation(self, content: str | list[dict[str, str]]) -> str:
         conversation = [{"role": "user", "content": content}]
         return str(self.loaded.processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False))
 
@@ -182,6 +181,10 @@ class Chat:
     @cached_property
     def _parameters(self) -> set[str]:
         return set(inspect.signature(self.loaded.model.forward).parameters)
+
+
+def _mark(parts: Sequence[str | Picture]) -> list[dict[str, str]]:
+    return [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in parts]
 
 
 def _count_shared(left: Sequence[int], right: Sequence[int]) -> int:

@@ -8,7 +8,7 @@ import polars as pl
 from eyechart.base.errors import EyechartError
 from eyechart.data.images import Images, picture_paths
 from eyechart.data.pictures import show_pictures
-from eyechart.data.probes import IMAGE_LIST
+from eyechart.data.several import IMAGE_LIST
 from eyechart.data.store import Store
 from eyechart.reporting.gallery import PICTURE_COLUMNS, shrink
 

@@ -31,10 +31,12 @@ CONDITIONS = ("image=blank", "image=none", "plain")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """Make a run whose ids are numbers with leading zeros, with three conditions."""
+    """Make a run whose ids are numbers with leading zeros, some with several pictures, with three conditions."""
     folder = tmp_path_factory.mktemp("asked")
     data = read("world", folder / "pictures", images=8, seed=2, render=True)
     examples = data.examples.with_columns(pl.int_range(pl.len()).cast(pl.String).str.zfill(5).alias("id"))
+    others = pl.concat_list("image", pl.col("image").sort(descending=True))
+    examples = examples.with_columns(images=pl.when(pl.int_range(pl.len()) % 3 == 0).then(others))
     made = Run(Store(folder / "run")).start(Dataset("quiz", examples, data.images), parts=EVERYTHING)
     made.study([Accuracy()])
     made.probe()
@@ -50,7 +52,7 @@ def asked(run: Store, condition: str) -> pl.DataFrame:
     filled = fill(run.probes(condition), run.data)
     shown = build_prompts(filled, run.data.images, choose_template(None))
     return filled.select("id").with_columns(
-        pl.Series("prompt", shown.prompts), pl.Series("seen", shown.pictures, pl.Object)
+        pl.Series("prompt", shown.prompts), pl.Series("seen", shown.all_pictures(), pl.Object)
     )
 
 
@@ -62,13 +64,11 @@ def judge(run: Store, logs: dict[str, Path]) -> pl.DataFrame:
     return run.answers(model.name).answers
 
 
-def check_pictures(run: Store, condition: str, found: dict[str, str | None]) -> None:
+def check_pictures(run: Store, condition: str, found: dict[str, list[str]]) -> None:
     """Compare the written pictures with those a model of ours would see."""
     for row in asked(run, condition).iter_rows(named=True):
-        path = found[row["id"]]
-        assert (path is None) == (row["seen"] is None)
-        if path is not None:
-            assert (np.asarray(Image.open(path)) == row["seen"].pixels).all()
+        for path, seen in zip(found[row["id"]], row["seen"], strict=True):
+            assert (np.asarray(Image.open(path)) == seen.pixels).all()
 
 
 def expected(run: Store) -> set[tuple[str, str, str]]:
@@ -90,7 +90,7 @@ def test_vlmeval_tables_hold_every_question_and_come_back_by_id(run: Store, tmp_
     for condition in CONDITIONS:
         table = pl.read_csv(tmp_path / f"{plain_name(condition)}.tsv", separator="\t")
         ids = table["eyechart"].str.strip_prefix("id:")
-        paths = [None if path == "[]" else path for path in table["image_path"]]
+        paths = [literal_eval(path) if path.startswith("[") else [path] for path in table["image_path"]]
         check_pictures(run, condition, dict(zip(ids, paths, strict=True)))
         logs[condition] = tmp_path / f"M_{plain_name(condition)}.tsv"
         table.with_columns(said(pl.col("question")).alias("prediction")).write_csv(logs[condition], separator="\t")
@@ -102,8 +102,8 @@ def test_vlmeval_tables_hold_every_question_and_come_back_by_id(run: Store, tmp_
 
 def test_what_vlmeval_would_misread_is_written_so_that_it_cannot(tmp_path: Path) -> None:
     """Paths in brackets are run by it as Python, and what pandas takes for missing is lost."""
-    paths = ["a.png", "[__import__('os').abort()].png]", None]
-    texts = ["None", "none", "NA"]
+    paths = [["a.png"], ["[__import__('os').abort()].png]"], None, [], ["it's.png", "b.png"]]
+    texts = ["None", "none", "NA", "a", "b"]
     table = pl.DataFrame({"path": paths, "text": texts}).select(picture_cell(pl.col("path")), text_cell(pl.col("text")))
     file = tmp_path / "it.tsv"
     write_cells(table, file)
@@ -113,8 +113,10 @@ def test_what_vlmeval_would_misread_is_written_so_that_it_cannot(tmp_path: Path)
         "a.png",
         ["[__import__('os').abort()].png]"],
         [],
+        [],
+        ["it's.png", "b.png"],
     ]
-    assert back["text"].to_list() == ["None ", "none", "NA "]
+    assert back["text"].to_list() == ["None ", "none", "NA ", "a", "b"]
 
 
 def test_a_folder_of_logs_comes_back_with_its_conditions_and_answers_are_found_in_the_text(
@@ -154,8 +156,8 @@ def test_lmms_eval_tasks_work_and_come_back_by_id(run: Store, tmp_path: Path) ->
         text = (tmp_path / f"eyechart_{plain_name(condition)}.yaml").read_text().replace("!function ", "")
         task = yaml.safe_load(text)
         docs = pl.read_parquet(task["dataset_kwargs"]["data_files"]["test"]).to_dicts()
-        check_pictures(run, condition, {doc["id"]: doc["picture"] for doc in docs})
-        assert [len(functions["doc_to_visual"](doc)) for doc in docs] == [doc["picture"] is not None for doc in docs]
+        check_pictures(run, condition, {doc["id"]: doc["pictures"] for doc in docs})
+        assert [len(functions["doc_to_visual"](doc)) for doc in docs] == [len(doc["pictures"]) for doc in docs]
         lines = []
         for n, doc in enumerate(docs):
             answer = f"said {len(functions['doc_to_text'](doc))}"
@@ -175,7 +177,7 @@ def test_inspect_samples_hold_every_question(run: Store, tmp_path: Path) -> None
     for condition in CONDITIONS:
         lines = (tmp_path / f"ask_{plain_name(condition)}.jsonl").read_text().splitlines()
         samples = {sample["id"]: sample["input"][0]["content"] for sample in map(json.loads, lines)}
-        pictures = {key: parts[0].get("image") for key, parts in samples.items()}
+        pictures = {key: [part["image"] for part in parts if "image" in part] for key, parts in samples.items()}
         check_pictures(run, condition, pictures)
         assert {(key, parts[-1]["text"]) for key, parts in samples.items()} == set(
             asked(run, condition).select("id", "prompt").iter_rows()

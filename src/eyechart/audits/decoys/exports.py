@@ -21,6 +21,7 @@ from eyechart.audits.decoys.repaired import Repaired, export_with
 from eyechart.audits.decoys.settings import IOU, QOU
 from eyechart.base.files import replacing
 from eyechart.data.store import Store
+from eyechart.formats.inspect_ai import message_parts
 from eyechart.formats.lmms_eval import FUNCTIONS, LmmsEvalTask, write_functions, write_task
 from eyechart.formats.vlmeval import our_ids, picture_cell, text_cell, write_table
 
@@ -162,7 +163,7 @@ def write_vlmeval(repaired: Repaired, folder: Path) -> dict[str, int]:
     options = (pl.col("choices").list.get(i, null_on_oob=True) for i in range(most))
     table = examples.select(
         pl.col("id").alias("index"),
-        picture_cell(pl.coalesce("path", "image")),
+        picture_cell(pl.when(pl.col("pictures").list.len() > 0).then("pictures").otherwise(_image_name())),
         text_cell(pl.col("question")),
         *(text_cell(option).alias(letter) for letter, option in zip(ascii_uppercase, options, strict=False)),
         repaired.letters().alias("answer"),
@@ -186,7 +187,7 @@ def write_lmms_eval(repaired: Repaired, folder: Path) -> dict[str, int]:
     table = examples.select(
         "id",
         "image",
-        pl.col("path").alias("picture"),
+        "pictures",
         "question",
         pl.col("choices").alias("options"),
         repaired.letters().alias("answer"),
@@ -211,7 +212,7 @@ def write_inspect(repaired: Repaired, folder: Path) -> dict[str, int]:
         "id",
         "image",
         "question",
-        "path",
+        "pictures",
         "choices",
         repaired.letters().alias("target"),
         pl.struct("answer", "split", "question_type").alias("metadata"),
@@ -226,7 +227,10 @@ def write_inspect(repaired: Repaired, folder: Path) -> dict[str, int]:
 
 
 def _inspect_sample(row: dict[str, Any]) -> dict[str, Any]:
-    question, path = row["question"], row.pop("path")
-    parts = [{"type": "image", "image": path}, {"type": "text", "text": question}]
-    prompt = question if path is None else [{"role": "user", "content": parts}]
+    question, paths = row["question"], row.pop("pictures") or ()
+    prompt = [{"role": "user", "content": message_parts(question, paths)}] if paths else question
     return {"input": prompt, **row}
+
+
+def _image_name() -> pl.Expr:
+    return pl.when(pl.col("image").is_not_null()).then(pl.concat_list("image"))

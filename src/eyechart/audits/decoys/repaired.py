@@ -17,7 +17,7 @@ from eyechart.base.errors import DataError
 from eyechart.base.files import our_version, replacing
 from eyechart.data.dataset import Dataset
 from eyechart.data.division import Division
-from eyechart.data.images import Images, picture_paths
+from eyechart.data.images import Images, shown_path_lists
 from eyechart.data.result import Result
 from eyechart.data.store import Store
 from eyechart.data.web import is_address
@@ -59,7 +59,7 @@ Decoys are drawn and checked by rules, not by people: some will be right for the
 
 
 class Repaired(NamedTuple):
-    """Examples with their new `choices`, `path` and decoys by source; which set of options that is, and the study."""
+    """Examples with their new `choices`, `pictures` and decoys by source; which set that is, and the study."""
 
     name: str
     options: str
@@ -126,7 +126,7 @@ def repair(data: Dataset, study: Result) -> Repaired:
     examples = data.examples.drop("choices", strict=False).join(new_options, on="id", validate="1:1")
     for source in (IOU, QOU):
         examples = examples.join(_drawn(decoys, offers, source), on="id", how="left", validate="1:1")
-    located = examples.join(_whole_paths(data.images), on="image", how="left", validate="m:1")
+    located = examples.with_columns(_whole_paths(examples, data.images))
     return Repaired(data.name, options, _complete(located).sort("id"), study)
 
 
@@ -151,11 +151,12 @@ def _choose_set(data: Dataset, study: Result) -> str:
     )
 
 
-def _whole_paths(images: Images) -> pl.DataFrame:
-    """Write the paths of pictures in full, since a tool may be started anywhere."""
-    paths = picture_paths(images)
-    full = [path if path is None or is_address(path) else str(Path(path).absolute()) for path in paths["path"]]
-    return paths.with_columns(path=pl.Series(full, dtype=pl.String))
+def _whole_paths(examples: pl.DataFrame, images: Images) -> pl.Series:
+    """List the paths of the pictures of examples in full, since a tool may be started anywhere."""
+    paths = shown_path_lists(examples.select("image"), images)
+    flat = paths.explode().drop_nulls().unique()
+    full = [path if is_address(path) else str(Path(path).absolute()) for path in flat]
+    return paths.list.drop_nulls().list.eval(pl.element().replace(flat, full)).alias("pictures")
 
 
 def _drawn(decoys: pl.DataFrame, offers: pl.DataFrame, source: str) -> pl.DataFrame:

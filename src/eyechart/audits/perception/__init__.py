@@ -23,7 +23,7 @@ import polars as pl
 
 from eyechart.audits.perception.judge import judge_model
 from eyechart.audits.perception.probing import write_probes
-from eyechart.audits.perception.settings import PerceptionSettings
+from eyechart.audits.perception.settings import PICTURED, PerceptionSettings
 from eyechart.audits.perception.study import study_data
 from eyechart.data.dataset import Dataset
 from eyechart.data.furniture import Furniture, Look, Option
@@ -31,6 +31,7 @@ from eyechart.data.predictions import Predictions
 from eyechart.data.probes import PERMUTE, Removal
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Result
+from eyechart.data.several import CHOICES
 
 INSTEAD = {  # what replaces the modality, by the way in which it is removed
     "image": {
@@ -41,6 +42,9 @@ INSTEAD = {  # what replaces the modality, by the way in which it is removed
         "noise": "noise for a picture",
         "guess": "no picture, asked to guess",
         "as-if": "no picture, and no mention of it",
+        "first": "only the first of its pictures",
+        "shuffled": "its pictures in another order",
+        "single-frame": "only the middle one of its pictures",
     },
     "question": {PERMUTE: "another question", "none": "no question", "blank": "an empty question"},
     "caption": {PERMUTE: "another caption", "none": "no caption", "blank": "an empty caption"},
@@ -97,7 +101,9 @@ class PerceptionAudit(PerceptionSettings):
     def beyond_plain(self, data: Dataset) -> tuple[str, ...]:
         """Name the first draw of every removal: no other draw is asked without it."""
         sets = self.modalities or data.modalities
-        return tuple(Removal((name,), kind).condition(0) for kind in self.removal for name in sets)
+        chosen = [name for name in sets if name == PICTURED]
+        kinds = ((kind, chosen if kind in CHOICES else sets) for kind in self.removal)
+        return tuple(Removal((name,), kind).condition(0) for kind, names in kinds for name in names)
 
     def probe(self, data: Dataset, study: Result, round: int = 0) -> Iterator[tuple[str, pl.DataFrame]]:  # noqa: A002
         """Yield probes of the judged examples as they are and each modality removed, or what a later round adds."""

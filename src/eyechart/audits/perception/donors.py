@@ -22,6 +22,7 @@ import polars as pl
 from eyechart.base.errors import DataError, SettingError
 from eyechart.base.hashing import combine, hash_text, uniform
 from eyechart.data.dataset import Dataset
+from eyechart.data.images import PICTURES
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -51,6 +52,7 @@ class DonorPool:
     twins: Spans
     answers: Ints
     choices: Ints  # how many donors each has
+    by_pictures: bool  # whether donors must have as many pictures
 
     def place(self, rows: Ints, chance: npt.NDArray[np.float64]) -> Ints:
         """Map chances evenly onto the kind of each row, stepping over its twins."""
@@ -78,6 +80,7 @@ class DonorPool:
         """Choose uniformly among all admitted donors, by listing them."""
         admitted = self.answers[rows][:, None] != self.answers[None, :]
         admitted &= self.twins.begin[rows][:, None] != self.twins.begin[None, :]
+        admitted &= self.kinds.begin[rows][:, None] == self.kinds.begin[None, :]
         number = (chance * admitted.sum(axis=1)).astype(np.int64)
         return np.asarray(np.argmax(np.cumsum(admitted, axis=1) > number[:, None], axis=1), dtype=np.int64)
 
@@ -93,12 +96,16 @@ def make_pool(data: Dataset, modality: str, policy: str) -> DonorPool:
     """Sort the examples that have the modality, so that those with the same content are adjacent."""
     check_policy(policy)
     kind = _kind(data, policy)
-    having = data.examples.filter(pl.col(modality).is_not_null())
+    by_pictures = modality == "image" and data.images.has_several
+    # The whole is swapped, for a whole of as many pictures.
+    number = data.count_pictures().cast(pl.String) if by_pictures else pl.repeat("", data.height, eager=True)
+    having = data.examples.with_columns(number.alias(PICTURES)).filter(pl.col(modality).is_not_null())
+    kinds_of = [having[PICTURES], *([] if kind is None else [as_text(having[kind])])]
     # Aliases, since several of these may be the same column.
     table = pl.DataFrame(
         {
             "id": having["id"],
-            "kind": pl.Series([""] * having.height, dtype=pl.String) if kind is None else as_text(having[kind]),
+            "kind": pl.select(pl.concat_str(kinds_of, separator=" ", ignore_nulls=True)).to_series(),
             "content": as_text(having[modality]),
             "answer": having["answer"],
         }
@@ -111,7 +118,7 @@ def make_pool(data: Dataset, modality: str, policy: str) -> DonorPool:
     choices = kinds.size - twins.size
     if policy == "other-answer":
         choices = choices - _same_answer(table)
-    return DonorPool(table["id"], modality, policy, kinds, twins, answers, choices)
+    return DonorPool(table["id"], modality, policy, kinds, twins, answers, choices, by_pictures)
 
 
 def draw(pool: DonorPool, seed: int, k: int) -> pl.DataFrame:
@@ -159,6 +166,6 @@ def _spans(sorted_keys: pl.DataFrame) -> Spans:
 
 
 def _same_answer(table: pl.DataFrame) -> Ints:
-    """Count the examples with different content and the same answer as each example."""
-    same, twins = pl.len().over("answer"), pl.len().over("answer", "content")
+    """Count the examples of its kind with different content and the same answer as each example."""
+    same, twins = pl.len().over("kind", "answer"), pl.len().over("kind", "answer", "content")
     return table.select((same - twins).cast(pl.Int64)).to_series().to_numpy()

@@ -40,6 +40,7 @@ from eyechart.data.predictions import Predictions
 from eyechart.data.probes import PLAIN_CONDITION, Removal
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Measure, Result, measures_table
+from eyechart.data.several import CHOICES
 from eyechart.scoring import chosen_score, score
 
 
@@ -161,7 +162,9 @@ def _warn(predictions: Predictions, scores: ModelScores) -> Iterator[str]:
         both = draws.answers.join(own, on="id", validate="m:1")
         if removal.draws(2) == 1 and both.height and both["given"].eq_missing(both["own"]).all():
             unchanged = f"every answer of {predictions.model} under {removal.name!r} is the same as without the removal"
-            yield f"{unchanged}: it ignores the modality, or does not read the column `removal`"
+            chosen = removal.kind in CHOICES
+            ignored, column = ("the others or their order", "pictures") if chosen else ("the modality", "removal")
+            yield f"{unchanged}: it ignores {ignored}, or does not read the column `{column}`"
 
 
 class PrecisionCheck(NamedTuple):

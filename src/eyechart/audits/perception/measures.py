@@ -16,6 +16,7 @@ from eyechart.data.dataset import NOT_JUDGED, Dataset
 from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, TEXTS, Removal
 from eyechart.data.protocols import Engine
 from eyechart.data.result import Better, Measure, measures_table
+from eyechart.data.several import CHOICES
 from eyechart.engines import Local
 from eyechart.statistics import Estimate, Ratio, adjust, mean, paired_difference, ratio
 
@@ -94,7 +95,7 @@ class Measurer:
             yield self._divided("perception / task", removal, with_majority, z)
         relative = self._divided("perception / model", removal, rows, own)  # Eq. 5
         yield relative
-        if not set(removal.modalities) & set(TEXTS):
+        if removal.kind not in CHOICES and not set(removal.modalities) & set(TEXTS):
             yield _mirage(relative)
             yield from self._leakage(rows, removal)
 

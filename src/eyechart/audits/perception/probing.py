@@ -15,12 +15,13 @@ import polars as pl
 from eyechart.audits.perception.donors import draw
 from eyechart.audits.perception.emap import emap_probes
 from eyechart.audits.perception.settings import PerceptionSettings, removals_of
-from eyechart.audits.perception.study import donor_column, judged_part, make_pools
+from eyechart.audits.perception.study import N_PICTURES, donor_column, judged_part, make_pools
 from eyechart.base.hashing import combine, hash_text, uniform
 from eyechart.data.dataset import Dataset
 from eyechart.data.predictions import Predictions
 from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, Prober, Removal, source
 from eyechart.data.result import Result
+from eyechart.data.several import CHOICES
 
 FIRST = 300  # examples, about, in the first of several rounds
 
@@ -91,7 +92,7 @@ def write_probes(
             ids = rounds.added(turn, removal, k)
             if not len(ids):
                 continue
-            keys = removal.keys(ids) if removal.kind != PERMUTE else ids.to_frame("id")
+            keys = _keys(settings, prober, removal, ids)
             # One hash of (seed, id, modality, k): a joint removal takes the donors of its parts, which are independent.
             for name in removal.modalities if removal.kind == PERMUTE else ():
                 donors = draw(pools[name], settings.seed, k).rename({"donor": source(name)})
@@ -99,6 +100,12 @@ def write_probes(
             yield removal.condition(k), prober.complete(keys, removal.condition(k))
     if turn == 0:
         yield from emap_probes(settings, data, study)
+
+
+def _keys(settings: PerceptionSettings, prober: Prober, removal: Removal, ids: pl.Series) -> pl.DataFrame:
+    if removal.kind in CHOICES:
+        return prober.choose(ids, removal.kind, settings.seed)
+    return removal.keys(ids) if removal.kind != PERMUTE else ids.to_frame("id")
 
 
 def _stages(settings: PerceptionSettings, examples: int) -> tuple[Stage, ...]:
@@ -112,7 +119,9 @@ def _stages(settings: PerceptionSettings, examples: int) -> tuple[Stage, ...]:
 
 
 def _removable(removal: Removal, columns: list[str]) -> pl.Expr:
-    """Select the examples that have the modalities, and donors if needed."""
+    """Select the examples that have the modalities, and donors or several pictures if needed."""
+    if removal.kind in CHOICES:
+        return pl.col(N_PICTURES).fill_null(0) > 1
     known = [pl.col(donor_column(name)) for name in removal.modalities if donor_column(name) in columns]
     enough = [each > 0 if removal.kind == PERMUTE else each.is_not_null() for each in known]
     return pl.all_horizontal(pl.lit(value=True), *(each.fill_null(value=False) for each in enough))

@@ -10,25 +10,28 @@ from eyechart.base.errors import DataError, SettingError
 from eyechart.base.settings import check_choices, replace_setting
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import PROMPTS, TEXTS, Removal, RemovalKind
+from eyechart.data.several import CHOICES
 
 QUESTION = "Does it use every modality?"
 ESTIMAND = "for new examples and new donors like these"
 KINDS: tuple[RemovalKind, ...] = get_args(RemovalKind)
 FOR_PICTURES = ("mean", "noise", *PROMPTS)
 OPTIONS = "choices"
+PICTURED = "image"  # the modality of which some pictures can be chosen
 
 
 @dataclass(frozen=True)
 class PerceptionSettings:
     """The fields of the audit.
 
-    `modalities` are names or sets such as `image+question`; none means all of the data's. `removal` says how; its first
-    kind decides the verdict. `donors` is the policy of permutation, `draws` the donors of each example, `repeats` how
-    often all of that is done (5 and 5 are the paper's). With `precision` (points) the audit starts with few examples
-    and asks more, in at most `max_rounds` rounds, until every interval is at most this wide. `majority` is the scope of
-    the most frequent answer, `published` says whether Z is that of the paper's Tables 6 and 7. A modality whose score
-    is shown to be within `margin` of 0 is ignored. `interactions` removes pairs, `emap` is the number of examples for
-    the additive projection, `text_only` names the column with a text-only model's answers, `sentiment` one of text.
+    `modalities` are names or sets such as `image+question`; none means all of the data's. `removal` says how; the first
+    kind that removes a whole modality decides the verdict. `donors` is the policy of permutation, `draws` the donors of
+    each example, `repeats` how often all of that is done (5 and 5 are the paper's). With `precision` (points) the audit
+    starts with few examples and asks more, in at most `max_rounds` rounds, until every interval is at most this wide.
+    `majority` is the scope of the most frequent answer, `published` says whether Z is that of the paper's Tables 6 and
+    7. A modality whose score is shown to be within `margin` of 0 is ignored. `interactions` removes pairs, `emap` is
+    the number of examples for the additive projection, `text_only` names the column with a text-only model's answers,
+    `sentiment` one of text.
     """
 
     name: ClassVar[str] = "perception"
@@ -100,7 +103,12 @@ def _parse(data: Dataset, name: str) -> tuple[str, ...]:
 
 
 def _fits(modalities: tuple[str, ...], kind: str, named: Sequence[tuple[str, ...]]) -> bool:
-    """Leave text out of blind prompts and of painting, unless nothing else was requested."""
+    """Leave text out of blind prompts, painting and choices of pictures, unless nothing else was requested."""
+    if kind in CHOICES:
+        if (PICTURED,) not in named:
+            advice = "add image to the modalities, or leave this removal out"
+            raise SettingError(f"the modality image for {kind!r}", ", ".join(map("+".join, named)), advice)
+        return modalities == (PICTURED,)
     if kind not in FOR_PICTURES or not set(modalities) & set(TEXTS):
         return True
     if all(set(each) & set(TEXTS) for each in named):

@@ -1,6 +1,6 @@
 """The study of the data alone: the judged examples, their donors, and the score of the most frequent answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 import polars as pl
@@ -15,9 +15,12 @@ from eyechart.base.errors import DataError
 from eyechart.data.dataset import Dataset, DatasetParts
 from eyechart.data.probes import PERMUTE, PLAIN_CONDITION, Removal
 from eyechart.data.result import Measure, Result, Verdict, measures_table, speak
+from eyechart.data.several import CHOICES
 from eyechart.data.tables import COUNTS, empty
 from eyechart.scoring import chosen_score
 from eyechart.statistics import mean
+
+N_PICTURES = "pictures"  # column of the rows of a study, if a removal chooses among them
 
 
 def study_data(settings: PerceptionSettings, data: Dataset) -> Result:
@@ -29,14 +32,12 @@ def study_data(settings: PerceptionSettings, data: Dataset) -> Result:
     how = chosen_score(settings.score, judged.examples)
     base = score_baseline(parts.learn, judged.examples, how, settings.majority)
     pools = make_pools(settings, judged, removals)
-    rows = judged.examples.select("id", judged.clusters().alias("cluster"), base.scores)
-    for pool in pools.values():
-        rows = rows.join(_choices(pool), on="id", how="left", validate="1:1")
+    chosen = [each for each in removals if each.kind in CHOICES]
+    rows = _rows(judged, base.scores, pools, chosen)
+    counts = [count_references(data, parts), *(_count_donors(name, pool, judged) for name, pool in pools.items())]
     floor = list(_measure_majority(rows, how, base.note))
     tables = {
-        "counts": pl.concat(
-            [count_references(data, parts), *(_count_donors(name, pool, judged) for name, pool in pools.items())]
-        ),
+        "counts": pl.concat([*counts, _count_few(rows, chosen)]),
         "donors": _donors_table(pools, judged),
         "majority": base.majority,
         "notes": pl.DataFrame({"note": _notes(settings, judged, base.note)}),
@@ -92,6 +93,30 @@ def make_pools(settings: PerceptionSettings, judged: Dataset, removals: tuple[Re
     return pools
 
 
+def _rows(judged: Dataset, majority: pl.Series, pools: dict[str, DonorPool], chosen: Sequence[Removal]) -> pl.DataFrame:
+    """Describe each judged example: its cluster, the score of the most frequent answer, what can be removed of it."""
+    rows = judged.examples.select("id", judged.clusters().alias("cluster"), majority)
+    if chosen:
+        rows = rows.with_columns(_count_pictures(judged, chosen[0]).alias(N_PICTURES))
+    for pool in pools.values():
+        rows = rows.join(_choices(pool), on="id", how="left", validate="1:1")
+    return rows
+
+
+def _count_pictures(judged: Dataset, removal: Removal) -> pl.Series:
+    """Count the pictures of each example; reject data of which no example has several."""
+    counts = judged.count_pictures()
+    if not (counts > 1).any():
+        found = f"at most one picture an example in {judged.name}"
+        raise DataError(f"examples with several pictures for {removal.name!r}", found, "leave this removal out")
+    return counts
+
+
+def _count_few(rows: pl.DataFrame, chosen: Sequence[Removal]) -> pl.DataFrame:
+    few = int((rows[N_PICTURES].fill_null(0) < 2).sum()) if chosen else 0
+    return _counts([(each.name, "left out", "fewer than two pictures", few) for each in chosen])
+
+
 def donor_column(modality: str) -> str:
     """Name the column with the number of donors of each example, null where it lacks the modality."""
     return f"{modality} donors"
@@ -112,9 +137,8 @@ def _choices(pool: DonorPool) -> pl.DataFrame:
 def _count_donors(name: str, pool: DonorPool, judged: Dataset) -> pl.DataFrame:
     without_donor = int((pool.choices == 0).sum())
     lacking = judged.examples.height - len(pool.ids)
-    return _counts(
-        [(name, "left out", "no donor", without_donor), (name, "left out", f"no {name} of its own", lacking)]
-    )
+    reason = "no donor with as many pictures" if pool.by_pictures else "no donor"
+    return _counts([(name, "left out", reason, without_donor), (name, "left out", f"no {name} of its own", lacking)])
 
 
 def _counts(rows: list[tuple[str | None, str, str | None, int]]) -> pl.DataFrame:

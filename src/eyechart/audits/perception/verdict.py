@@ -13,6 +13,7 @@ from eyechart.audits.perception.measures import CHANGED, CHANGED_ANOTHER
 from eyechart.audits.perception.settings import ESTIMAND, QUESTION, PerceptionSettings
 from eyechart.data.probes import Removal
 from eyechart.data.result import Measure, State, Verdict, speak
+from eyechart.data.several import CHOICES
 from eyechart.statistics import equivalence
 
 VISUAL = {"image", "video"}
@@ -71,9 +72,10 @@ def decide(
 ) -> Verdict:
     """Conclude: "no" if some modality is surely ignored, "yes" if all are surely perceived and not just at times.
 
-    Only the first kind of removal counts.
+    Only the first kind that removes a whole modality counts.
     """
-    first = [each.name for each in removals if each.kind == settings.removal[0]]
+    whole = [each for each in removals if each.kind not in CHOICES]
+    first = [each.name for each in whole if each.kind == whole[0].kind]
     scores = {str(each.condition): each for each in measures if each.name == "perception" and each.condition in first}
     margin = settings.margin
     if not scores:

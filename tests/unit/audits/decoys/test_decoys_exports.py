@@ -95,7 +95,7 @@ def test_lmms_eval_survives_the_round_trip_and_its_task_fits(run: Store, repaire
     named = [value.removeprefix("utils.") for value in task.values() if str(value).startswith("utils.")]
     assert len(named) == 3
     assert all(callable(functions[name]) for name in named)
-    doc = {"id": "007", "question": "what?", "options": ["red", "blue"], "answer": "B", "picture": None}
+    doc = {"id": "007", "question": "what?", "options": ["red", "blue"], "answer": "B", "pictures": None}
     assert functions["doc_to_text"](doc).splitlines()[1:3] == ["A. red", "B. blue"]  # type: ignore[operator]
     for said, score in (("B. blue", 1.0), ("red", 0.0), ("I say B", 1.0), ("A", 0.0)):
         scored = functions["process_results"](doc, [said])  # type: ignore[operator]
@@ -109,14 +109,15 @@ def test_inspect_survives_the_round_trip(run: Store, repaired: Repaired, tmp_pat
     assert_same(back, repaired, "image", *ALWAYS)
 
 
-def test_inspect_shows_the_picture_if_its_file_is_known(repaired: Repaired, tmp_path: Path) -> None:
-    located = repaired._replace(examples=repaired.examples.head(1).with_columns(path=pl.lit("a.png")))
+def test_inspect_shows_the_pictures_if_their_files_are_known(repaired: Repaired, tmp_path: Path) -> None:
+    paths = pl.Series([["a.png", "b.png"]])
+    located = repaired._replace(examples=repaired.examples.head(1).with_columns(pictures=paths))
 
     name, _ = write_inspect(located, tmp_path)
 
     [message] = json.loads((tmp_path / name).read_text(encoding="utf-8"))["input"]
-    assert [part["type"] for part in message["content"]] == ["image", "text"]
-    assert message["content"][0]["image"] == "a.png"
+    assert [part["type"] for part in message["content"]] == ["image", "image", "text"]
+    assert [part.get("image") for part in message["content"]] == ["a.png", "b.png", None]
 
 
 def test_the_card_says_which_examples_are_left_out() -> None:
