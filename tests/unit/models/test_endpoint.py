@@ -164,6 +164,17 @@ def test_pictures_are_sent_before_the_text_and_arrive_pixel_by_pixel(server: Ser
     assert (np.asarray(second) == NOISE[:9, :9]).all()
 
 
+def test_pictures_are_sent_where_the_text_names_them(server: Served) -> None:
+    picture, more = Picture.of(NOISE), Picture.of(NOISE[:9, :9])
+    named = show("is <image 2> in <image 1>?", picture=picture)._replace(further=[(more,)])
+    Endpoint("echo", server.url).respond(named)
+    (parts,) = (one["parts"] for one in server.seen("echo") if one["question"] == "is  in ?")
+
+    assert [part.get("text") for part in parts] == ["is ", None, " in ", None, "?"]
+    assert read_data_url(parts[1]["image_url"]["url"]).size == (9, 9)
+    assert read_data_url(parts[3]["image_url"]["url"]).size == NOISE.shape[1::-1]
+
+
 def test_large_pictures_become_smaller_and_then_jpeg_and_are_then_refused() -> None:
     picture = Picture.of(NOISE)
     small = read_data_url(data_url(picture, 40, 10**6))

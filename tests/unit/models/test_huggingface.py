@@ -25,7 +25,7 @@ from eyechart.models.weights import find_kind, find_revision
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-PROMPTS = ["what color is it?", "is it big? " * 5, "how many\nA. one\nB. two"]
+PROMPTS = ["what color is it?", "is it big? " * 5, "how many in <image 2>?\nA. one\nB. two"]
 
 
 def picture(seed: int) -> Picture:
@@ -51,8 +51,10 @@ class ByHand:
         self.tokenizer = getattr(self.processor, "tokenizer", self.processor)
 
     def begin(self, prompt: str, pictures: Sequence[Picture]) -> dict[str, Any]:
-        images = [{"type": "image", "image": Image.fromarray(each.pixels)} for each in pictures if self.sees]
-        content = [*images, {"type": "text", "text": prompt}] if self.sees else prompt
+        images = [{"type": "image", "image": Image.fromarray(each.pixels)} for each in pictures]
+        texts = [{"type": "text", "text": text} for text in prompt.split("<image 2>")]
+        named = [texts[0], images.pop(1), texts[1]] if len(texts) > 1 and images else [{"type": "text", "text": prompt}]
+        content = [*images, *named] if self.sees else prompt
         made = self.processor.apply_chat_template(
             [{"role": "user", "content": content}],
             add_generation_prompt=True,

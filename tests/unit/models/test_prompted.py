@@ -12,9 +12,11 @@ from PIL import Image
 from eyechart.base.errors import ModelError
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
+from eyechart.data.pictures import GRAY
 from eyechart.data.predictions import Predictions, tidy
 from eyechart.data.probes import Prober, fill, source
-from eyechart.language.prompts import PromptBatch, build_prompts, choose_template
+from eyechart.data.tables import BOX
+from eyechart.language.prompts import PromptBatch, build_prompts, choose_template, place_pictures
 from eyechart.models.backend import Response
 from eyechart.models.prompted import Prompted, read_responses
 
@@ -96,6 +98,45 @@ def test_donors_bring_all_their_pictures(seen: Dataset) -> None:
 
     assert colors(shown) == [[0, 120]] * 8
     assert (Prober(data).plain(ids)["probe"] == Prober(other).plain(ids)["probe"]).to_list() == [False, *[True] * 7]
+
+
+def test_a_removal_is_of_all_pictures_and_boxes_are_hidden_in_the_first(seen: Dataset) -> None:
+    several = pl.Series([["a", "c"], *[None] * 7], dtype=pl.List(pl.String))
+    data = Dataset("several", seen.examples.with_columns(images=several), seen.images)
+    box = pl.lit([[0.0, 0.0, 2.0, 2.0]]).cast(pl.List(BOX))
+    hidden = {"hidden": box, "removal": pl.lit("hidden=blank")}
+    masked = build_prompts(filled(data, **hidden), data.images, choose_template(None)).all_pictures()[0]
+    gray = build_prompts(filled(data, removal=pl.lit("image=blank")), data.images, choose_template(None))
+
+    assert [(int(each.pixels[0, 0, 0]), int(each.pixels[3, 3, 0])) for each in masked] == [(GRAY, 0), (120, 120)]
+    assert colors(gray)[0] == [GRAY, GRAY]
+
+
+def test_a_condition_may_show_some_pictures_in_its_own_order(seen: Dataset) -> None:
+    several = pl.Series([["a", "c", "d"], *[None] * 7], dtype=pl.List(pl.String))
+    data = Dataset("several", seen.examples.with_columns(images=several), seen.images)
+    chosen = pl.Series([[2, 0], *[None] * 7], dtype=pl.List(pl.Int64))
+    shown = build_prompts(filled(data, pictures=pl.lit(chosen)), data.images, choose_template(None))
+
+    assert colors(shown)[:2] == [[180, 0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "n", "parts"),
+    [
+        ("What is it?", 2, [0, 1, "What is it?"]),
+        ("<image 1> or <image 2>?", 2, [0, " or ", 1, "?"]),
+        ("<image 2> before <image 1>", 3, [2, 1, " before ", 0]),
+        ("In <image 1>, is <image 1> red?", 1, ["In ", 0, ", is <image 1> red?"]),
+        ("<image 1> <image 3> <image 0>", 2, [1, 0, " <image 3> <image 0>"]),
+        ("<image 1>", 1, [0]),
+        ("<image 1>", 0, ["<image 1>"]),
+        ("", 1, [0, ""]),
+    ],
+)
+def test_pictures_stand_where_the_prompt_names_them(prompt: str, n: int, parts: list[str | int]) -> None:
+    """Each at its first mention, and those not mentioned in front."""
+    assert place_pictures(prompt, n) == parts
 
 
 def test_what_is_said_becomes_a_table_of_answers(seen: Dataset) -> None:
