@@ -22,8 +22,7 @@ COUNTS = [2, 2, 2, 3, 3, 1, 1, 1, 4] * 4
 def data() -> Dataset:
     """Ask which color comes last, of one to four pictures, each of which is named after its color."""
     lists = [
-        [f"{number:02}-{place} {COLORS[(number + place) % 2]}" for place in range(n)]
-        for number, n in enumerate(COUNTS)
+        [f"{number:02}-{place} {COLORS[(number + place) % 2]}" for place in range(n)] for number, n in enumerate(COUNTS)
     ]
     examples = pl.DataFrame(
         {
