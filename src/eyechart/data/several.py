@@ -1,5 +1,6 @@
 """Several pictures or frames of an example: the rows made of lists of them, and those that a condition shows."""
 
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -39,7 +40,7 @@ def fold_lists(examples: LazyTable, images: Images) -> tuple[pl.DataFrame | Stor
     changed = (
         examples.table.with_columns(change) if stored is None else stored.changed(stored.frame.with_columns(change))
     )
-    return changed, Images(_add_rows(images.table, named), images.root, images.features, images.web)
+    return changed, replace(images, table=_add_rows(images.table, named))
 
 
 def choose_pictures(ids: pl.Series, counts: pl.Series, choice: str, seed: int) -> pl.Series:

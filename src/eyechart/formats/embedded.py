@@ -24,7 +24,7 @@ from eyechart.base.fetching import BYTES
 from eyechart.base.files import TemporaryFolder, replacing
 from eyechart.data.images import Images
 from eyechart.data.pictures import KINDS, PIXELS
-from eyechart.data.probes import IMAGE_LIST
+from eyechart.data.several import IMAGE_LIST
 from eyechart.data.web import is_address
 from eyechart.formats.rows import CountedTable, RowCount, drop_rows, noted
 

@@ -16,7 +16,7 @@ from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.data.dataset import Dataset
-from eyechart.data.probes import IMAGE_LIST
+from eyechart.data.several import IMAGE_LIST
 from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EVIDENCE
 from eyechart.formats.choices import AnswerKind, drop_stray_choices, gather_options, name_answers
