@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +70,7 @@ class Dataset:
     cluster: str = "image"
     counts: pl.DataFrame = field(default_factory=lambda: empty(COUNTS))
     division: Division | None = None  # set by the run that works on the data; never saved with them
+    layout: Mapping[str, str] = field(default_factory=dict)  # our column -> where it was read from; never saved
 
     def __post_init__(self) -> None:
         check(self.counts, COUNTS)

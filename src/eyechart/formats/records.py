@@ -5,7 +5,7 @@ A JSON column whose values share no type becomes a text column that holds each v
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from eyechart.formats.sources import HEAD, SourceFile, decode_json
 
 LINES = (".jsonl", ".ndjson")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+MOST_KEYS = 60  # of the objects in one field; more are not a record but a mapping
 _OTHER_SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile(rb'"[^"]*(?:"|\Z)')
 
@@ -114,11 +115,21 @@ def tabulate(entries: list[object]) -> Records:
     if not records:
         return Records(pl.DataFrame(), len(entries))
     try:
-        table = _parse(records)
+        table = _parse(records, find_mappings(records))
     except PolarsError:
         names = dict.fromkeys(name for record in records for name in record)
         table = pl.DataFrame([_make_column(name, [record.get(name) for record in records]) for name in names])
     return Records(table, len(entries) - len(records))
+
+
+def find_mappings(records: Sequence[dict[str, object]]) -> frozenset[str]:
+    """Name the fields that hold objects with ever new keys, such as soft labels: no type has room for all of them."""
+    keys: dict[str, set[str]] = {}
+    for record in records:
+        for name, value in record.items():
+            if isinstance(value, dict):
+                keys.setdefault(name, set()).update(value)
+    return frozenset(name for name, known in keys.items() if len(known) > MOST_KEYS)
 
 
 def read_entries(source: SourceFile) -> list[object]:
@@ -166,8 +177,9 @@ def _is_record(value: object) -> bool:
 
 
 def _make_column(name: str, values: list[object]) -> pl.Series:
+    records = [{name: value} for value in values]
     try:
-        return _parse([{name: value} for value in values])[name]
+        return _parse(records, find_mappings(records))[name]
     except PolarsError:
         return pl.Series(name, [_write(value) for value in values], pl.String)
 
@@ -176,7 +188,12 @@ def _write(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _parse(records: list[dict[str, object]]) -> pl.DataFrame:
+def _parse(records: list[dict[str, object]], mappings: frozenset[str] = frozenset()) -> pl.DataFrame:
+    """Build a table; objects of the named fields stay JSON."""
+    if mappings:
+        records = [
+            {name: _write(value) if name in mappings else value for name, value in record.items()} for record in records
+        ]
     return _parse_lines(b"\n".join(map(orjson.dumps, records)))
 
 
@@ -230,12 +247,25 @@ def read_blocks(source: SourceFile) -> Iterator[Records]:
 
 
 def _read_lines(source: SourceFile, data: bytes, first: int = 1) -> Records:
+    if _begins_with_mappings(data):
+        return tabulate(_decode_lines(source, data, first))
     try:
         table = _parse_lines(data)
     except PolarsError:
         return tabulate(_decode_lines(source, data, first))
     rows = table if table.width else table.clear()  # Polars turns empty records into rows without a column
     return Records(rows, _count_lines(data, rows.height) - rows.height)
+
+
+def _begins_with_mappings(data: bytes) -> bool:
+    """Return whether the first lines have objects with ever new keys: their columns would not fit into memory."""
+    start = data[:HEAD]
+    lines = start.split(b"\n")[: None if len(start) == len(data) else -1]
+    try:
+        decoded = [orjson.loads(line) for line in lines if line.strip()]
+    except orjson.JSONDecodeError:  # told where the line is read
+        return False
+    return bool(find_mappings([record for record in decoded if isinstance(record, dict)]))
 
 
 def _count_lines(data: bytes, expected: int) -> int:

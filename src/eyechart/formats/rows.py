@@ -4,6 +4,7 @@ Counts have one of three statuses: `read` (rows that are now examples or answers
 why) and `noted` (something to know about rows that were read). Rows in the file = rows read + rows dropped.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import polars as pl
 from eyechart.data.tables import COUNTS, empty
 
 REPEATED = "row with an id seen before"
+LONGEST_ID = 60  # characters: texts are no ids
 
 
 class RowCount(NamedTuple):
@@ -77,6 +79,30 @@ def drop_damaged(table: pl.DataFrame) -> CountedTable:
 def drop_repeated(table: pl.DataFrame) -> CountedTable:
     """Keep the first row of each id."""
     return drop_rows(table, {REPEATED: ~pl.col("id").is_first_distinct()})
+
+
+_WORDS_OF_KEYS = "id|idx|index|no|num|key|set|fig|figure|video|image|split|part|subset"
+_KEYS = rf"(?i)(?:^|[_ ])(?:{_WORDS_OF_KEYS})(?:[_ ]|$)|id$|category|task"
+
+
+def find_unique_id(table: pl.DataFrame, known: str) -> list[str]:
+    """Return columns that together tell all rows apart, those named like ids first; [] if there are none.
+
+    `known` is the column that does not do so alone.
+    """
+    plain = [name for name in table.columns if not table[name].dtype.is_nested() and table[name].dtype != pl.Binary]
+    short = [name for name in plain if (table[name].cast(pl.String).str.len_chars() <= LONGEST_ID).all()]
+    whole = [name for name in short if not table[name].null_count() and table[name].n_unique() > 1]
+    keys = [name for name in whole if name == known or re.search(_KEYS, name)]
+    for chosen in (keys, whole):
+        if chosen and not table.select(chosen).is_duplicated().any():
+            needed = list(chosen)
+            for name in reversed(chosen):
+                fewer = [one for one in needed if one != name]
+                if name != known and fewer and not table.select(fewer).is_duplicated().any():
+                    needed = fewer
+            return needed
+    return []
 
 
 def drop_empty_columns(table: pl.DataFrame, optional: Iterable[str]) -> pl.DataFrame:

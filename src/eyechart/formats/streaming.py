@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 from eyechart.base.files import TemporaryFolder
 from eyechart.data.stored import StoredTable
@@ -35,6 +36,7 @@ LARGE = 512_000_000  # bytes of files above which they are read in batches
 BATCH = 64_000_000  # bytes of a batch as a table
 SAMPLE = 1_000  # rows used to estimate the size of a row
 FEWEST, MOST = 100, 200_000  # rows of a batch
+DECISIVE = 100_000  # rows that decide how the columns are understood
 MOVED = ("path", "objects")  # columns of the files that move to the images
 
 Prepare: TypeAlias = Callable[[pl.DataFrame, int], CountedTable]  # a batch, and the number of its first row
@@ -63,6 +65,15 @@ class Batches:
                 for batch in part.frame.collect_batches(chunk_size=self.rows, maintain_order=True):
                     yield union([self.columns, batch])
 
+    def first(self, rows: int) -> pl.DataFrame:
+        """Return the first rows, without pictures: the files may be larger than memory because of them."""
+        parts: list[pl.DataFrame] = []
+        for batch in self:
+            parts.append(batch.select(~cs.binary()))
+            if sum(part.height for part in parts) >= rows:
+                break
+        return union(parts).head(rows) if parts else self.columns
+
 
 class LoadedTable(NamedTuple):
     """Examples in memory or on disk, what they say about images, and the fate of the rows."""
@@ -86,6 +97,9 @@ def stream(sources: list[SourceFile], path: Path, prepare: Prepare, embedded: Em
     """Prepare files batch by batch, and keep the examples in a temporary folder that is deleted with the last user."""
     owner = TemporaryFolder()
     batches = _in_batches(sources, owner.folder, embedded)
+    evidence = batches.first(DECISIVE)
+    if evidence.height:
+        prepare(evidence, 0)
     files, counts = _write(batches, owner.folder, prepare)
     if not files:
         require_rows(Records(batches.columns, batches.strays), str(path))

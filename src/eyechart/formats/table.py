@@ -1,14 +1,14 @@
 """Read any table: Parquet, JSON, JSON lines, CSV, TSV, Arrow or xlsx, with one question per row.
 
-Columns are recognised by our names, their usual aliases (`names.ALIASES`) or the names in a map. Text that holds a
-list becomes that list; columns A, B, C, ... become the options. Without an id the number of a row, from 0, is its id.
-The usual splits are renamed to train, val and test; a blank answer becomes null. Paths and objects move to the table of
-images. Every other column stays as it is. Rows in = rows read + rows dropped. Large files are read in batches, with the
-same result.
+Columns are recognised by our names, their usual aliases (`names.ALIASES`) or the names in a map; options wherever they
+stand (`options`), references in any form (`references`). Without an id the number of a row, from 0, is its id. The
+usual splits are renamed to train, val and test; a blank answer becomes null. Paths and objects move to the table of
+images. Every other column stays as it is. Rows in = rows read + rows dropped. Large files are read in batches, all of
+them as the first one is understood.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -19,14 +19,31 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.several import IMAGE_LIST
 from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EVIDENCE
-from eyechart.formats.choices import AnswerKind, drop_stray_choices, gather_options, name_answers
+from eyechart.formats.choices import AnswerKind, decide_kinds, drop_stray_choices, gather_options, name_answers
 from eyechart.formats.columns import as_key, as_text, as_texts, fill_majority
 from eyechart.formats.description import described
 from eyechart.formats.embedded import EmbeddedPictures, drop_damaged_pictures
 from eyechart.formats.images import gather_images
-from eyechart.formats.names import ALIASES, EXAMPLE_COLUMNS, name_splits, rename
+from eyechart.formats.llava import name_turns
+from eyechart.formats.names import ALIASES, EXAMPLE_COLUMNS, find_gold, find_origins, is_index_name, name_splits, rename
 from eyechart.formats.objects import as_evidence, as_objects, pool_objects
+from eyechart.formats.options import (
+    as_options,
+    choose_option_columns,
+    lists_options,
+    take_off_labels,
+    take_options_out,
+)
 from eyechart.formats.records import TABLE_FORMATS, Records, read_parts, reading, require_rows, stack
+from eyechart.formats.references import (
+    declare_numbers,
+    holds_measurements,
+    name_yes_no,
+    says_one_and_zero,
+    settle_references,
+    takes_first,
+    vote_again,
+)
 from eyechart.formats.rows import (
     CountedColumn,
     CountedTable,
@@ -35,21 +52,23 @@ from eyechart.formats.rows import (
     drop_damaged,
     drop_repeated,
     dropped,
+    find_unique_id,
     note_gaps,
     noted,
     read_rows,
 )
 from eyechart.formats.sources import SourceFile, find_sources, stem
-from eyechart.formats.streaming import MOVED, LoadedTable, Prepare, are_large, stream
+from eyechart.formats.streaming import DECISIVE, MOVED, LoadedTable, Prepare, are_large, stream
 
-_Step = Callable[[pl.DataFrame], CountedTable]
 _REQUIRED = ("id", "image", "question", "answer")
 _TYPES: dict[str, Callable[[pl.Series, str], pl.Series]] = {
     **dict.fromkeys(("id", "image"), as_key),
     **dict.fromkeys(("question", "answer", "question_type", "answer_type", "split", "path"), as_text),
-    **dict.fromkeys(("answers", "choices", "relevance"), as_texts),
+    **dict.fromkeys(("answers", "relevance"), as_texts),
+    "choices": as_options,
 }
 _OBJECT_TYPES: dict[str, Callable[[pl.Series, str], CountedColumn]] = {"objects": as_objects, "evidence": as_evidence}
+_FIT = 0.95  # share of the answers that must name one of the options found inside their questions
 
 
 @described(
@@ -69,36 +88,151 @@ def read_table(
 ) -> Dataset:
     """Read a table file, or all those in a folder or archive as one table.
 
-    `map` names the file's column for ours, as in `{"question": "prompt"}`; `answer_is` decides whether an answer with
-    choices is the option's text, its letter or its index from 0 (`auto`: the first of these that fits, row by row);
-    `split` names the split of all rows; `detections` is a file of objects, `images` the folder that paths start from,
-    `pictures` one to write the pictures to that are inside the file (default: that of the dataset).
+    `map` names the file's column for ours, as in `{"question": "prompt"}`, several for an id or for options, as in
+    `{"choices": "a0,a1,a2"}`, or the field of an object; `answer_is` decides whether answers with choices are the
+    options' texts, letters or indices (`auto`: what fits all rows); `split` names the split of all rows; `detections`
+    is a file of objects, `images` the folder that paths start from, `pictures` one to write the pictures to that are
+    inside the file (default: that of the dataset).
     """
     near = [folder for folder in (images, path if path.is_dir() else path.parent) if folder is not None]
     embedded = EmbeddedPictures(pictures, near, map["image"].split(",") if map and "image" in map else ())
-
-    def prepare(table: pl.DataFrame, first: int) -> CountedTable:
-        steps: list[_Step] = [
-            partial(_rename, embedded=embedded, chosen=map or {}),
-            partial(_add_missing_columns, origin=str(path), first=first),
-            drop_damaged_pictures,
-            partial(type_columns, origin=str(path)),
-            drop_damaged,
-            partial(_settle_splits, split=split),
-            partial(_settle_answers, answer_is=answer_is),
-            drop_repeated,
-        ]
-        return _run_steps(embedded.take(table), steps)
-
     sources = find_sources(path, TABLE_FORMATS)
+    understood = _Understanding(str(path), map or {}, answer_is, split, embedded)
     load = stream if are_large(sources) else _load
-    rows = load(sources, path, prepare, embedded)
+    rows = load(sources, path, understood.prepare, embedded)
     of_images, conflicts = _move_to_images(rows.of_images)
     found, gaps = gather_images(of_images, None if embedded.taken else images, detections, path.parent)
     counts = [read_rows(rows.examples.height), dropped("entry that is not a record", rows.strays)]
     counts += [*rows.counts, *conflicts, *gaps, *rows.gaps, *embedded.counts()]
     examples = rows.examples if embedded.have_several or not embedded.taken else _without_lists(rows.examples)
-    return Dataset(stem(path), examples, embedded.images(found), counts=count_table(counts))
+    all_images = embedded.images(found)
+    return Dataset(stem(path), examples, all_images, counts=count_table(counts), layout=understood.layout)
+
+
+@dataclass
+class _Understanding:
+    """How the columns of a file are understood: decided by its first rows, and kept for the others."""
+
+    origin: str
+    map: Mapping[str, str]
+    answer_is: AnswerKind
+    split: str | None
+    embedded: EmbeddedPictures
+    layout: dict[str, str] = field(default_factory=dict)  # our column -> where it comes from
+    kinds: tuple[AnswerKind, ...] = ()
+    decided: dict[str, bool] = field(default_factory=dict)
+    columns: pl.DataFrame | None = None  # of the first rows
+    counts: list[RowCount] = field(default_factory=list)
+
+    def prepare(self, table: pl.DataFrame, first: int) -> CountedTable:
+        """Turn rows of the file into examples."""
+        self.counts = []
+        named = self._count(drop_damaged_pictures(self._add_columns(self._name_columns(table), first)))
+        typed = self._count(type_columns(settle_references(named, self.origin), self.origin))
+        sound = self._settle_splits(self._count(drop_damaged(typed)))
+        whole = self._settle_answers(sound)
+        unique = self._count(drop_repeated(whole))
+        if first == 0 and unique.height < whole.height:
+            self.layout["unique id"] = ",".join(find_unique_id(table, self.layout["id"]))
+        if self.columns is None:
+            self.columns = unique.clear()
+        elif unique.columns != self.columns.columns:
+            lacking = [name for name in self.columns.columns if name not in unique.columns]
+            unique = unique.with_columns(pl.lit(None, self.columns[name].dtype).alias(name) for name in lacking)
+            unique = unique.select(self.columns.columns, pl.exclude(self.columns.columns))
+        return CountedTable(unique, self.counts)
+
+    def _count(self, counted: CountedTable) -> pl.DataFrame:
+        self.counts += counted.counts
+        return counted.table
+
+    def _name_columns(self, table: pl.DataFrame) -> pl.DataFrame:
+        named = name_turns(self.embedded.take(table), self.origin)
+        # A mapped column whose pictures were taken has become `image` already.
+        taken = {"image"} if self.embedded.taken else set()
+        chosen = {ours: theirs for ours, theirs in self.map.items() if ours not in taken}
+        if "question" not in chosen:
+            named = _name_text(named)
+        built, origins = find_origins(named, EXAMPLE_COLUMNS, ALIASES, chosen)
+        if "answer" not in chosen:
+            find_gold(built, origins.get("answer"), self.origin)
+        self.layout = self.layout or origins
+        return self._count(rename(named, EXAMPLE_COLUMNS, ALIASES, chosen))
+
+    def _add_columns(self, table: pl.DataFrame, first: int) -> pl.DataFrame:
+        """Add the columns that every dataset has, and gather options that have a column each."""
+        if "question" not in table.columns:
+            found = f"columns {', '.join(table.columns) or 'none at all'}"
+            advice = "say which it is with map, as in `eyechart read table FILE -o DATA --map question=text`"
+            raise SettingError(f"a column 'question' in {self.origin}", found, advice)
+        if "id" not in table.columns:
+            table = table.with_columns(id=first + pl.int_range(pl.len()))
+            self.counts.append(noted("row without an id column: its number is its id", table.height))
+            self.layout["id"] = "the row's number"
+        if "image" not in table.columns:
+            table = table.with_columns(image=pl.col("path") if "path" in table.columns else pl.lit(None, pl.String))
+        if "answer" not in table.columns:
+            table = table.with_columns(answer=pl.lit(None, pl.String))
+        options = () if "choices" in table.columns else choose_option_columns(table.columns, self.origin)
+        if options:
+            table = gather_options(table, self.origin, options)
+            self.layout["choices"] = f"{options[0]} to {options[-1]}"
+        return table.select(*_REQUIRED, pl.exclude(_REQUIRED))
+
+    def _settle_splits(self, table: pl.DataFrame) -> pl.DataFrame:
+        if self.split is not None:
+            return table.with_columns(split=pl.lit(self.split))
+        return self._count(name_splits(table)) if "split" in table.columns else table
+
+    def _settle_answers(self, table: pl.DataFrame) -> pl.DataFrame:
+        if "choices" not in table.columns and self._decide(_lists_options, table):
+            table = take_options_out(table)
+            self.counts.append(noted("row whose options were inside its question", table["choices"].count()))
+            self.layout["choices"] = "inside the question"
+        if "choices" in table.columns:
+            bare = take_off_labels(table, always=self.decided.get("labels", False))
+            self.decided.setdefault("labels", bool(bare.counts))
+            table = self._name_answers(self._count(bare))
+        if self._decide(takes_first, table):
+            table = self._count(vote_again(table))
+        table = fill_majority(table)
+        if "choices" in table.columns:
+            table = self._count(drop_stray_choices(table))
+        if self._decide(says_one_and_zero, table):
+            table = self._count(name_yes_no(table))
+        return self._count(declare_numbers(table)) if self._decide(holds_measurements, table) else table
+
+    def _decide(self, question: Callable[[pl.DataFrame], bool], table: pl.DataFrame) -> bool:
+        """Ask a question about the first rows, and remember the answer for the others."""
+        if question.__name__ not in self.decided:
+            self.decided[question.__name__] = question(table)
+        return self.decided[question.__name__]
+
+    def _name_answers(self, table: pl.DataFrame) -> pl.DataFrame:
+        if self.answer_is == "auto" and not self.kinds:
+            named_index = is_index_name(self.layout.get("answer", ""))
+            self.kinds = decide_kinds(table, origin=self.origin, named_index=named_index)
+            kind = self.kinds[0].replace("index", "index from 0").replace("0-from-1", "1")
+            self.layout["answer"] = f"{self.layout.get('answer', 'answer')} ({kind})"
+        return self._count(name_answers(table, self.answer_is, decided=self.kinds))
+
+
+def _lists_options(table: pl.DataFrame) -> bool:
+    """Return whether the questions list options, and nearly all answers name one of them."""
+    if not lists_options(table["question"]):
+        return False
+    bare = take_off_labels(take_options_out(table)).table
+    rows = bare.filter(pl.col("choices").is_not_null() & pl.col("answer").is_not_null())
+    return name_answers(rows, "auto").table.height >= _FIT * rows.height
+
+
+def _name_text(table: pl.DataFrame) -> pl.DataFrame:
+    """Call a column `text` the question if nothing else is one, and most of its texts ask."""
+    if "text" not in table.columns or "question" in find_origins(table, ("question",), ALIASES)[1]:
+        return table
+    texts = table["text"]
+    asks = texts.dtype == pl.String and 2 * int(texts.str.contains("?", literal=True).sum()) > len(texts)
+    return table.rename({"text": "question"}) if asks else table
 
 
 def type_columns(table: pl.DataFrame, origin: str) -> CountedTable:
@@ -120,14 +254,12 @@ def _type_evidence(table: pl.DataFrame, origin: str) -> pl.DataFrame:
     if "evidence" in table.columns:
         pair = pl.struct(pl.element().struct.field("label"), pl.element().struct.field("box"))
         table = table.with_columns(pl.col("evidence").list.eval(pair).cast(pl.List(EVIDENCE)))
-    if "relevance" in table.columns:
+    for name in (name for name in ("relevance", "weights") if name in table.columns):
         try:
-            table = table.with_columns(pl.col("relevance").cast(pl.List(pl.Float64)))
+            table = table.with_columns(pl.col(name).cast(pl.List(pl.Float64)))
         except PolarsError:
             found = "other values in some rows"
-            raise FileFormatError(
-                f"numbers in column 'relevance' of {origin}", found, "write lists of numbers"
-            ) from None
+            raise FileFormatError(f"numbers in column {name!r} of {origin}", found, "write lists of numbers") from None
     return table
 
 
@@ -137,60 +269,16 @@ def _load(sources: list[SourceFile], path: Path, prepare: Prepare, embedded: Emb
         with reading(source):
             parts += read_parts(source, embedded)
     records = require_rows(stack(parts, sources), str(path))
+    if records.table.height > DECISIVE:
+        prepare(records.table.head(DECISIVE), 0)
     prepared, counts = prepare(records.table, 0)
     examples = prepared.drop(MOVED, strict=False)
     return LoadedTable(examples, prepared, counts, note_gaps(prepared), records.strays)
 
 
-def _run_steps(table: pl.DataFrame, steps: Iterable[_Step]) -> CountedTable:
-    counts: list[RowCount] = []
-    for step in steps:
-        table, more = step(table)
-        counts += more
-    return CountedTable(table, counts)
-
-
-def _rename(table: pl.DataFrame, embedded: EmbeddedPictures, chosen: Mapping[str, str]) -> CountedTable:
-    """Rename the columns to ours; a mapped column whose pictures were taken has become `image` already."""
-    if embedded.taken and "image" in chosen:
-        chosen = {ours: theirs for ours, theirs in chosen.items() if ours != "image"}
-    return rename(table, EXAMPLE_COLUMNS, ALIASES, chosen)
-
-
 def _without_lists(examples: pl.DataFrame | StoredTable) -> pl.DataFrame | StoredTable:
     """Leave out the lists of pictures: none of them has several."""
     return examples.select([name for name in examples.columns if name != IMAGE_LIST])
-
-
-def _add_missing_columns(table: pl.DataFrame, origin: str, first: int) -> CountedTable:
-    if "question" not in table.columns:
-        found = f"columns {', '.join(table.columns) or 'none at all'}"
-        advice = "say which it is with map, as in `eyechart read table FILE -o DATA --map question=text`"
-        raise SettingError(f"a column 'question' in {origin}", found, advice)
-    counts = []
-    if "id" not in table.columns:
-        table = table.with_columns(id=first + pl.int_range(pl.len()))
-        counts.append(noted("row without an id column: its number is its id", table.height))
-    if "image" not in table.columns:
-        table = table.with_columns(image=pl.col("path") if "path" in table.columns else pl.lit(None, pl.String))
-    if "answer" not in table.columns:
-        table = table.with_columns(answer=pl.lit(None, pl.String))
-    options = gather_options(table, origin)
-    return CountedTable(options.select(*_REQUIRED, pl.exclude(_REQUIRED)), counts)
-
-
-def _settle_splits(table: pl.DataFrame, split: str | None) -> CountedTable:
-    if split is not None:
-        return CountedTable(table.with_columns(split=pl.lit(split)), [])
-    return name_splits(table) if "split" in table.columns else CountedTable(table, [])
-
-
-def _settle_answers(table: pl.DataFrame, answer_is: AnswerKind) -> CountedTable:
-    if "choices" in table.columns:
-        named = name_answers(table, answer_is)
-        useful = drop_stray_choices(fill_majority(named.table))
-        return CountedTable(useful.table, [*named.counts, *useful.counts])
-    return CountedTable(fill_majority(table), [])
 
 
 def _move_to_images(examples: pl.DataFrame) -> CountedTable:

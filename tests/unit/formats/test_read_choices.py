@@ -45,14 +45,12 @@ def test_an_answer_is_read_as_it_is_said_to_be_and_dropped_otherwise(
     assert lost == len(answers) - len(kept)
 
 
-def test_auto_prefers_the_text_and_says_that_it_had_a_choice() -> None:
+def test_all_rows_together_decide_that_numbers_are_indices() -> None:
+    """A 1 among the options 1, 2 and 3 is their second one, as the 0 beside it can be an index only."""
     found = named(["1", "0"], options=["1", "2", "3"])
 
-    assert found["answers"] == ["1", "1"]
-    assert found["counts"] == {
-        ("noted", "answer given as index"): 1,
-        ("noted", "answer that could also be read as another option; see answer_is"): 1,
-    }
+    assert found["answers"] == ["2", "1"]
+    assert found["counts"] == {("noted", "answer given as index"): 2}
 
 
 def test_letters_count_empty_options_which_then_go() -> None:

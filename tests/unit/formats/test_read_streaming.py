@@ -110,7 +110,15 @@ def test_batches_make_the_same_dataset(
 def test_any_lines_make_the_same_dataset(n: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
         make_small(patch)
-        assert_same(*both(write(rows(n, seed), Path(folder) / "it.jsonl"), patch))
+        path = write(rows(n, seed), Path(folder) / "it.jsonl")
+        try:
+            read("table", path)
+        except SettingError:  # too few rows to tell an index from a text
+            patch.setattr(streaming, "LARGE", 10**12)
+            with pytest.raises(SettingError):
+                read("table", path)
+            return
+        assert_same(*both(path, patch))
 
 
 def test_columns_that_only_some_lines_have_and_types_that_change(small: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -184,10 +184,12 @@ def test_letters_name_the_options_of_a_spreadsheet(tmp_path: Path) -> None:
     assert fates(data)["dropped", "row whose answer is not among its choices (read as auto)"] == 1
 
 
-def test_a_number_can_be_an_index(tmp_path: Path) -> None:
+def test_a_number_that_is_a_text_and_an_index_is_asked_for(tmp_path: Path) -> None:
     row = {"id": 1, "question": "?", "choices": ["1", "2"], "answer": 1}
 
-    assert read_rows(tmp_path, [row]).examples["answer"].to_list() == ["1"]
+    with pytest.raises(SettingError, match="say which with answer_is=text or answer_is=index"):
+        read_rows(tmp_path, [row])
+    assert read_rows(tmp_path, [row], answer_is="text").examples["answer"].to_list() == ["1"]
     assert read_rows(tmp_path, [row], answer_is="index").examples["answer"].to_list() == ["2"]
 
 
