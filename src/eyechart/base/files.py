@@ -11,24 +11,39 @@ import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 FORMAT = 2  # version of datasets, studies, results and runs on disk; raised when an older eyechart could misread them
 Record = TypeVar("Record")
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+_adapters: dict[type, "TypeAdapter[Any]"] = {}
 _PART, _PARTS = 1 << 16, 64  # bytes per sample, and number of samples, of files that may be too large to be read whole
 
 
+@cache
 def our_version() -> str:
     """Return the version of the running eyechart."""
     return version("eyechart")
+
+
+def adapter(kind: type) -> "TypeAdapter[Any]":
+    """Return what converts a record to JSON and back; making one takes longer than most conversions."""
+    if kind not in _adapters:
+        from pydantic import TypeAdapter
+
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
 
 
 @contextmanager
@@ -194,9 +209,7 @@ def damaged_inside(error: PolarsError) -> FileFormatError | None:
 
 def write_record(record: object, path: Path) -> None:
     """Write a dataclass or a mapping as JSON, with the format and the version."""
-    from pydantic import TypeAdapter
-
-    content = TypeAdapter(type(record)).dump_python(record, mode="json")
+    content = adapter(type(record)).dump_python(record, mode="json")
     with replacing(path) as draft:
         marks = {"format": FORMAT, "eyechart": our_version()}
         draft.write_text(json.dumps(marks | content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -207,13 +220,13 @@ def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) 
 
     `upgrade` converts the content of an older format to the current one.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     found, content = _read_content(path)
     try:
         if upgrade is not None and found < FORMAT:
             content = upgrade(content)
-        return TypeAdapter(kind).validate_python(content)
+        read: Record = adapter(kind).validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
         if first["loc"] == ("kind",) and first["type"] == "literal_error" and isinstance(first["input"], str):
@@ -222,6 +235,7 @@ def read_record(path: Path, kind: type[Record], upgrade: Upgrade | None = None) 
         raise damaged(path, reason) from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise damaged(path, str(error)) from None
+    return read
 
 
 def read_format(path: Path) -> int:

@@ -44,6 +44,8 @@ class Registry(Generic[Entry]):
         self.shape = shape
         self.group = f"eyechart.{kind.replace(' ', '_')}s"
         self._targets = dict(entries)
+        self._seen: list[tuple[str, int]] | None = None  # where packages are installed, and when one last came or went
+        self._points: dict[str, str] = {}
 
     def names(self) -> tuple[str, ...]:
         """List our own names, followed by those of installed packages."""
@@ -63,7 +65,12 @@ class Registry(Generic[Entry]):
         return cast("Entry", entry)
 
     def _offered(self) -> dict[str, str]:
-        return {point.name: point.value for point in entry_points(group=self.group)}
+        """Look at the installed packages again only where one came or went: there may be hundreds."""
+        places = [(place, Path(place).stat().st_mtime_ns) for place in sys.path if Path(place).exists()]
+        if places != self._seen:
+            self._points = {point.name: point.value for point in entry_points(group=self.group)}
+            self._seen = places
+        return self._points
 
 
 def unknown_name(kind: str, name: str, names: tuple[str, ...]) -> UnknownNameError:

@@ -4,8 +4,9 @@ Ids are always text. Boxes are (left, top, right, bottom) in pixels. A schema li
 have further ones (metadata to group by, more modalities). docs/formats.md describes them for readers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import polars as pl
 from polars.datatypes import DataType, DataTypeClass
@@ -214,15 +215,24 @@ def empty_counts() -> pl.DataFrame:
 def check(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Return the table, or raise a TableError that names the column and the first bad row."""
     check_columns(table, schema)
+    faults = list(_possible_faults(table, schema))
+    found = table.select(bad.any().alias(str(at)) for at, (_, bad, _) in enumerate(faults)).row(0)
+    for is_found, fault in zip(found, faults, strict=True):
+        if is_found:
+            _refuse(table, schema, *fault)
+    return table
+
+
+def _possible_faults(table: pl.DataFrame, schema: Schema) -> Iterator[tuple[str, pl.Expr, str]]:
+    """List what could be wrong: the column, the rows where it is (or null, where it is not), and what is expected."""
     for name, column in schema.columns.items():
         if name in table.columns and not column.nullable:
-            _refuse(table, schema, name, pl.col(name).is_null(), "a value in every row")
+            yield name, pl.col(name).is_null(), "a value in every row"
     key = pl.col(schema.key) if len(schema.key) == 1 else pl.struct(schema.key)  # a struct takes much more memory
-    _refuse(table, schema, schema.key[0], ~key.is_first_distinct(), f"each {' + '.join(schema.key)} once")
+    yield schema.key[0], ~key.is_first_distinct(), f"each {' + '.join(schema.key)} once"
     for rule in schema.rules:
         if rule.column in table.columns and (rule.also is None or rule.also in table.columns):
-            _refuse(table, schema, rule.column, ~rule.holds, rule.expected)
-    return table
+            yield rule.column, ~rule.holds, rule.expected
 
 
 def check_columns(table: pl.DataFrame, schema: Schema) -> None:
@@ -238,10 +248,8 @@ def check_columns(table: pl.DataFrame, schema: Schema) -> None:
             raise TableError(expected, f"{table.schema[name]}{first}", "cast the column first")
 
 
-def _refuse(table: pl.DataFrame, schema: Schema, column: str, bad: pl.Expr, expected: str) -> None:
+def _refuse(table: pl.DataFrame, schema: Schema, column: str, bad: pl.Expr, expected: str) -> NoReturn:
     rows = table.select(bad.fill_null(value=False).arg_true()).to_series()
-    if len(rows) == 0:
-        return
     row = int(rows[0])
     keys = ", ".join(f"{name}={table[name][row]!r}" for name in schema.key)
     found = f"{_short(table[column][row])} in row {row} ({keys}){and_more(len(rows) - 1)}"

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from eyechart.audits import AUDITS
-from eyechart.base.files import our_version
+from eyechart.base.files import adapter, our_version
 from eyechart.base.registry import import_object
 from eyechart.data.furniture import Hiding, Look, furniture_of, looks_of
 from eyechart.data.predictions import USABLE
@@ -133,9 +133,7 @@ def columns_of(results: Iterable[Result]) -> list[str]:
 
 def as_dict(page: Page) -> dict[str, Any]:
     """Convert a page to values that JSON can hold."""
-    from pydantic import TypeAdapter
-
-    content: dict[str, Any] = TypeAdapter(Page).dump_python(page, mode="json")
+    content: dict[str, Any] = adapter(Page).dump_python(page, mode="json")
     return content
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import polars as pl
 
 from eyechart.base.errors import DataError
-from eyechart.base.files import our_version
+from eyechart.base.files import adapter, our_version
 from eyechart.base.registry import unknown_name
 from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
@@ -173,9 +173,7 @@ def collect_standings(
 
 def as_dict(standings: Standings) -> dict[str, Any]:
     """Convert standings to values that JSON can hold."""
-    from pydantic import TypeAdapter
-
-    content: dict[str, Any] = TypeAdapter(Standings).dump_python(standings, mode="json")
+    content: dict[str, Any] = adapter(Standings).dump_python(standings, mode="json")
     return content
 
 

@@ -87,10 +87,13 @@ def test_a_class_of_a_package_is_referred_to_by_its_module() -> None:
     assert reference_to(Registry) == "eyechart.base.registry:Registry"
 
 
-def test_names_of_installed_packages_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an installed package offers under our group stands behind our own names."""
+def test_names_of_installed_packages_are_offered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What an installed package offers under our group stands behind our own names, as soon as it is installed."""
     from importlib.metadata import EntryPoint
 
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert SHAPES.names() == ("path", "fraction")
+    (tmp_path / "circles.dist-info").mkdir()
     points = [EntryPoint("circle", "fractions:Fraction", "eyechart.shapes")]
     monkeypatch.setattr(
         "eyechart.base.registry.entry_points", lambda group: points if group == "eyechart.shapes" else []
