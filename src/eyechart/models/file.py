@@ -1,11 +1,12 @@
 """Treat answers in files, one file for each condition, as a model."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -18,8 +19,9 @@ from eyechart.formats.predictions import COLUMNS, PredictionFile, read_predictio
 from eyechart.language.prompts import choose_template
 from eyechart.models.extraction import extract
 
+Extraction = Literal["auto", "yes", "no"]
 # settings of a log, besides its path and columns
-_SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool, "extract": bool, "name": str}
+_SETTINGS: dict[str, Any] = {"format": str, "scorer": str, "unfinished": bool, "extract": Extraction, "name": str}
 _ENDINGS = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".eval", ".gz", ".zip"}
 
 
@@ -33,7 +35,12 @@ class PredictionFiles:
     format: str = "auto"
     scorer: str | None = None
     unfinished: bool = False
-    extract: bool = False  # extract the answers from the text, as for models that eyechart asks
+    extract: Extraction = "auto"  # yes: from the response, as for models that eyechart asks; auto: when judged
+
+    @property
+    def identity(self) -> str:
+        """Return how the answers are read: a run that judges them needs it."""
+        return json.dumps({"kind": "predictions", "extract": self.extract})
 
     @cached_property
     def files(self) -> dict[str, PredictionFile]:
@@ -58,7 +65,7 @@ class PredictionFiles:
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - part of the contract
         """Look up the answers to a batch."""
         answers = _select_ids(self._answers(probes), probes["id"])
-        return _extract_answers(answers, probes) if self.extract else answers
+        return _extract_answers(answers, probes) if self.extract == "yes" else answers
 
     def holds(self, condition: str) -> bool:
         """Return whether a file has answers under a condition."""

@@ -25,6 +25,7 @@ from eyechart.data.store import Store, fingerprint
 from eyechart.data.web import Web
 from eyechart.engines import Local
 from eyechart.runs.interview import Asking, Interview, warn_left_out
+from eyechart.runs.wording import read_stored_answers
 
 _log = logging.getLogger("eyechart.runs.run")
 
@@ -148,7 +149,8 @@ class Run:
         return self._interview(model).predict()
 
     def judge(self, model: str) -> dict[str, Result]:
-        """Judge a model by every study of the run."""
+        """Judge a model by every study of the run, after its answers are read out of their wording."""
+        read_stored_answers(self.store, model)
         predictions = self.store.answers(model)
         wanted = self._answered(predictions)
         for condition in dict.fromkeys(name for conditions in wanted.values() for name in conditions):

@@ -1,0 +1,121 @@
+"""Read answers out of their wording before they are judged: "RED!", "B. red" and "It looks like red to me" are red.
+
+An answer that already names an option, or is one of the answers in the data, stays as it is. Any other is replaced by
+the option that the rules of `models.extraction` find in it, or, without options, by the answer in the data that it is
+but for case, punctuation and a few words around it. One that says nothing, hedges or abstains also stays. The responses
+of models that were asked in words are read anew, by the rules of this version.
+"""
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from eyechart.data.probes import fill
+from eyechart.data.store import Store
+from eyechart.language.labels import words
+from eyechart.language.phrases import strip_markup, strip_sentence
+from eyechart.language.prompts import TEMPLATES, Template
+from eyechart.models.extraction import extract
+from eyechart.scoring import names_option
+from eyechart.scoring.answers import forms_of
+
+_log = logging.getLogger("eyechart.runs.run")
+
+
+@dataclass(frozen=True)
+class KnownAnswers:
+    """The answers in the data, by which answers in other words are recognized."""
+
+    texts: pl.Series
+
+    @cached_property
+    def spellings(self) -> pl.DataFrame:
+        """List the answers with their words and their normal forms, the most frequent spelling of each first."""
+        counted = self.texts.rename("known").drop_nulls().value_counts(name="n")
+        counted = counted.sort("n", "known", descending=[True, False])
+        return counted.with_columns(words(pl.col("known")).alias("words"), forms_of(counted["known"])["normal"])
+
+    def recognize(self, texts: pl.Series) -> pl.Series:
+        """Return the answer that each text is but for case, punctuation, articles and number words; null if none."""
+        forms = texts.rename("text").to_frame().select(words(pl.col("text")).alias("words"), forms_of(texts)["normal"])
+        for form in ("words", "normal"):
+            spelt = self.spellings.filter(pl.col(form) != "").unique(form, keep="first", maintain_order=True)
+            spelt = spelt.select(form, pl.col("known").alias(f"by {form}"))
+            forms = forms.join(spelt, on=form, how="left", validate="m:1", maintain_order="left")
+        return forms.select(pl.coalesce("by words", "by normal").alias("known")).to_series()
+
+
+def read_stored_answers(store: Store, model: str) -> None:
+    """Read all answers of a model, keep in the run what is found, and say in one line how many were read."""
+    identity, changes, n = store.identity(model), [], 0
+    if identity.get("extract") == "no":
+        return
+    template = TEMPLATES.get(str(identity.get("prompt")).partition("@")[0])
+    template = template if template is not None and template.digest == identity.get("words") else None
+    known = KnownAnswers(store.data.examples["answer"])
+    for condition in store.answered(model):
+        file = store.answer_file(model, condition)
+        answers, probes = store.table(file), fill(store.probes(condition), store.data)
+        shown = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
+        read = _read_again(answers, shown, template) if template is not None else answers
+        read = read.with_columns(read_wording(read, shown, known))
+        if not read.equals(answers):
+            store.write(read, file)
+        both = read.select("answer", before=answers["answer"])
+        changes.append(both.filter(pl.col("answer").ne_missing(pl.col("before"))))
+        n += answers.height
+    _tell(model, pl.concat(changes), n, is_file="extract" in identity)
+
+
+def read_wording(answers: pl.DataFrame, shown: pl.DataFrame, known: KnownAnswers) -> pl.Series:
+    """Return the answers (`answer`, `status`), those replaced that say in other words what was asked for.
+
+    `shown` has the questions and options, row by row.
+    """
+    rows = shown.with_row_index("row").with_columns(answers["answer"].alias("given"), answers["status"])
+    rows = rows.filter((pl.col("status") == "ok") & (pl.col("given") != ""))
+    listed = pl.col("choices").list.len() > 0 if "choices" in rows.columns else pl.lit(value=False)
+    is_listed = rows.select(listed.fill_null(value=False).alias("listed")).to_series()
+    read = pl.concat([_read_choices(rows.filter(is_listed), known), _read_open(rows.filter(~is_listed), known)])
+    numbered = answers.select("answer").with_row_index("row")
+    found = numbered.join(read.drop_nulls(), on="row", how="left", validate="1:1", maintain_order="left")
+    return found.select(pl.coalesce("read", "answer").alias("answer")).to_series()
+
+
+def _read_choices(rows: pl.DataFrame, known: KnownAnswers) -> pl.DataFrame:
+    """Find the option in answers that name none as they are; what is an answer itself is not read as another one."""
+    rows = rows.filter(~names_option(rows)) if rows.height else rows
+    read = extract(rows["given"], rows, TEMPLATES["choice"])["answer"]
+    itself = known.recognize(rows["given"])
+    is_other = (itself.is_not_null() & (forms_of(itself)["normal"] != forms_of(read)["normal"])).fill_null(value=False)
+    return rows.select("row", pl.when(~is_other).then(read).alias("read"))
+
+
+def _read_open(rows: pl.DataFrame, known: KnownAnswers) -> pl.DataFrame:
+    """Find the answer in the data that answers in other words are, as they stand or as an extract."""
+    rows = rows.filter(~pl.col("given").is_in(known.texts.implode()))
+    extracted = extract(rows["given"], rows, TEMPLATES["short"])["answer"]
+    bare = rows.select(strip_sentence(strip_markup(pl.col("given"))).alias("bare")).to_series()
+    ways = [
+        known.recognize(texts).alias(name) for name, texts in (("as", rows["given"]), ("e", extracted), ("b", bare))
+    ]
+    return rows.select("row", pl.coalesce(ways).alias("read"))
+
+
+def _read_again(answers: pl.DataFrame, shown: pl.DataFrame, template: Template) -> pl.DataFrame:
+    """Extract the answers from stored responses; those that failed or were refused stay as they are."""
+    again = extract(answers["raw"], shown, template)
+    is_text = pl.col("status").is_in(["ok", "unparsed"])
+    return answers.with_columns(
+        pl.when(is_text).then(again[name]).otherwise(name).alias(name) for name in ("answer", "status")
+    )
+
+
+def _tell(model: str, changes: pl.DataFrame, n: int, *, is_file: bool) -> None:
+    if changes.height:
+        first = changes.drop_nulls().head(1).rows() or [("none", "others")]
+        advice = "; predictions:FILE,extract=no leaves them as they are" if is_file else ""
+        message = "%d of the %d answers of %s were read out of their wording, such as %r out of %r%s"
+        _log.warning(message, changes.height, n, model, *first[0], advice)
