@@ -46,17 +46,10 @@ OVERALL = RIGHT.pop("overall")  # the line that sums up an answerer
 SURE = [(audit, answerer, right) for audit, by in RIGHT.items() for answerer, right in by.items() if right != "open"]
 
 # What audits miss: the right verdict stays in the docs, and its test fails until they find it.
-BY_FORM = "answers are compared with the options as they are, so that a right one in other words counts as none"
 NO_SCORE = "perception goes by scores, and an answer that names two options scores 0 with any picture"
 MISSED = {
     ("perception", "hedger"): NO_SCORE,
     ("splits", "abstainer"): "half of the answers are wrong at random: 1,500 are too few to be sure to 5 points",
-    **{
-        (audit, name): BY_FORM
-        for name in ("talker", "shouter")
-        for audit in ("accuracy", "perception", "decoys", "overall")
-    },
-    **{(audit, "letterer"): 'of "B", "(B)" and "B. red" the last is not understood' for audit in ("decoys", "overall")},
 }
 
 

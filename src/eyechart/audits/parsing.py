@@ -63,8 +63,8 @@ def warn_of_unknown_options(data: Dataset, predictions: Predictions) -> None:
     unknown = rows.filter(~names_option(rows))
     if unknown.height > MOST * rows.height:
         message = (
-            "%d of the first %d answers of %s name none of the options, such as %r: predictions:FILE,extract=yes finds "
-            "options in longer answers, --score choice-index reads numbers, --score vqa or exact suits open answers"
+            "%d of the first %d answers of %s name none of the options, such as %r: predictions:FILE,extract=yes reads "
+            "whole responses, --score choice-index reads numbers, --score vqa or exact suits open answers"
         )
         _log.warning(message, unknown.height, rows.height, predictions.model, unknown["given"][0])
 

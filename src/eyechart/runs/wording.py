@@ -66,7 +66,8 @@ def read_stored_answers(store: Store, model: str) -> None:
         both = read.select("answer", before=answers["answer"])
         changes.append(both.filter(pl.col("answer").ne_missing(pl.col("before"))))
         n += answers.height
-    _tell(model, pl.concat(changes), n, is_file="extract" in identity)
+    if changes:
+        _tell(model, pl.concat(changes), n, is_file="extract" in identity)
 
 
 def read_wording(answers: pl.DataFrame, shown: pl.DataFrame, known: KnownAnswers) -> pl.Series:

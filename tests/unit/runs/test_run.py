@@ -183,7 +183,7 @@ def test_data_in_which_no_example_has_an_answer_are_refused(tiny: Dataset, tmp_p
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        (["B", "1", "it is a dog", "Dog."], "3 of the first 4 answers of said name none of the options, such as '1'"),
+        (["B", "1", "it is a bird", "Bird."], "3 of the first 4 answers of said name none of the options, such as '1'"),
         (["dog", "cat", "B", "a dog"], ""),
     ],
 )

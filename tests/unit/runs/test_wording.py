@@ -1,0 +1,129 @@
+"""Answers are read out of their wording before they are judged; those that say nothing, or two things, stay."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyechart.audits import make_audit
+from eyechart.data.images import Images
+from eyechart.data.store import Store
+from eyechart.formats import read
+from eyechart.language.prompts import choose_template
+from eyechart.models import load
+from eyechart.runs.run import Run
+from eyechart.runs.wording import KnownAnswers, read_wording
+
+KNOWN = KnownAnswers(pl.Series(["red", "red", "yes", "no", "2", "two", "red bus", "a dog", "Paris"]))
+OPTIONS = ["red", "blue", "dark red", "bus"]
+
+
+def reread(texts: list[str], question: str, choices: list[str] | None = None) -> list[str]:
+    """Give what is judged for each text."""
+    answers = pl.DataFrame({"answer": texts, "status": "ok"})
+    shown = pl.DataFrame({"question": [question] * len(texts), "choices": [choices] * len(texts)})
+    return read_wording(answers, shown.cast({"choices": pl.List(pl.String)}), KNOWN).to_list()
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        ("red", "red"),
+        ("RED", "red"),
+        ("Red!", "red"),
+        ("It looks like red to me", "red"),
+        ("I would say red.", "red"),
+        ("The answer is dark red.", "dark red"),
+        ("A. red", "red"),
+        ("Option C", "dark red"),
+        ("A", "A"),  # names an option as it is, for scores that read labels
+        ("(a)", "(a)"),
+        ("either red or blue", "either red or blue"),
+        ("either red or red", "either red or red"),
+        ("I am not sure.", "I am not sure."),
+        ("not red", "not red"),
+        ("I cannot see an image.", "I cannot see an image."),
+        ("Hmm ...", "Hmm ..."),
+        ("", ""),
+        ("1", "1"),  # may be an index
+        ("Red bus", "Red bus"),  # an answer of its own in these data, not the option bus
+    ],
+)
+def test_an_option_is_read_where_nothing_else_could_be_meant(said: str, judged: str) -> None:
+    assert reread([said], "what is it?", OPTIONS) == [judged]
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "judged"),
+    [
+        ("is it red?", "yes , it is", "yes"),
+        ("is it red?", "No, there isn't a yes", "no"),
+        ("is it red?", "YES", "yes"),
+        ("is it red?", "yes and no", "yes and no"),
+        ("is it red?", "It depends.", "It depends."),
+        ("what color?", "It looks like red to me", "red"),
+        ("what color?", "It's red.", "red"),
+        ("what color?", "not red", "not red"),
+        ("what color?", "it is red and white", "it is red and white"),
+        ("what color?", "either red or red", "either red or red"),
+        ("how many?", "There are 2 of them", "2"),
+        ("how many?", "two", "two"),
+        ("which city?", "paris", "Paris"),
+        ("what is it?", "dog", "a dog"),
+    ],
+)
+def test_an_open_answer_is_read_where_it_is_one_in_the_data_in_other_words(
+    question: str, said: str, judged: str
+) -> None:
+    assert reread([said], question) == [judged]
+
+
+def test_what_was_not_answered_stays_so() -> None:
+    answers = pl.DataFrame({"answer": ["RED", "RED", None], "status": ["refused", "ok", "failed"]})
+    shown = pl.DataFrame({"question": ["what color?"] * 3})
+
+    assert read_wording(answers, shown, KNOWN).to_list() == ["RED", "red", None]
+
+
+class Said:
+    """Answer with the same text every time."""
+
+    name = "said"
+    identity = json.dumps({"prompt": "choice@1", "words": choose_template("choice").digest})
+
+    def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
+        told = {"answer": pl.lit(None, pl.String), "raw": pl.lit("I'd say it's B."), "status": pl.lit("unparsed")}
+        return probes.select("id", **told)
+
+
+def start(folder: Path) -> Run:
+    rows = [{"id": str(n), "question": "what?", "answer": "cat", "choices": ["dog", "cat"]} for n in range(4)]
+    (folder / "data.json").write_text(json.dumps(rows))
+    run = Run(Store(folder / "run")).start(read(folder / "data.json"))
+    run.study([make_audit("accuracy")])
+    return run
+
+
+def test_responses_are_read_anew_by_the_rules_of_this_version(tmp_path: Path) -> None:
+    """An older version did not understand "I'd say it's B."; nobody has to be asked again."""
+    run = start(tmp_path)
+
+    assert run.audit(Said())["accuracy"].measure("accuracy", "plain").value == 1
+    answers = run.store.answers("said").answers
+    assert set(answers["answer"]) == {"cat"}
+    assert set(answers["raw"]) == {"I'd say it's B."}
+
+
+@pytest.mark.parametrize(("settings", "accuracy"), [("", 1), (",extract=auto", 1), (",extract=no", 0.25)])
+def test_a_run_says_once_how_many_answers_it_read(
+    settings: str, accuracy: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "said.json").write_text(json.dumps({"0": "cat", "1": "Cat!", "2": "It is a cat", "3": "B. cat"}))
+    run = start(tmp_path)
+    results = run.audit(load(f"predictions:{tmp_path / 'said.json'}{settings}"))
+    run.judge("said")
+
+    assert results["accuracy"].measure("accuracy", "plain").value == accuracy
+    assert caplog.text.count("3 of the 4 answers of said were read out of their wording") == (accuracy == 1)
+    assert run.store.answers("said").answers["raw"].to_list() == ["cat", "Cat!", "It is a cat", "B. cat"]
