@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from eyechart.base.errors import FileFormatError
+from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.formats.names import ALIASES
 from eyechart.formats.records import (
     LINES,
@@ -41,7 +41,20 @@ _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("lmms-eval", frozenset({"doc_id", "filtered_resps"})),
     ("vlmeval", frozenset({"index", "prediction"})),
     ("llava", frozenset({"question_id", "text", "answer_id"})),
+    ("evalscope", frozenset({"index", "sample_score"})),
+    ("evalscope", frozenset({"index", "model_output"})),
+    ("helm", frozenset({"request_states"})),
+    ("helm", frozenset({"instance_id", "predicted_text"})),
+    ("lighteval", frozenset({"doc", "model_response"})),
+    ("opencompass", frozenset({"origin_prompt", "prediction"})),
+    ("scienceqa", frozenset({"results", "outputs"})),
+    ("chat", frozenset({"custom_id", "response"})),
+    ("chat", frozenset({"messages"})),
+    ("chat", frozenset({"conversations"})),
+    ("chat", frozenset({"role", "content"})),
+    ("chat", frozenset({"from", "value"})),
 )
+_FAMILIES = {"lm-eval": "lm-eval or lmms-eval", "lmms-eval": "lm-eval or lmms-eval"}  # logs with the same fields
 
 
 @dataclass(frozen=True)
@@ -116,10 +129,15 @@ class Mistake(NamedTuple):
 
 
 def recognise(file: AnswerFile) -> str:
-    """Return the log format of a file: `table` if it has the fields of no tool."""
+    """Return the log format of a file: `table` if it has the fields of no tool; raise an error if it is of two."""
     if file.source.suffix == ".eval":
         return "inspect"
-    return next((name for name, fields in _FIELDS if fields <= file.names), "table")
+    found = tuple(dict.fromkeys(name for name, fields in _FIELDS if fields <= file.names))
+    tools = dict.fromkeys(_FAMILIES.get(name, name) for name in found)
+    if len(tools.keys() - {"chat"}) > 1:  # many logs hold messages too
+        advice = f"give the files of one tool, or say whose it is with format, as in format={found[0]}"
+        raise SettingError(f"the log of one tool in {file.source.name}", f"fields of {' and '.join(tools)}", advice)
+    return found[0] if found else "table"
 
 
 def is_dataset(names: frozenset[str]) -> bool:
@@ -168,7 +186,8 @@ def decode_loosely(source: SourceFile, data: bytes, line: int | None = None) -> 
 def _first_entries(whole: object) -> list[object]:
     """List the value, its first parts, and their first parts: the records are among them."""
     parts = list(islice(whole.values(), SEEN)) if isinstance(whole, dict) else [whole]
-    return [whole, *parts, *(entry for part in parts if isinstance(part, list) for entry in part[:SEEN])]
+    entries = [entry for part in parts if isinstance(part, list) for entry in part[:SEEN]]
+    return [whole, *parts, *entries, *(turn for entry in entries if isinstance(entry, list) for turn in entry[:2])]
 
 
 def _field_names(entries: Iterable[object]) -> frozenset[str]:
@@ -182,6 +201,24 @@ def _has_fields(*fields: str) -> Callable[[AnswerFile], bool]:
 def _is_summary(file: AnswerFile) -> bool:
     ends = PurePosixPath(file.source.name).stem.endswith(("_acc", "_score"))
     return (ends or "Overall" in file.names) and not file.names & ANSWER_NAMES
+
+
+# Fields of files in a run of HELM without answers: run_spec, scenario, stats, per_instance_stats, display_requests and
+# instances.
+_HELM = (
+    frozenset({"scenario_spec", "adapter_spec"}),
+    frozenset({"definition_path", "tags"}),
+    frozenset({"name", "count", "sum_squared"}),
+    frozenset({"instance_id", "stats", "train_trial_index"}),
+    frozenset({"instance_id", "request"}),
+    frozenset({"input", "references"}),
+)
+
+
+def _lacks_answers(*kinds: frozenset[str]) -> Callable[[AnswerFile], bool]:
+    """Return whether a file has all fields of one of these kinds, and none that could hold answers."""
+    answers = ANSWER_NAMES | {"predicted_text", "request_states"}
+    return lambda file: any(kind <= file.names for kind in kinds) and not file.names & answers
 
 
 AGGREGATES = (
@@ -201,4 +238,24 @@ AGGREGATES = (
         "give the file of predictions, <model>_<dataset>.xlsx",
     ),
     Mistake(_has_fields("eval_id", "argv"), "the status of a run of VLMEvalKit", "give the file of predictions"),
+    Mistake(
+        _lacks_answers(frozenset({"dataset_name", "metrics"}), frozenset({"dataset_name", "model_name", "score"})),
+        "the report of EvalScope",
+        "give the folders reviews and predictions next to it",
+    ),
+    Mistake(
+        _lacks_answers(*_HELM),
+        "the specification or the statistics of a run of HELM",
+        "give the scenario_state.json or display_predictions.json next to it",
+    ),
+    Mistake(
+        _has_fields("config_general", "results"),
+        "the aggregate results of lighteval",
+        "save the details too (--save-details) and give their Parquet file",
+    ),
+    Mistake(
+        _lacks_answers(frozenset({"dataset", "version", "metric", "mode"}), frozenset({"accuracy", "details"})),
+        "the summary or the scores of OpenCompass",
+        "give the folder predictions next to it",
+    ),
 )

@@ -152,6 +152,14 @@ def _plain(text: pl.Expr) -> pl.Expr:
     return text.str.strip_chars().str.strip_chars_end(". ").str.to_lowercase()
 
 
+def chosen_option() -> pl.Expr:
+    """Return the option of `choices` that `answer` names by its letter or its text, null if it names none.
+
+    A letter is first of all a label, even if an option consists of it.
+    """
+    return pl.coalesce(_MEANINGS["letter"], _MEANINGS["text"])
+
+
 def _note_readings(readings: pl.DataFrame, meant: pl.Series) -> list[RowCount]:
     first = pl.coalesce(pl.when(pl.col(kind).is_not_null()).then(pl.lit(kind)) for kind in readings.columns)
     kinds = readings.select(first).to_series()

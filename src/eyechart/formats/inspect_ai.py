@@ -24,6 +24,8 @@ from eyechart.formats.log_rows import (
     check_one_model,
     count_draws,
     member,
+    read_options,
+    read_text,
     read_whole_number,
     tabulate_answers,
     write_answer,
@@ -149,7 +151,18 @@ def _read_row(sample: Sample) -> AnswerRow:
         status="failed" if failed else "refused" if refused else "ok",
         draw=read_whole_number(sample.get("epoch")) or 1,
         condition=write_key(member(sample, "metadata", OUR_FIELD)),
+        options=_options(sample),
     )
+
+
+def _options(sample: Sample) -> list[str] | None:
+    """List the options in the order of their letters, as the sample has them or else its last message."""
+    choices = sample.get("choices")
+    if isinstance(choices, list) and choices and all(isinstance(one, str) for one in choices):
+        return choices
+    asked = sample.get("input")
+    last = member(asked[-1], "content") if isinstance(asked, list) and asked else asked
+    return read_options(read_text(last))
 
 
 def _read_extracted(sample: Sample) -> _Extracted:
@@ -164,11 +177,7 @@ def _completion(output: object) -> str | None:
     text = member(output, "completion")
     if isinstance(text, str):
         return text
-    content = member(_first_choice(output), "message", "content")
-    if isinstance(content, list):  # parts, only some of which are text
-        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        return "\n".join(text for text in parts if isinstance(text, str))
-    return content if isinstance(content, str) else None
+    return read_text(member(_first_choice(output), "message", "content"))
 
 
 def _stop_reason(output: object) -> object:

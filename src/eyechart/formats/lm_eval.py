@@ -8,6 +8,7 @@ some versions written as text; there is one for each option of a question.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from string import ascii_uppercase
 from typing import TypeAlias
 
 from eyechart.base.registry import unknown_name
@@ -17,6 +18,7 @@ from eyechart.formats.log_rows import (
     LogOptions,
     Sample,
     member,
+    read_options,
     read_samples,
     tabulate_answers,
     write_answer,
@@ -87,8 +89,9 @@ def _read_answers(sample: Sample, key: str | None) -> list[AnswerRow]:
     """Make a row for each answer of a sample."""
     responses = list(_leaves(sample.get("filtered_resps", sample.get("resps"))))
     likelihoods = [leaf for leaf in responses if isinstance(leaf, float)]
+    shown = read_options(_find_prompt(sample))
     if likelihoods:
-        return [_choose(key, likelihoods, _read_options(sample.get("arguments")))]
+        return [choose_likeliest(key, likelihoods, _list_continuations(sample.get("arguments")), shown)]
     texts = [leaf for leaf in responses if isinstance(leaf, str)]
     if not texts:
         return [AnswerRow(key, None, None, "failed")]
@@ -96,23 +99,39 @@ def _read_answers(sample: Sample, key: str | None) -> list[AnswerRow]:
     if len(raw) != len(texts):  # a filter merged several: use the first for all
         raw = raw[:1] * len(texts)
     pairs = enumerate(zip(texts, raw, strict=True))
-    return [
+    rows = [
         AnswerRow(key, None, whole, "unparsed", draw) if text == UNPARSED else AnswerRow(key, text, whole, "ok", draw)
         for draw, (text, whole) in pairs
     ]
+    return [row._replace(options=shown) for row in rows]
 
 
-def _read_options(arguments: object) -> list[str]:
-    """List the options whose likelihoods were computed: the second argument of each request."""
-    requests = arguments.values() if isinstance(arguments, dict) else arguments if isinstance(arguments, list) else ()
-    options = [_second(request) for request in requests]
-    return [text.strip() for text in options if isinstance(text, str)]
+def _list_continuations(arguments: object) -> list[str]:
+    """List the texts whose likelihoods were computed: the second argument of each request."""
+    texts = [_argument(request, 1) for request in _requests(arguments)]
+    return [text.strip() for text in texts if isinstance(text, str)]
 
 
-def _choose(key: str | None, likelihoods: list[float], options: list[str]) -> AnswerRow:
-    """Answer with the likeliest option; there is no answer if the log does not name the options."""
+def _find_prompt(sample: Sample) -> object:
+    """Return the prompt: lmms-eval logs it as the input, lm-eval as the first argument of each request."""
+    return sample.get("input") or next((_argument(one, 0) for one in _requests(sample.get("arguments"))), None)
+
+
+def _requests(arguments: object) -> list[object]:
+    return list(arguments.values()) if isinstance(arguments, dict) else arguments if isinstance(arguments, list) else []
+
+
+def choose_likeliest(
+    key: str | None, likelihoods: list[float], options: list[str], shown: list[str] | None
+) -> AnswerRow:
+    """Answer with the likeliest option; there is no answer if the log does not name the options.
+
+    Letters, where only they were tried, stand for the options that the prompt shows.
+    """
     if len(options) != len(likelihoods):
         return AnswerRow(key, None, None, "unparsed")
+    if shown is not None and options == list(ascii_uppercase[: len(shown)]):
+        options = shown
     pairs = zip(options, likelihoods, strict=True)
     scores: list[dict[str, object]] = [{"answer": text, "score": logprob} for text, logprob in pairs]
     best = options[max(range(len(options)), key=likelihoods.__getitem__)]
@@ -143,7 +162,7 @@ def _read_likelihood(pair: list[object]) -> float | None:
         return None
 
 
-def _second(request: object) -> object:
+def _argument(request: object, place: int) -> object:
     if isinstance(request, list):
-        return request[1] if len(request) > 1 else None
-    return member(request, "arg_1")
+        return request[place] if len(request) > place else None
+    return member(request, f"arg_{place}")

@@ -5,7 +5,10 @@ answers under our column names. What it cannot use it drops and counts (see `row
 FileFormatError.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from string import ascii_uppercase
 from typing import NamedTuple, TypeAlias
 
 import orjson
@@ -15,7 +18,7 @@ from eyechart.base.errors import FileFormatError
 from eyechart.data.tables import ANSWERS
 from eyechart.formats.answer_files import AnswerFile
 from eyechart.formats.columns import EXACT
-from eyechart.formats.rows import RowCount, dropped
+from eyechart.formats.rows import RowCount, dropped, noted
 
 Sample: TypeAlias = dict[str, object]
 
@@ -39,10 +42,13 @@ class AnswerRow(NamedTuple):
     condition: str | None = None
     scores: list[dict[str, object]] | None = None
     score_kind: str | None = None
+    options: list[str] | None = None  # as the model was shown them: what the letters in its answer mean
 
 
-ROW = {name: ANSWERS.columns[name].dtype for name in AnswerRow._fields}
-OPTIONAL = ("condition", "scores", "score_kind")
+ROW = {name: ANSWERS.columns[name].dtype for name in AnswerRow._fields if name != "options"}
+ROW["options"] = pl.List(pl.String)
+OPTIONAL = ("condition", "scores", "score_kind", "options")
+_OPTION_LINE = re.compile(r"^[ \t]*\(?([A-Z])[).:][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
 
 
 def read_samples(files: Sequence[AnswerFile]) -> tuple[list[Sample], list[RowCount]]:
@@ -127,3 +133,46 @@ def check_one_model(models: Iterable[object], origin: str) -> None:
         raise FileFormatError(
             f"the answers of one model in {origin}", f"answers of {', '.join(names)}", "give one model's file"
         )
+
+
+def read_options(prompt: object) -> list[str] | None:
+    """List the options of a prompt, a line each after the letters A, B, C, ...; None if there are none.
+
+    The last A counts, since examples with options of their own may come before the question. Options of several lines
+    are not read: where the last one ends, nothing says.
+    """
+    lines = list(_OPTION_LINE.finditer(prompt)) if isinstance(prompt, str) else []
+    start = max((at for at, line in enumerate(lines) if line[1] == "A"), default=0)
+    block = lines[start:]
+    joined = all(not line.string[line.end() : after.start()].strip() for line, after in pairwise(block))
+    lettered = [line[1] for line in block] == list(ascii_uppercase[: len(block)])
+    return [line[2] for line in block] if len(block) > 1 and joined and lettered else None
+
+
+def read_text(content: object) -> str | None:
+    """Read the text of a chat message: a text, or parts of which some are texts; None if there is none."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        texts = [text for text in parts if isinstance(text, str)]
+        return "\n".join(texts) if texts else None
+    return content if isinstance(content, str) else None
+
+
+def settle_ids(
+    named: Sequence[str | None], numbers: Sequence[str | None], parts: Sequence[str]
+) -> tuple[list[str | None], list[RowCount]]:
+    """Take the ids that a log names, or in parts that name none the numbers of the rows, and tell the parts apart."""
+    naming = {part for key, part in zip(named, parts, strict=True) if key is not None}
+    counted = [part not in naming for part in parts]
+    ids = [number if bare else key for key, number, bare in zip(named, numbers, counted, strict=True)]
+    told, counts = tell_apart(ids, parts)
+    return told, [noted("id is the row's number in its dataset", sum(counted)), *counts]
+
+
+def tell_apart(ids: Sequence[str | None], parts: Sequence[str]) -> tuple[list[str | None], list[RowCount]]:
+    """Put the name of its part before each id if any id occurs in several parts: a count starts again in each."""
+    seen = {(key, part) for key, part in zip(ids, parts, strict=True) if key is not None}
+    if len({key for key, _ in seen}) == len(seen):
+        return list(ids), []
+    told = [None if key is None else f"{part}-{key}" for key, part in zip(ids, parts, strict=True)]
+    return told, [noted("id begins with the name of its file: the ids of the files overlap", len(told))]

@@ -18,6 +18,7 @@ from eyechart.base.registry import Registry
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.tables import ANSWERS, SCORE_KINDS, STATUSES
 from eyechart.formats.answer_files import (
+    ANSWER_NAMES,
     ANSWER_SUFFIXES,
     AnswerFile,
     dataset_error,
@@ -26,7 +27,9 @@ from eyechart.formats.answer_files import (
     recognise,
     refuse_dataset_folder,
 )
+from eyechart.formats.choices import chosen_option
 from eyechart.formats.columns import as_key, as_text, as_texts
+from eyechart.formats.log_folders import keep_newest
 from eyechart.formats.log_rows import LogOptions, count_draws, keep_or_count_draws, write_answer
 from eyechart.formats.names import rename
 from eyechart.formats.records import Records, stack
@@ -151,6 +154,12 @@ LOG_FORMATS: Registry[LogReader] = Registry(
         "lm-eval": "eyechart.formats.lm_eval:read_lm_eval_log",
         "vlmeval": "eyechart.formats.vlmeval:read_vlmeval_log",
         "llava": "eyechart.formats.llava:read_llava_log",
+        "evalscope": "eyechart.formats.evalscope:read_evalscope_log",
+        "helm": "eyechart.formats.helm:read_helm_log",
+        "lighteval": "eyechart.formats.lighteval:read_lighteval_log",
+        "opencompass": "eyechart.formats.opencompass:read_opencompass_log",
+        "scienceqa": "eyechart.formats.scienceqa:read_scienceqa_results",
+        "chat": "eyechart.formats.chat:read_chat_log",
     },
 )
 
@@ -180,9 +189,11 @@ def read_predictions(
     files = [AnswerFile(source) for source in find_sources(path, ANSWER_SUFFIXES)]
     options = LogOptions(map or None, scorer, unfinished)
     usable, skipped = _skip_aggregates(files) if format == "auto" else (files, [])
-    logs = [LOG_FORMATS.get(name)(part, options) for name, part in _group(usable, format, options).items()]
-    answers = _fill_in(_concatenate([log.table for log in logs]))
-    counts = [*skipped, *(count for log in logs for count in log.counts)]
+    groups, others = _leave_others(_group(usable, format, options))
+    groups, older = keep_newest(groups)
+    logs = [LOG_FORMATS.get(name)(part, options) for name, part in groups.items()]
+    answers, named = _name_options(_fill_in(_concatenate([log.table for log in logs])))
+    counts = [*skipped, *others, *older, *named, *(count for log in logs for count in log.counts)]
     whole, damaged = drop_rows(answers, _faults(answers))
     unique, repeats = _keep_first(whole)
     unanswered = noted("id with no answer", unique["answer"].null_count())
@@ -199,6 +210,16 @@ def _group(files: Sequence[AnswerFile], name: str, options: LogOptions) -> dict[
     for file in files:
         groups.setdefault(recognise(file) if name == "auto" else name, []).append(file)
     return groups
+
+
+def _leave_others(groups: dict[str, list[AnswerFile]]) -> tuple[dict[str, list[AnswerFile]], list[RowCount]]:
+    """Leave out the files beside the logs of a tool that no tool wrote as a log and that hold no answers."""
+    tables = groups.get("table", [])
+    if len(groups) < 2:
+        return groups, []
+    kept = [file for file in tables if file.names & ANSWER_NAMES]
+    others = {name: files for name, files in groups.items() if name != "table"}
+    return others | ({"table": kept} if kept else {}), [noted("file beside the logs, skipped", len(tables) - len(kept))]
 
 
 def _skip_aggregates(files: list[AnswerFile]) -> tuple[list[AnswerFile], list[RowCount]]:
@@ -222,6 +243,16 @@ def _fill_in(answers: pl.DataFrame) -> pl.DataFrame:
     usual = pl.when(pl.col("answer").is_null()).then(pl.lit("failed")).otherwise(pl.lit("ok"))
     defaults = {"condition": pl.lit(PLAIN_CONDITION), "status": usual}
     return answers.with_columns(pl.col(name).fill_null(defaults[name]) for name in defaults if name in answers.columns)
+
+
+def _name_options(answers: pl.DataFrame) -> CountedTable:
+    """Replace letters by the options that the log lists for them: the data may list them in another order."""
+    if "options" not in answers.columns:
+        return CountedTable(answers, [])
+    named = answers.rename({"options": "choices"}).select(pl.coalesce(chosen_option(), "answer")).to_series()
+    changed = int((named != answers["answer"]).sum())
+    note = noted("letter replaced by the option that the log lists for it", changed)
+    return CountedTable(answers.with_columns(named.alias("answer")), [note])
 
 
 def _faults(answers: pl.DataFrame) -> dict[str, pl.Expr]:

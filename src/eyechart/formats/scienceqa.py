@@ -2,18 +2,32 @@
 
 Every problem's picture is called `image.png` in a folder `split/id`, so the problem's id is the image's name.
 Entries in the files = rows read + rows dropped. Files without problems are skipped and counted.
+
+Result files of the dataset's scripts, and of LLaVA's, are `{"acc": ..., "results": {id: index of the option, from 0, or
+-1}, "outputs": {id: what the model said}}`; the answer is the letter of that option, for the problems have no others.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
+from string import ascii_uppercase
 
 import polars as pl
 
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
+from eyechart.formats.answer_files import AnswerFile
 from eyechart.formats.choices import name_by_index, note_repeated_options
 from eyechart.formats.columns import Field, tabulate_fields, with_keys
 from eyechart.formats.description import described
 from eyechart.formats.images import gather_images
+from eyechart.formats.log_rows import (
+    AnswerRow,
+    LogOptions,
+    member,
+    read_whole_number,
+    tabulate_answers,
+    write_answer,
+)
 from eyechart.formats.rows import (
     CountedTable,
     count_table,
@@ -95,3 +109,24 @@ def _fill_blank(*names: str) -> pl.Expr:
 def _find_pictures(path: Path) -> Path | None:
     folder = (path if path.is_dir() else path.parent) / "images"
     return folder if folder.is_dir() else None
+
+
+def read_scienceqa_results(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:  # noqa: ARG001 - part of the contract
+    """Read the option that was chosen for each problem; -1 says that none was found in what the model said."""
+    rows: list[AnswerRow] = []
+    for file in files:
+        results, outputs = (_by_id(member(file.value, name)) for name in ("results", "outputs"))
+        rows += [_read_choice(key, results.get(key), outputs.get(key)) for key in outputs | results]
+    return CountedTable(tabulate_answers(rows), [])
+
+
+def _by_id(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _read_choice(key: str, chosen: object, said: object) -> AnswerRow:
+    index = read_whole_number(chosen)
+    letter = ascii_uppercase[index] if index is not None and index < len(ascii_uppercase) else None
+    raw = write_answer(said)
+    status = "ok" if letter is not None else "failed" if raw is None else "unparsed"
+    return AnswerRow(key, letter, raw, status)

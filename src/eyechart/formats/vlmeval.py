@@ -240,6 +240,9 @@ def _name_log_columns(table: pl.DataFrame, origin: str) -> pl.DataFrame:
     ]
     group = as_key(table["g_index"], origin) if "g_index" in table.columns else pl.lit(None, pl.String)
     known = [as_text(table[name], origin).alias("condition") for name in (OUR_CONDITION,) if name in table.columns]
+    lettered = gather_options(table.drop("choices", strict=False), origin)
+    if "choices" in lettered.columns:
+        known.append(lettered["choices"].list.drop_nulls().alias("options"))
     return table.select(_find_key(table, origin).alias("id"), *texts, group.alias("group"), *known)
 
 
@@ -256,7 +259,7 @@ def _find_answers(table: pl.DataFrame) -> pl.DataFrame:
     unparsed = guessed | (extracted == UNKNOWN).fill_null(value=False)
     status = pl.when(failed).then(pl.lit("failed")).when(unparsed).then(pl.lit("unparsed")).otherwise(pl.lit("ok"))
     answer = pl.when(~failed & ~unparsed).then(pl.coalesce(extracted, raw))
-    known = [name for name in ("condition",) if name in table.columns]
+    known = [name for name in ("condition", "options") if name in table.columns]
     return table.select("id", answer.alias("answer"), "raw", status.alias("status"), *known)
 
 

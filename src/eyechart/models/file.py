@@ -138,8 +138,14 @@ def _select_ids(answers: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
 
 
 def _extract_answers(answers: pl.DataFrame, probes: pl.DataFrame) -> pl.DataFrame:
-    """Extract the answers from texts, and replace letters by their options; failures are unchanged."""
+    """Extract the answers from texts, and replace letters by their options; failures are unchanged.
+
+    The options are those of the log where it lists them: it may have shown them in another order than the data.
+    """
     rows = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
+    if "options" in answers.columns:
+        own = [pl.col("choices")] if "choices" in rows.columns else []
+        rows = rows.with_columns(pl.coalesce(answers["options"], *own).alias("choices"))
     raw = answers.select(pl.coalesce(pl.col("^raw$"), "answer").alias("raw")).to_series()
     extracted = extract(raw, rows, choose_template(None))
     known = "status" in answers.columns
