@@ -69,7 +69,7 @@ def read_lines(files: Sequence[AnswerFile]) -> tuple[list[LoggedLine], list[RowC
         lines += [LoggedLine(sample, part) for sample in samples]
         counts += strays
     reviews = {line.place for line in lines if line.reviewed}
-    kept = [line for line in lines if line.reviewed or line.place not in reviews]
+    kept = [line for line in lines if line.reviewed or line.place[1] is None or line.place not in reviews]
     return kept, [*counts, noted("prediction whose review is read", len(lines) - len(kept))]
 
 

@@ -50,7 +50,7 @@ def read_opencompass_log(files: Sequence[AnswerFile], options: LogOptions) -> Co
     return CountedTable(table, [*counts, *told])
 
 
-def _number_rows(files: Sequence[AnswerFile]) -> Iterator[tuple[str, str, object]]:
+def _number_rows(files: Sequence[AnswerFile]) -> Iterator[tuple[str, str | None, object]]:
     """Yield the entries of each dataset, with its name and their number in it."""
     for name, parts in groupby(sorted(files, key=_part), key=lambda file: _part(file)[0]):
         start = 0
@@ -58,7 +58,7 @@ def _number_rows(files: Sequence[AnswerFile]) -> Iterator[tuple[str, str, object
             entries = _entries(file)
             for key, sample in entries:
                 number = read_whole_number(key)
-                yield name, str(key) if number is None else str(start + number), sample
+                yield name, None if number is None else str(start + number), sample
             start += len(entries)
 
 

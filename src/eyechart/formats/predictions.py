@@ -62,12 +62,17 @@ def read_answer_table(files: Sequence[AnswerFile], options: LogOptions) -> Count
 
 
 def _read_rows(file: AnswerFile) -> Records:
-    if file.is_json and not file.is_lines:
-        whole = file.value
-        if isinstance(whole, dict) and whole and all(map(_is_answer, whole.values())):
-            columns = {"id": list(whole), "answer": [write_answer(value) for value in whole.values()]}
-            return Records(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
-    return file.table
+    answers = _answers_by_id(file)
+    if not answers:
+        return file.table
+    columns = {"id": list(answers), "answer": [write_answer(value) for value in answers.values()]}
+    return Records(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
+
+
+def _answers_by_id(file: AnswerFile) -> dict[str, object]:
+    """Return the content of `{id: answer}`; nothing of another file."""
+    whole = file.value if file.is_json and not file.is_lines else None
+    return whole if isinstance(whole, dict) and all(map(_is_answer, whole.values())) else {}
 
 
 def _is_answer(value: object) -> bool:
@@ -217,9 +222,10 @@ def _leave_others(groups: dict[str, list[AnswerFile]]) -> tuple[dict[str, list[A
     tables = groups.get("table", [])
     if len(groups) < 2:
         return groups, []
-    kept = [file for file in tables if file.names & ANSWER_NAMES]
-    others = {name: files for name, files in groups.items() if name != "table"}
-    return others | ({"table": kept} if kept else {}), [noted("file beside the logs, skipped", len(tables) - len(kept))]
+    kept = [file for file in tables if file.names & ANSWER_NAMES or _answers_by_id(file)]
+    used = {name: kept if name == "table" else files for name, files in groups.items()}
+    left = {name: files for name, files in used.items() if files}
+    return left, [noted("file beside the logs, skipped", len(tables) - len(kept))]
 
 
 def _skip_aggregates(files: list[AnswerFile]) -> tuple[list[AnswerFile], list[RowCount]]:
