@@ -17,7 +17,7 @@ from eyechart.formats.log_rows import (
     read_text,
     tabulate_answers,
 )
-from eyechart.formats.rows import CountedTable, dropped, noted
+from eyechart.formats.rows import CountedTable, RowCount, dropped, noted
 
 _KEYS = ("custom_id", *DOC_KEYS)
 _USERS, _MODELS = ("user", "human"), ("assistant", "gpt", "bing", "chatgpt", "bard", "model")
@@ -35,12 +35,13 @@ def read_chat_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTa
     """Read the answer of each round."""
     entries = [entry for file in files for entry in file.records]
     talks = [(entry, rounds) for entry in entries if (rounds := read_rounds(entry))]
-    ids = [find_key([entry], _KEYS) for entry, _ in talks]
-    counts = [dropped("entry without a question", len(entries) - len(talks))]
-    if all(key is None for key in ids):
-        ids = [str(number) for number in range(len(ids))]
-        counts.append(noted("id is the number of the conversation", len(ids)))
-    rows = [row for (_, rounds), key in zip(talks, ids, strict=True) for row in _read_rows(rounds, key)]
+    ids, numbered = _find_ids([entry for entry, _ in talks])
+    counts = [dropped("entry without a question", len(entries) - len(talks)), numbered]
+    rows = [
+        AnswerRow(own, one.said, one.said, one.status, options=read_options(one.asked))
+        for (_, rounds), key in zip(talks, ids, strict=True)
+        for own, one in _name_rounds(rounds, key)
+    ]
     several = sum(len(rounds) > 1 for _, rounds in talks)
     counts.append(noted("conversation of several rounds: the number of the round stands behind its id", several))
     return CountedTable(tabulate_answers(rows), counts)
@@ -75,7 +76,13 @@ def _read_reply(entry: dict[str, object]) -> Round:
     return Round("", text, "failed" if text is None else "ok")
 
 
-def _read_rows(rounds: list[Round], key: str | None) -> Iterator[AnswerRow]:
-    for number, (asked, said, status) in enumerate(rounds):
-        own = key if key is None or len(rounds) == 1 else f"{key}-{number}"
-        yield AnswerRow(own, said, said, status, options=read_options(asked))
+def _find_ids(entries: list[object]) -> tuple[list[str | None], RowCount]:
+    ids = [find_key([entry], _KEYS) for entry in entries]
+    bare = all(key is None for key in ids)
+    numbered = noted("id is the number of the conversation", len(ids) if bare else 0)
+    return [str(number) for number in range(len(ids))] if bare else ids, numbered
+
+
+def _name_rounds(rounds: list[Round], key: str | None) -> Iterator[tuple[str | None, Round]]:
+    for number, one in enumerate(rounds):
+        yield key if key is None or len(rounds) == 1 else f"{key}-{number}", one

@@ -152,12 +152,12 @@ def _plain(text: pl.Expr) -> pl.Expr:
     return text.str.strip_chars().str.strip_chars_end(". ").str.to_lowercase()
 
 
-def chosen_option() -> pl.Expr:
-    """Return the option of `choices` that `answer` names by its letter or its text, null if it names none.
+def find_options(table: pl.DataFrame) -> pl.Series:
+    """Return the option of `choices` that each `answer` names by its letter or its text, null if it names none.
 
     A letter is first of all a label, even if an option consists of it.
     """
-    return pl.coalesce(_MEANINGS["letter"], _MEANINGS["text"])
+    return _read_as(table).select(pl.coalesce("letter", "text")).to_series()
 
 
 def _note_readings(readings: pl.DataFrame, meant: pl.Series) -> list[RowCount]:

@@ -5,19 +5,24 @@ which is what the model was shown: with `shuffle_choices` they stand in another 
 draws. A sample has the id that its metadata hold, else the number of its row in the subset.
 """
 
+import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from eyechart.base.errors import FileFormatError
+from eyechart.data.dataset import Dataset
 from eyechart.formats.answer_files import AnswerFile
+from eyechart.formats.description import described
 from eyechart.formats.lm_eval import DOC_KEYS, find_key
+from eyechart.formats.log_questions import LoggedQuestion, find_logs, make_dataset
 from eyechart.formats.log_rows import (
     AnswerRow,
     LogOptions,
     Sample,
     check_one_model,
     count_draws,
+    list_pictures,
     member,
     read_options,
     read_samples,
@@ -110,8 +115,12 @@ def _read_row(sample: Sample, key: str | None) -> AnswerRow:
         raw=raw,
         status="failed" if failed else "refused" if refused else "unparsed" if unparsed else "ok",
         draw=read_whole_number(sample.get("index")) or 0,
-        options=read_options("\n".join(text for text in map(read_text, _asked(sample)) if text)),
+        options=read_options(_prompt(sample)),
     )
+
+
+def _prompt(sample: Sample) -> str:
+    return "\n".join(text for text in map(read_text, _asked(sample)) if text)
 
 
 def _asked(sample: Sample) -> list[object]:
@@ -137,3 +146,28 @@ def _find_model(sample: Sample) -> object:
 
 def _first(values: object) -> object:
     return values[0] if isinstance(values, list) and values else None
+
+
+@described(
+    needs="the folder of a run of EvalScope, or files of its reviews",
+    sample='{"index": 0, "target": ["A"], "messages": [{"role": "user", "content": "Which bus?\\nA) red\\nB) blue"},\n'
+    '  ...], "sample_score": {"score": {...}, "group_id": 0}}',
+    signs=("sample_score", "extracted_prediction", "main_score_name", "group_id"),
+)
+def read_evalscope(path: Path, *, pictures: Path | None = None, split: str | None = None) -> Dataset:
+    """Read the questions and targets of the reviews; `pictures` is a folder to write the pictures in them to."""
+    lines, counts = read_lines(find_logs(path, "evalscope"))
+    reviews = [line for line in lines if line.reviewed]
+    ids, notes = find_ids(reviews)
+    questions = (_read_question(line.sample, key) for line, key in zip(reviews, ids, strict=True))
+    return make_dataset(path, questions, [*counts, *notes], pictures=pictures, split=split)
+
+
+def _read_question(sample: Sample, key: str | None) -> LoggedQuestion:
+    prompt = _prompt(sample)
+    target = sample.get("target")
+    listed = [write_answer(one) for one in (target if isinstance(target, list) else [target])]
+    seen = [picture for content in _asked(sample) for picture in list_pictures(content)]
+    texts = re.split(r"\n\s*\n", prompt)
+    plain = "\n\n".join(text for text in texts if "[LETTER]" not in text)  # the tool's own instruction
+    return LoggedQuestion(key, plain, read_options(prompt), [text for text in listed if text], seen)

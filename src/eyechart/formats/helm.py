@@ -7,18 +7,23 @@ the prompt, and further completions, are draws. Perturbed copies of a question a
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from string import ascii_uppercase
 
 from eyechart.base.errors import FileFormatError
+from eyechart.data.dataset import Dataset
 from eyechart.formats.answer_files import AnswerFile
+from eyechart.formats.description import described
+from eyechart.formats.log_questions import LoggedQuestion, find_logs, make_dataset
 from eyechart.formats.log_rows import (
     AnswerRow,
     LogOptions,
     Sample,
     check_one_model,
     count_draws,
+    list_pictures,
     member,
+    read_text,
     read_whole_number,
     tabulate_answers,
     tell_apart,
@@ -95,3 +100,37 @@ def _list_options(mapping: object) -> list[str] | None:
         return None
     listed = [mapping.get(letter) for letter in ascii_uppercase[: len(mapping)]]
     return [text for text in listed if isinstance(text, str)] if all(isinstance(text, str) for text in listed) else None
+
+
+@described(
+    needs="the folder of a run of HELM, with its scenario_state.json",
+    sample='{"adapter_spec": {...}, "request_states": [{"instance": {"input": {"text": "Which bus?"},\n'
+    '  "references": [{"output": {"text": "red"}, "tags": ["correct"]}, ...], "split": "test", "id": "id7"}, ...}]}',
+    signs=("adapter_spec", "request_states", "instance", "references"),
+)
+def read_helm(path: Path, *, split: str | None = None) -> Dataset:
+    """Read the instances; several references of which some are right are options. Pictures stay where they are."""
+    files = [file for file in find_logs(path, "helm") if STATE in file.names]
+    entries = [(part, one) for part, one in _read_entries(files) if isinstance(one, dict)]
+    plain = [(part, one) for part, one in entries if _perturbation(one) is None]
+    ids = [write_key(member(one, "instance", "id")) for _, one in plain]
+    told, notes = tell_apart(ids, [part for part, _ in plain])
+    questions = (_read_question(member(one, "instance"), key) for (_, one), key in zip(plain, told, strict=True))
+    lost = dropped("perturbed copy of a question", len(entries) - len(plain))
+    return make_dataset(path, questions, [lost, *notes], split=split)
+
+
+def _read_question(instance: object, key: str | None) -> LoggedQuestion:
+    references = member(instance, "references")
+    pairs = [
+        (write_answer(member(one, "output", "text")), "correct" in str(member(one, "tags")))
+        for one in (references if isinstance(references, list) else ())
+    ]
+    known = [(text, right) for text, right in pairs if text is not None]
+    right = [text for text, is_right in known if is_right]
+    options = [text for text, _ in known] if len(right) < len(known) else None
+    media = member(instance, "input", "multimedia_content", "media_objects")
+    texts = [member(instance, "input", "text"), read_text(media)]
+    prompt = "\n".join(text for text in texts if isinstance(text, str) and text)
+    own = write_key(member(instance, "split"))
+    return LoggedQuestion(key, prompt, options, right, list_pictures(media), own)

@@ -14,15 +14,19 @@ from typing import Any, TypeAlias
 from eyechart.base.errors import FileFormatError
 from eyechart.base.files import replacing
 from eyechart.base.registry import unknown_name
+from eyechart.data.dataset import Dataset
 from eyechart.data.store import Store
 from eyechart.formats.answer_files import AnswerFile, decode_loosely
+from eyechart.formats.description import described
 from eyechart.formats.exports import Guide, PromptTable, export_prompts
+from eyechart.formats.log_questions import LoggedQuestion, find_logs, make_dataset
 from eyechart.formats.log_rows import (
     AnswerRow,
     LogOptions,
     Sample,
     check_one_model,
     count_draws,
+    list_pictures,
     member,
     read_options,
     read_text,
@@ -37,6 +41,7 @@ from eyechart.language.prompts import place_pictures
 
 OUR_FIELD = "eyechart"  # the condition, in the metadata of our own exports
 TASKS = "tasks.py"
+ATTACHMENT = "attachment://"  # before the hash under which a log keeps a long text, such as a picture
 _MEMBER = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
 _GUIDE = Guide(
     "Inspect", lambda _: "inspect eval tasks.py --model MODEL --log-dir logs      # or tasks.py@ask_NAME", "logs"
@@ -69,7 +74,7 @@ def read_inspect_log(files: Sequence[AnswerFile], options: LogOptions) -> Counte
     extracted: list[_Extracted] = []
     strays, models = 0, []
     for file in files:
-        header, samples = _open_archive(file) if file.source.suffix == ".eval" else _open_json(file)
+        header, samples = _open(file)
         status = str(member(header, "status") or "started")
         if status != "success" and not options.unfinished:
             advice = "complete it with `inspect eval-retry`, or take the samples it has with unfinished=yes"
@@ -112,6 +117,10 @@ def write_inspect(prompts: PromptTable, folder: Path) -> str:
         lines = (json.dumps(sample, ensure_ascii=False) for sample in samples)
         draft.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return name
+
+
+def _open(file: AnswerFile) -> tuple[object, Iterable[object]]:
+    return _open_archive(file) if file.source.suffix == ".eval" else _open_json(file)
 
 
 def _open_archive(file: AnswerFile) -> tuple[object, Iterable[object]]:
@@ -224,3 +233,29 @@ def message_parts(prompt: str, paths: Sequence[str]) -> list[dict[str, str]]:
 def _make_sample(row: dict[str, Any]) -> dict[str, Any]:
     content = message_parts(row["prompt"], row["pictures"])
     return {"id": row["id"], "input": [{"role": "user", "content": content}], "target": ""}
+
+
+@described(
+    needs="logs of inspect_ai, .eval or .json",
+    sample='{"version": 2, "status": "success", "eval": {...}, "samples": [{"id": "7", "epoch": 1,\n'
+    '  "input": "Which bus?", "choices": ["red", "blue"], "target": "A", ...}]}',
+    signs=('"samples"', '"eval"', '"status"', '"epoch"'),
+)
+def read_inspect(path: Path, *, pictures: Path | None = None, split: str | None = None) -> Dataset:
+    """Read the samples: input, choices and target; `pictures` is a folder to write the pictures in them to."""
+    entries = [one for file in find_logs(path, "inspect") for one in _open(file)[1]]
+    samples = [one for one in entries if isinstance(one, dict)]
+    strays = dropped("entry that is not a record", len(entries) - len(samples))
+    return make_dataset(path, map(_read_question, samples), [strays], pictures=pictures, split=split)
+
+
+def _read_question(sample: Sample) -> LoggedQuestion:
+    asked = sample.get("input")
+    content = member(asked[-1], "content") if isinstance(asked, list) and asked else asked
+    target = sample.get("target")
+    references = [write_answer(one) for one in (target if isinstance(target, list) else [target])]
+    attached = sample.get("attachments")
+    texts = attached if isinstance(attached, dict) else {}
+    seen = [str(texts.get(one.removeprefix(ATTACHMENT), one)) for one in list_pictures(content)]
+    known = [text for text in references if text]
+    return LoggedQuestion(write_key(sample.get("id")), read_text(content), _options(sample), known, seen)

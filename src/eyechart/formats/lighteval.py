@@ -6,10 +6,13 @@ else the number of the row in the split.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from eyechart.data.dataset import Dataset
 from eyechart.formats.answer_files import AnswerFile
+from eyechart.formats.description import described
 from eyechart.formats.lm_eval import DOC_KEYS, choose_likeliest, find_key
+from eyechart.formats.log_questions import LoggedQuestion, find_logs, make_dataset
 from eyechart.formats.log_rows import (
     AnswerRow,
     LogOptions,
@@ -20,18 +23,27 @@ from eyechart.formats.log_rows import (
     tabulate_answers,
     write_key,
 )
-from eyechart.formats.rows import CountedTable, dropped
+from eyechart.formats.rows import CountedTable, RowCount, dropped
 
 
 def read_lighteval_log(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:  # noqa: ARG001 - part of the contract
     """Read the responses to each doc."""
-    samples = [(_task(file), sample) for file in files for sample in file.table.table.iter_rows(named=True)]
+    samples = _read_samples(files)
     counts = [dropped("entry that is not a record", sum(file.table.strays for file in files))]
-    named = [find_key([member(sample, "doc", "specific")], DOC_KEYS) for _, sample in samples]
-    numbers = [write_key(member(sample, "doc", "id")) for _, sample in samples]
-    ids, notes = settle_ids(named, numbers, [task for task, _ in samples])
+    ids, notes = _find_ids(samples)
     rows = [row for (_, sample), key in zip(samples, ids, strict=True) for row in _read_rows(sample, key)]
     return CountedTable(tabulate_answers(rows), [*counts, *notes])
+
+
+def _read_samples(files: Sequence[AnswerFile]) -> list[tuple[str, Sample]]:
+    """List the details, each with the name of its task."""
+    return [(_task(file), sample) for file in files for sample in file.table.table.iter_rows(named=True)]
+
+
+def _find_ids(samples: list[tuple[str, Sample]]) -> tuple[list[str | None], list[RowCount]]:
+    named = [find_key([member(sample, "doc", "specific")], DOC_KEYS) for _, sample in samples]
+    numbers = [write_key(member(sample, "doc", "id")) for _, sample in samples]
+    return settle_ids(named, numbers, [task for task, _ in samples])
 
 
 def _task(file: AnswerFile) -> str:
@@ -56,3 +68,26 @@ def _read_rows(sample: Sample, key: str | None) -> Iterator[AnswerRow]:
 
 def _texts(value: object) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+@described(
+    needs="the Parquet files of lighteval's details, saved with --save-details",
+    sample='{"doc": {"query": "Which bus?", "choices": [" red", " blue"], "gold_index": 0, "id": "7", ...},\n'
+    '  "metric": {...}, "model_response": {...}}',
+)
+def read_lighteval(path: Path, *, split: str | None = None) -> Dataset:
+    """Read the docs: the query, the choices where several are, and the golds. Pictures are not among them."""
+    samples = _read_samples(find_logs(path, "lighteval"))
+    ids, notes = _find_ids(samples)
+    questions = (_read_question(member(sample, "doc"), key) for (_, sample), key in zip(samples, ids, strict=True))
+    return make_dataset(path, questions, notes, split=split)
+
+
+def _read_question(doc: object, key: str | None) -> LoggedQuestion:
+    query = member(doc, "query")
+    choices = [text.strip() for text in _texts(member(doc, "choices"))]
+    index = member(doc, "gold_index")
+    wanted = [index] if isinstance(index, int) else index if isinstance(index, list) else []
+    golds = [choices[one] for one in wanted if isinstance(one, int) and 0 <= one < len(choices)]
+    options = read_options(query) or (choices if len(set(choices)) > len(set(golds)) else None)
+    return LoggedQuestion(key, query if isinstance(query, str) else None, options, golds)

@@ -48,7 +48,7 @@ class AnswerRow(NamedTuple):
 ROW = {name: ANSWERS.columns[name].dtype for name in AnswerRow._fields if name != "options"}
 ROW["options"] = pl.List(pl.String)
 OPTIONAL = ("condition", "scores", "score_kind", "options")
-_OPTION_LINE = re.compile(r"^[ \t]*\(?([A-Z])[).:][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+OPTION_LINE = re.compile(r"^[ \t]*\(?([A-Z])[).:][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
 
 
 def read_samples(files: Sequence[AnswerFile]) -> tuple[list[Sample], list[RowCount]]:
@@ -141,7 +141,7 @@ def read_options(prompt: object) -> list[str] | None:
     The last A counts, since examples with options of their own may come before the question. Options of several lines
     are not read: where the last one ends, nothing says.
     """
-    lines = list(_OPTION_LINE.finditer(prompt)) if isinstance(prompt, str) else []
+    lines = list(OPTION_LINE.finditer(prompt)) if isinstance(prompt, str) else []
     start = max((at for at, line in enumerate(lines) if line[1] == "A"), default=0)
     block = lines[start:]
     joined = all(not line.string[line.end() : after.start()].strip() for line, after in pairwise(block))
@@ -156,6 +156,14 @@ def read_text(content: object) -> str | None:
         texts = [text for text in parts if isinstance(text, str)]
         return "\n".join(texts) if texts else None
     return content if isinstance(content, str) else None
+
+
+def list_pictures(content: object) -> list[str]:
+    """List the pictures of a chat message: paths, addresses or base64 text, in any of the usual parts."""
+    parts = content if isinstance(content, list) else []
+    places = (("image_url", "url"), ("image_url",), ("image",), ("location",), ("path",))
+    found = (next((one for place in places if isinstance(one := member(part, *place), str)), None) for part in parts)
+    return [one for one in found if one is not None]
 
 
 def settle_ids(

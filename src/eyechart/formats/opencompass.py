@@ -7,13 +7,17 @@ again: the numbers of a part go on where those of the part before end. The optio
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from eyechart.data.dataset import Dataset
 from eyechart.formats.answer_files import AnswerFile
+from eyechart.formats.description import described
+from eyechart.formats.log_questions import LoggedQuestion, find_logs, make_dataset
 from eyechart.formats.log_rows import (
     AnswerRow,
     LogOptions,
     Sample,
+    member,
     read_options,
     read_text,
     read_whole_number,
@@ -91,3 +95,24 @@ def _read_prompt(prompt: object) -> str | None:
         return read_text(prompt)
     turns = [one for one in prompt if isinstance(one, dict) and one.get("role") != "BOT"]
     return "\n".join(text for text in (read_text(one.get("prompt")) for one in turns) if text)
+
+
+@described(
+    needs="the predictions of OpenCompass, of a version that writes the references beside them",
+    sample='{"0": {"origin_prompt": [{"role": "HUMAN", "prompt": "Which bus?\\nA. red\\nB. blue"}],\n'
+    '  "prediction": "A", "gold": "A"}, ...}',
+    signs=("origin_prompt", "prediction", "gold"),
+)
+def read_opencompass(path: Path, *, split: str | None = None) -> Dataset:
+    """Read the prompts and references; there are no pictures in these logs."""
+    samples = list(_number_rows(find_logs(path, "opencompass")))
+    ids, notes = tell_apart([key for _, key, _ in samples], [name for name, _, _ in samples])
+    questions = [_read_question(sample, key) for (_, _, sample), key in zip(samples, ids, strict=True)]
+    return make_dataset(path, questions, notes, split=split)
+
+
+def _read_question(sample: object, key: str | None) -> LoggedQuestion:
+    prompt = _read_prompt(member(sample, "origin_prompt"))
+    gold = member(sample, "gold")
+    listed = [write_answer(one) for one in (gold if isinstance(gold, list) else [gold])]
+    return LoggedQuestion(key, prompt, read_options(prompt), [text for text in listed if text])

@@ -27,7 +27,7 @@ from eyechart.formats.answer_files import (
     recognise,
     refuse_dataset_folder,
 )
-from eyechart.formats.choices import chosen_option
+from eyechart.formats.choices import find_options
 from eyechart.formats.columns import as_key, as_text, as_texts
 from eyechart.formats.log_folders import keep_newest
 from eyechart.formats.log_rows import LogOptions, count_draws, keep_or_count_draws, write_answer
@@ -255,10 +255,10 @@ def _name_options(answers: pl.DataFrame) -> CountedTable:
     """Replace letters by the options that the log lists for them: the data may list them in another order."""
     if "options" not in answers.columns:
         return CountedTable(answers, [])
-    named = answers.rename({"options": "choices"}).select(pl.coalesce(chosen_option(), "answer")).to_series()
-    changed = int((named != answers["answer"]).sum())
+    found = find_options(answers.select("answer", choices="options"))
+    changed = int((found != answers["answer"]).sum())
     note = noted("letter replaced by the option that the log lists for it", changed)
-    return CountedTable(answers.with_columns(named.alias("answer")), [note])
+    return CountedTable(answers.with_columns(answer=pl.coalesce(found, "answer")), [note])
 
 
 def _faults(answers: pl.DataFrame) -> dict[str, pl.Expr]:

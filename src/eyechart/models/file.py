@@ -65,6 +65,8 @@ class PredictionFiles:
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - part of the contract
         """Look up the answers to a batch."""
         answers = _select_ids(self._answers(probes), probes["id"])
+        if self.extract == "auto" and "options" in answers.columns:
+            return _read_listed(answers, probes)
         return _extract_answers(answers, probes) if self.extract == "yes" else answers
 
     def holds(self, condition: str) -> bool:
@@ -135,6 +137,14 @@ def _select_ids(answers: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
     ends = pl.DataFrame({side: answers["id"].search_sorted(ids, side) for side in ("left", "right")})
     rows = ends.select(pl.int_ranges("left", "right").explode(empty_as_null=False, keep_nulls=False)).to_series()
     return answers[rows]
+
+
+def _read_listed(answers: pl.DataFrame, probes: pl.DataFrame) -> pl.DataFrame:
+    """Find the options in answers that are none as they stand, while the order in which they were shown is known."""
+    stand = pl.col("answer").is_in(pl.col("options")) | pl.col("options").is_null() | pl.col("answer").is_null()
+    found = _extract_answers(answers.with_columns(raw="answer"), probes)
+    read = pl.when(~stand & (found["status"] == "ok")).then(found["answer"]).otherwise("answer")
+    return answers.with_columns(answer=read)
 
 
 def _extract_answers(answers: pl.DataFrame, probes: pl.DataFrame) -> pl.DataFrame:
