@@ -71,7 +71,7 @@ def _texts(value: object) -> list[str]:
 
 
 @described(
-    needs="the Parquet files of lighteval's details, saved with --save-details",
+    needs="the Parquet files of lighteval's details, which it writes if told to save them",
     sample='{"doc": {"query": "Which bus?", "choices": [" red", " blue"], "gold_index": 0, "id": "7", ...},\n'
     '  "metric": {...}, "model_response": {...}}',
 )
