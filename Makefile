@@ -41,11 +41,14 @@ site: docs
 
 # Other people's harnesses ask what we export, each in an environment of its own (several GB, a quarter of an hour).
 # None of them gets torchvision: that of the registry does not fit the torch they are given.
-HARNESSES := inspect lm-eval lmms-eval vlmevalkit
+HARNESSES := evalscope helm inspect lighteval lm-eval lmms-eval vlmevalkit
 HARNESS := $(VENV)/harness
 
 harnesses: $(VENV)/.dev-ready $(HARNESSES:%=$(HARNESS)/%/.ready)
+	EYECHART_EVALSCOPE=$(CURDIR)/$(HARNESS)/evalscope/bin/python \
+	EYECHART_HELM=$(CURDIR)/$(HARNESS)/helm/bin/python \
 	EYECHART_INSPECT=$(CURDIR)/$(HARNESS)/inspect/bin/python \
+	EYECHART_LIGHTEVAL=$(CURDIR)/$(HARNESS)/lighteval/bin/python \
 	EYECHART_LM_EVAL=$(CURDIR)/$(HARNESS)/lm-eval/bin/python \
 	EYECHART_LMMS_EVAL=$(CURDIR)/$(HARNESS)/lmms-eval/bin/python \
 	EYECHART_VLMEVALKIT=$(CURDIR)/$(HARNESS)/vlmevalkit/bin/python \
