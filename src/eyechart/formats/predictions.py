@@ -42,6 +42,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "answer": ("prediction", "pred", "text", "response"),
     "draw": ("epoch", "annotator"),
 }
+WITH_OTHER_FILES = {"evalscope", "helm", "lighteval", "opencompass"}
 _WORDS = {"status": STATUSES, "score_kind": SCORE_KINDS}
 
 
@@ -218,11 +219,15 @@ def _group(files: Sequence[AnswerFile], name: str, options: LogOptions) -> dict[
 
 
 def _leave_others(groups: dict[str, list[AnswerFile]]) -> tuple[dict[str, list[AnswerFile]], list[RowCount]]:
-    """Leave out the files beside the logs of a tool that no tool wrote as a log and that hold no answers."""
+    """Leave out the files beside the logs of a tool that are no logs of it and hold no answers.
+
+    Some tools write files of other things into the folder of a run, of which one can look like `{id: answer}`.
+    """
     tables = groups.get("table", [])
     if len(groups) < 2:
         return groups, []
-    kept = [file for file in tables if file.names & ANSWER_NAMES or _answers_by_id(file)]
+    others = [] if groups.keys() & WITH_OTHER_FILES else tables
+    kept = [file for file in others if file.names & ANSWER_NAMES or _answers_by_id(file)]
     used = {name: kept if name == "table" else files for name, files in groups.items()}
     left = {name: files for name, files in used.items() if files}
     return left, [noted("file beside the logs, skipped", len(tables) - len(kept))]

@@ -36,6 +36,7 @@ def run(folder: Path, name: str, *requests: object) -> Path:
     (place / "stats.json").write_text(json.dumps([{"name": {"name": "x"}, "count": 1, "sum": 0, "sum_squared": 0}]))
     (place / "instances.json").write_text(json.dumps([{"input": {}, "references": [], "id": "id0"}]))
     (folder / "costs.json").write_text(json.dumps({"m": {"total": 3}}))
+    (folder / "summary.json").write_text(json.dumps({"suite": "s", "date": "2026-11-19"}))  # is no {id: answer}
     shown = [{"instance_id": "id0", "train_trial_index": 0, "predicted_text": "other", "stats": {}}]
     (place / "display_predictions.json").write_text(json.dumps(shown))
     return place
@@ -64,7 +65,7 @@ def test_a_letter_is_the_option_that_helm_maps_it_to(tmp_path: Path) -> None:
         ("id3", "a bus", "a bus"),
     ]
     assert fates(found)["read", None] == 4
-    assert fates(found)["noted", "file beside the logs, skipped"] == 1
+    assert fates(found)["noted", "file beside the logs, skipped"] == 2
 
 
 def test_requests_that_failed_and_perturbed_questions_are_no_answers(tmp_path: Path) -> None:
