@@ -18,6 +18,7 @@ from eyechart.data.store import Store
 from eyechart.formats import read as read_data
 from eyechart.formats import reader_settings
 from eyechart.formats.heat_maps import with_heat_evidence
+from eyechart.formats.videos import with_frames
 from eyechart.models import load
 from eyechart.reporting import collect, write_report
 from eyechart.runs.run import Run
@@ -27,6 +28,9 @@ DEMO_MODELS = ("seer", "cheater", "cheater:decoy", "blind", "guesser")
 
 _HEAT_HELP = "Human attention maps, as `QUESTION_ID.png`; their hot regions become the `evidence` of the examples."
 _FEATURES_HELP = "Region features of the images, from `python -m eyechart.zoo.converters`; `train` needs them."
+_MODALITY_HELP = "A column that is a modality, such as `video=videoID` or `audio=clip`; may be repeated."
+_CLUSTER_HELP = "The column of what makes examples dependent. Default: the image; without images a modality."
+_VIDEOS_HELP = "The videos that the modality `video` names: a file or a folder of frames for each."
 _MAP_HELP = "Which column holds what, such as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, such as `images=500`; may be repeated."
 _FORMAT_HELP = "The format of the files; see `eyechart ls formats`."
@@ -43,6 +47,10 @@ Words = Annotated[list[str] | None, typer.Argument(metavar="[PATH]", help=_WORDS
 ReadOut = Annotated[Path, typer.Option("-o", "--out", metavar="DATA", help=_OUT_HELP, show_default=False)]
 ReadSettings = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=_SET_HELP)]
 RegionFeatures = Annotated[Path | None, typer.Option("--features", metavar="FOLDER", help=_FEATURES_HELP)]
+Modality = Annotated[list[str] | None, typer.Option("--modality", metavar="NAME=COLUMN", help=_MODALITY_HELP)]
+Cluster = Annotated[str | None, typer.Option("--cluster", metavar="COLUMN", help=_CLUSTER_HELP)]
+Videos = Annotated[Path | None, typer.Option("--videos", metavar="FOLDER", help=_VIDEOS_HELP)]
+Frames = Annotated[int, typer.Option("--frames", help="The number of frames to show of each video.", min=1)]
 HeatMaps = Annotated[Path | None, typer.Option("--heat-maps", metavar="FOLDER", help=_HEAT_HELP)]
 Map = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN...", help=_MAP_HELP)]
 
@@ -86,6 +94,10 @@ def read(
     out: ReadOut,
     map: Map = None,  # noqa: A002 - the reader's setting
     settings: ReadSettings = None,
+    modality: Modality = None,
+    cluster: Cluster = None,
+    videos: Videos = None,
+    frames: Frames = 8,
     heat_maps: HeatMaps = None,
     features: RegionFeatures = None,
     seed: options.Seed = 0,
@@ -101,6 +113,10 @@ def read(
     given: dict[str, object] = dict(options.pairs(settings or []))
     if map or further_columns:
         given["map"] = options.pairs([*(map or []), *further_columns])
+    if modality:
+        given["modalities"] = options.pairs(modality)
+    if cluster is not None:
+        given["cluster"] = cluster
     known: Collection[str] = ()
     with suppress(UnknownNameError):  # reading raises a better one, having seen the file
         known = reader_settings(format)
@@ -110,6 +126,8 @@ def read(
         # A format that draws its own pictures leaves them in the dataset's folder.
         source = draft / PICTURES if path is None and "render" in given else path
         data = read_data(format, source, **given).sample(limit, seed)
+        if videos is not None:
+            data = with_frames(data, videos, frames, draft / PICTURES)
         if heat_maps is not None:
             data = with_heat_evidence(data, heat_maps)
         if features is not None:

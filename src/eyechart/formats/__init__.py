@@ -8,11 +8,12 @@ The logs that `predictions` reads, and the exports that `exports` lists, have re
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from eyechart.base.errors import EyechartError, FileFormatError, SettingError, UnknownNameError
 from eyechart.base.files import missing
 from eyechart.base.registry import Registry, Shape
+from eyechart.base.settings import fit_settings
 from eyechart.data.dataset import Dataset
 from eyechart.formats.description import (
     Description,
@@ -23,6 +24,7 @@ from eyechart.formats.description import (
     settings_of,
     takes_path,
 )
+from eyechart.formats.modalities import declare
 
 Reader: TypeAlias = Callable[..., Dataset]
 
@@ -53,13 +55,22 @@ FORMATS: Registry[Reader] = Registry(
 )
 
 
+_DECLARED: dict[str, Any] = {"modalities": dict[str, str], "cluster": str}  # settings of every format
+
+
 def read(source: str | Path, path: str | Path | None = None, /, **settings: object) -> Dataset:
     """Read a format by its name and path; a path alone is one of our dataset folders, else a table.
 
-    The settings are those of the format's reader; see `reader_settings`.
+    `modalities` declares columns as modalities, as in `{"video": "videoID"}`, and `cluster` names the column of what
+    makes examples dependent. The settings are those of the format's reader; see `reader_settings`.
     """
-    if path is None and _is_path(source):
-        return _read_path(Path(source), settings)
+    given = {name: settings.pop(name) for name in _DECLARED if name in settings}
+    declared: dict[str, Any] = fit_settings("reading", _DECLARED, given)
+    data = _read_path(Path(source), settings) if path is None and _is_path(source) else _read(source, path, settings)
+    return declare(data, **declared) if given else data
+
+
+def _read(source: str | Path, path: str | Path | None, settings: dict[str, object]) -> Dataset:
     name, file = str(source), None if path is None else Path(path)
     try:
         reader = FORMATS.get(name)

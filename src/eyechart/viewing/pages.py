@@ -20,7 +20,7 @@ from eyechart.reporting.palette import Palette
 from eyechart.viewing import comparing, example, examples, inventory
 from eyechart.viewing.comparing import ModelPair
 from eyechart.viewing.furniture import AuditPage, ExplorerFurniture
-from eyechart.viewing.pictures import SIDES, measure, picture_of
+from eyechart.viewing.pictures import SIDES, list_pictures, measure, picture_of
 from eyechart.viewing.rendering import (
     Endpoint,
     fill_fragment,
@@ -150,7 +150,7 @@ class Explorer:
             "beside": self._beside(one["id"]),
             "question": self._question(one, probe),
         }
-        return self._page("example.html", "/examples", query, content | self._picture_facts(one, probe))
+        return self._page("example.html", "/examples", query, content | self._picture_facts(one, probe, condition))
 
     def example_csv(self, request: Request) -> Response:
         """Send every answer to one example."""
@@ -248,18 +248,20 @@ class Explorer:
         source = one if giver == one["id"] else example.find_example(self.store, giver or "")
         return source["question"] if source else None
 
-    def _picture_facts(self, one: dict[str, Any], probe: dict[str, Any]) -> dict[str, Any]:
-        """Find which picture is shown, its size and its objects; a donor's does not have the example's boxes."""
+    def _picture_facts(self, one: dict[str, Any], probe: dict[str, Any], condition: str) -> dict[str, Any]:
+        """Find which pictures are shown, the first one's size and objects; a donor's lacks the example's boxes."""
         giver = probe.get("image_from", one["id"])
         source = one if giver == one["id"] else example.find_example(self.store, giver or "") or {}
         facts = example.image_facts(self.store, source.get("image"))
         size = (facts.get("width"), facts.get("height"))
-        if None in size and source.get("image") is not None:
-            size = measure(self.store, source["image"]) or size
+        pictures = list_pictures(self.store, one["id"], condition) if source.get("image") is not None else []
+        if None in size and pictures:
+            size = measure(self.store, pictures[0].image) or size
         return {
             "pictured": inventory.has_pictures(self.store),
             "own": giver == one["id"],
             "image": source.get("image"),
+            "pictures": pictures,
             "size": None if None in size else size,
             "objects": [each for each in facts.get("objects") or () if each["box"] is not None],
         }

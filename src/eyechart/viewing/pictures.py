@@ -1,12 +1,13 @@
 """Pictures as a run shows them, opened only if they are inside the picture folder or the run."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from eyechart.base.errors import EyechartError
-from eyechart.data.images import Images, picture_paths
+from eyechart.data.images import PICTURES, Images, picture_paths
 from eyechart.data.pictures import show_pictures
 from eyechart.data.several import IMAGE_LIST
 from eyechart.data.store import Store
@@ -16,19 +17,33 @@ SIDES = {"small": 320, "large": 1280}
 QUALITY = 82
 
 
+class ShownPicture(NamedTuple):
+    """A picture of an example: its name, and what is written below it if there are others."""
+
+    image: str
+    caption: str
+
+
+def list_pictures(store: Store, example: str, condition: str = "plain") -> list[ShownPicture]:
+    """List what an example shows under a condition, in order."""
+    shown = _shown(store, example, condition)
+    whole = _whole(store, shown)
+    places = shown.get(PICTURES) or range(len(whole))
+    return [ShownPicture(*_caption(whole, number, place)) for number, place in enumerate(places, 1)]
+
+
 def picture_of(
     store: Store, example: str, condition: str = "plain", size: str = "large", number: int = 0
 ) -> bytes | None:
-    """Return what an example shows under a condition, as WebP; None if nothing.
+    """Return one of the pictures that an example shows under a condition, as WebP; None if it has not as many.
 
-    If an example has several pictures, the first is edited as the probe says, and the others are shown unchanged.
+    Boxes are hidden in the first only.
     """
-    shown = _shown(store, example, condition)
-    if number:
-        several = shown.get(IMAGE_LIST) or ()
-        return draw(store, several[number], {}, size) if number < len(several) else None
-    image = shown.get("image")
-    return None if image is None else draw(store, str(image), shown, size)
+    several = list_pictures(store, example, condition)
+    if number >= len(several):
+        return None
+    edits = _shown(store, example, condition) | ({"hidden": None} if number else {})
+    return draw(store, several[number].image, edits, size)
 
 
 def draw(store: Store, image: str, edits: dict[str, Any], size: str) -> bytes | None:
@@ -57,6 +72,25 @@ def _shown(store: Store, example: str, condition: str) -> dict[str, Any]:
     columns = [name for name in ("image", IMAGE_LIST) if name in examples.collect_schema()]
     giver = examples.filter(pl.col("id") == probe.get("image_from", example)).select(columns).collect()
     return probe | (giver.row(0, named=True) if giver.height else {"image": None})
+
+
+def _whole(store: Store, shown: Mapping[str, Any]) -> list[tuple[str, float | None]]:
+    """List all pictures of the image that a probe shows, with their times; runs of older versions have lists alone."""
+    image, listed = shown.get("image"), shown.get(IMAGE_LIST) or [None]
+    if image is None:
+        return []
+    table = store.picture_table(image).table
+    pictures = table[PICTURES].to_list() if PICTURES in table.columns else []
+    if pictures and pictures[0]:
+        return [(each["image"], each["time"]) for each in pictures[0]]
+    return [(name, None) for name in (listed if listed[0] == image else [image])]
+
+
+def _caption(whole: Sequence[tuple[str, float | None]], number: int, place: int) -> tuple[str, str]:
+    """Caption a picture with its number, its time in the video, and its number in the data if that is another."""
+    image, time = whole[place]
+    at = "" if time is None else f" at {int(time // 60)}:{time % 60:04.1f}"
+    return image, f"{number}{at}" + ("" if place == number - 1 else f" (in the data {place + 1})")
 
 
 def _is_inside(store: Store, images: Images) -> bool:
