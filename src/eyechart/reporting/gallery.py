@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Self
 
+import numpy as np
 import polars as pl
 from polars.datatypes import DataType, DataTypeClass
 
 from eyechart.base.errors import EyechartError
 from eyechart.data.images import Images
-from eyechart.data.pictures import Pixels, show_pictures
+from eyechart.data.pictures import Pixels, show_all_pictures
 from eyechart.data.tables import BOX
 from eyechart.reporting.drawing import Drawing, format_name
 from eyechart.reporting.palette import Palette
@@ -28,6 +29,7 @@ PICTURE_COLUMNS: dict[str, DataType | DataTypeClass] = {
     "hidden": pl.List(BOX),
 }
 SHOWN_AS_PICTURE = ("image", "hidden", "removal", "boxes")
+CELLS = 4  # of the thumbnail of several pictures, at most
 SIDE = 240  # of a thumbnail, at most, in pixels
 QUALITY = 60
 
@@ -140,10 +142,25 @@ def _frames(boxes: Iterable[Any], picture: Thumbnail) -> Iterator[Frame]:
 def _make_thumbnail(record: Mapping[str, Any], images: Images) -> Thumbnail | None:
     probe = pl.DataFrame([{name: record.get(name) for name in PICTURE_COLUMNS}], schema=PICTURE_COLUMNS)
     try:
-        picture = next(show_pictures(probe, images))
+        (pictures,) = show_all_pictures(probe, images)
     except EyechartError:
         return None  # the page is written even if the pictures are elsewhere
-    return None if picture is None else Thumbnail.of(picture.pixels)
+    return Thumbnail.of(_arrange([each.pixels for each in pictures])) if pictures else None
+
+
+def _arrange(pictures: Sequence[Pixels]) -> Pixels:
+    """Arrange several pictures, at most four evenly chosen ones, in two columns of the first one's size."""
+    if len(pictures) == 1:
+        return pictures[0]
+    from PIL import Image, ImageOps
+
+    chosen = pictures if len(pictures) <= CELLS else [pictures[len(pictures) * cell // CELLS] for cell in range(CELLS)]
+    height, width = chosen[0].shape[:2]
+    sheet = Image.new("RGB", (2 * width, (len(chosen) + 1) // 2 * height), "white")
+    for cell, pixels in enumerate(chosen):
+        fitted = ImageOps.pad(Image.fromarray(pixels), (width, height), color="white")
+        sheet.paste(fitted, (cell % 2 * width, cell // 2 * height))
+    return np.asarray(sheet)
 
 
 def _text(value: object) -> str:

@@ -20,7 +20,7 @@ from eyechart.reporting.palette import Palette
 from eyechart.viewing import comparing, example, examples, inventory
 from eyechart.viewing.comparing import ModelPair
 from eyechart.viewing.furniture import AuditPage, ExplorerFurniture
-from eyechart.viewing.pictures import SIDES, list_pictures, measure, picture_of
+from eyechart.viewing.pictures import PICTURE_PLACES, SIDES, list_pictures, measure, picture_of
 from eyechart.viewing.rendering import (
     Endpoint,
     fill_fragment,
@@ -32,7 +32,6 @@ from eyechart.viewing.rendering import (
 )
 
 BOXES = ("evidence", "objects", "none")
-MOST_PICTURES = 100  # of one example
 PAUSE = 0.5  # seconds before loading more in the background
 
 
@@ -205,7 +204,7 @@ class Explorer:
         query = read_query(request)
         size = query.one_of("size", tuple(SIDES), "large")
         condition = query.one_of("condition", inventory.conditions(self.store), "plain")
-        number = int(query.one_of("place", tuple(map(str, range(1, MOST_PICTURES))), "0"))
+        number = int(query.one_of("place", PICTURE_PLACES, "0"))
         picture = picture_of(self.store, query.get("id"), condition, size, number)
         if picture is None:
             return Response(status_code=404)

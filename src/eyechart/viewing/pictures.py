@@ -13,6 +13,7 @@ from eyechart.data.several import IMAGE_LIST
 from eyechart.data.store import Store
 from eyechart.reporting.gallery import PICTURE_COLUMNS, shrink
 
+PICTURE_PLACES = tuple(map(str, range(1, 100)))  # of further pictures of one example, in addresses
 SIDES = {"small": 320, "large": 1280}
 QUALITY = 82
 

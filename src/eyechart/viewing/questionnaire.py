@@ -53,6 +53,11 @@ class Questionnaire:
         """Shuffle the examples for a person."""
         return _shuffled(self.items, self.seed, f"order {person}")
 
+    def pictures(self, condition: str, item: str) -> list[str]:
+        """Name the pictures that are shown of an example, in order."""
+        image = self.shown[condition][item].get("image")
+        return [] if image is None else self.data.images.list_pictures(pl.Series([image])).to_list()[0]
+
     def options(self, person: str, item: str, condition: str) -> list[str]:
         """Shuffle the options of an example for a person, so that their order does not reveal the right one."""
         options = self.shown[condition][item].get("choices") or ()

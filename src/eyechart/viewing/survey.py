@@ -29,7 +29,7 @@ from eyechart.data.tables import ANSWERS, empty
 from eyechart.scoring import auto_score, score
 from eyechart.statistics import mean
 from eyechart.statistics.means import Estimate
-from eyechart.viewing.pictures import draw
+from eyechart.viewing.pictures import PICTURE_PLACES, draw
 from eyechart.viewing.questionnaire import Questionnaire
 from eyechart.viewing.rendering import (
     Endpoint,
@@ -230,6 +230,7 @@ class SurveyPages:
             "id": item,
             "variant": variant,
             "shown": self.plan.shown[variant.condition][item],
+            "pictures": len(self.plan.pictures(variant.condition, item)),
             "options": list(zip(LETTERS, options, strict=False)),
             "given": answers[item].answer if item in answers else "",
             "number": order.index(item) + 1,
@@ -270,9 +271,10 @@ class SurveyPages:
         item, number = query.get("id"), self.log.number(query.get("person"))
         if number is None or item not in self.plan.items:
             return Response(status_code=404)
-        shown = self.plan.shown[self.plan.variant(number, item).condition][item]
-        image = shown.get("image")
-        picture = None if image is None else draw(self.plan.run, image, shown, "large")
+        condition = self.plan.variant(number, item).condition
+        names, place = self.plan.pictures(condition, item), int(query.one_of("place", PICTURE_PLACES, "0"))
+        edits = self.plan.shown[condition][item] | ({"hidden": None} if place else {})
+        picture = draw(self.plan.run, names[place], edits, "large") if place < len(names) else None
         return Response(status_code=404) if picture is None else Response(picture, media_type="image/webp")
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 from eyechart.data.images import Images
 from eyechart.data.result import Result, Verdict, View, measures_table
 from eyechart.data.store import Store
-from eyechart.data.tables import COUNTS, empty
+from eyechart.data.tables import COUNTS, PICTURE, empty
 from eyechart.reporting import collect, collect_results, render, report
 from eyechart.reporting.contents import Page
 from eyechart.reporting.drawing import Drawing, DrawingColumn, prepare
@@ -337,6 +337,28 @@ def test_a_gallery_shows_pictures_as_they_were_seen_with_boxes(tmp_path: Path) -
     for card, left in ((whole, 250), (edited, 125)):
         seen = np.asarray(Image.open(io.BytesIO(base64.b64decode(card.picture.url.partition(",")[2]))))
         assert abs(int(seen[20, 10, 0]) - left) < 12  # lossy
+
+
+def test_a_gallery_shows_several_pictures_side_by_side_with_boxes_in_the_first(tmp_path: Path) -> None:
+    for name, color in {"a": 0, "b": 120, "c": 250}.items():
+        Image.fromarray(np.full((40, 80, 3), color, np.uint8)).save(tmp_path / f"{name}.png")
+    listed = pl.Series([[{"image": name, "time": None} for name in "abc"], None, None, None], dtype=pl.List(PICTURE))
+    table = pl.DataFrame({"image": ["v", "a", "b", "c"], "path": [None, "a.png", "b.png", "c.png"], "pictures": listed})
+    columns = (DrawingColumn("image", "image", "text"), DrawingColumn("boxes", "boxes", "list"))
+    drawing = Drawing("seen", "", "gallery", "cards", columns, (("v", [[20.0, 10.0, 60.0, 30.0]]),))
+
+    thumbnails = make_thumbnails([drawing], Images(table, tmp_path))
+    ((_, (card,)),) = arrange_cards(drawing, thumbnails, NO_LOOKS)
+    sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(card.picture.url.partition(",")[2]))))
+
+    assert (card.picture.width, card.picture.height) == (160, 80)
+    assert [int(sheet[line, column, 0]) // 50 for line, column in ((20, 40), (20, 120), (60, 40), (60, 120))] == [
+        0,
+        2,
+        5,
+        5,
+    ]
+    assert card.frames == (Frame("", 12.5, 12.5, 25.0, 25.0),)
 
 
 def test_pictures_that_are_not_there_leave_the_words(tmp_path: Path) -> None:

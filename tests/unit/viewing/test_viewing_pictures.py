@@ -1,6 +1,7 @@
 """No file outside the run and the folder of its pictures is ever served, however it is asked for."""
 
 import io
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
+from eyechart.data.pictures import GRAY
+from eyechart.data.probes import Prober
 from eyechart.data.store import Store
+from eyechart.data.tables import PICTURE
 from eyechart.viewing.server import Guard, build_explorer
 
 
@@ -118,6 +122,27 @@ def test_the_further_pictures_of_an_example_are_shown(fresh: Store, guard: Guard
     assert np.argmin([np.abs(second - truth).mean() for truth in truths]) == 5
     assert client.get("/picture", params={"id": "e/050", "place": "2"}).status_code == 404
     assert "place=1" in client.get("/example", params={"id": "e/050"}).text
+
+
+def test_pictures_of_a_video_are_shown_in_the_order_of_a_condition_with_their_times(fresh: Store, guard: Guard) -> None:
+    """What a probe chooses is shown, all of it edited as the probe says, and the page says which picture is which."""
+    file = fresh.folder / "data" / "images.parquet"
+    shown = pl.lit([{"image": f"i{n}", "time": 61.5 * n} for n in (2, 5, 7)], pl.List(PICTURE))
+    pl.read_parquet(file).with_columns(pictures=pl.when(pl.col("image") == "i2").then(shown)).write_parquet(file)
+    probes = Prober(fresh.data).complete(
+        pl.DataFrame({"id": ["e/050"], "pictures": [[2, 0]], "removal": ["image=blank"]}), "image=blank"
+    )
+    fresh.write(probes, fresh.probe_file("image=blank"))
+    client = opened(fresh, guard)
+    asked = {"id": "e/050", "condition": "image=blank"}
+
+    captions = [client.get("/example", params=one).text for one in ({"id": "e/050"}, asked)]
+    assert re.findall("<figcaption>(.*?)<", captions[0]) == ["1 at 2:03.0", "2 at 5:07.5", "3 at 7:10.5"]
+    assert re.findall("<figcaption>(.*?)<", captions[1]) == [
+        "1 at 7:10.5 (in the data 3)",
+        "2 at 2:03.0 (in the data 1)",
+    ]
+    assert (pixels(client.get("/picture", params=asked | {"place": "1"}).content) == GRAY).all()
 
 
 def test_data_without_pictures_show_none(fresh: Store, guard: Guard) -> None:

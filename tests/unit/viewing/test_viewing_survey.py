@@ -28,7 +28,7 @@ OPTIONS = ["red", "green", "blue", "gray"]
 
 @pytest.fixture
 def chosen(tmp_path: Path) -> Run:
-    """Lay out a run on questions with options, the right one first, as some datasets have it."""
+    """Lay out a run on questions about two pictures, with options, the right one first, as some datasets have it."""
     (tmp_path / "pictures").mkdir()
     Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(tmp_path / "pictures" / "p.png")
     examples = pl.DataFrame(
@@ -38,6 +38,7 @@ def chosen(tmp_path: Path) -> Run:
             "question": [f"secret question {n}?" for n in range(30)],
             "answer": ["red"] * 30,
             "choices": [OPTIONS] * 30,
+            "images": [[f"i{n % 10}", f"i{(n + 3) % 10}"] for n in range(30)],
         }
     )
     images = Images.named(examples["image"]).table.with_columns(path=pl.lit("p.png"))
@@ -85,9 +86,11 @@ def test_what_is_hidden_is_not_on_the_page_nor_behind_it(chosen: Run, guard: Gua
     for item in plan.items:
         part = plan.variant(0, item)
         text = client.get("/item", params={"person": "ann", "id": item}).text
-        seen = client.get("/seen", params={"person": "ann", "id": item})
+        asked = {"person": "ann", "id": item}
+        seen = [client.get("/seen", params=asked | place).status_code for place in ({}, {"place": "1"}, {"place": "2"})]
         assert ("secret question" in text) == ("question" not in part.hidden)
-        assert seen.status_code == (404 if "image" in part.hidden else 200)
+        assert text.count("<img") == (0 if "image" in part.hidden else 2)
+        assert seen == ([404] * 3 if "image" in part.hidden else [200, 200, 404])
         assert all(option in text for option in OPTIONS)
         assert "reference" not in text
 
