@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyechart.base.errors import EyechartError
 from eyechart.data.dataset import Dataset
+from eyechart.formats import read
 from eyechart.formats.aokvqa import read_aokvqa
 from eyechart.formats.gqa import read_gqa
 from eyechart.formats.scienceqa import read_scienceqa
@@ -130,3 +132,39 @@ def test_damaged_scene_graphs_cost_no_question(drawn: list[Any], graph: Damage) 
     assert account(data) == len(entries)
     evidence = dict(data.examples.select("id", "evidence").iter_rows())
     assert evidence["sure"] == [{"label": "cat", "box": [1, 1, 3, 3]}] * 2
+
+
+ASKED = {"role": "user", "content": [{"type": "text", "text": "Which bus?\nA) red\nB) blue"}]}
+LOGGED: dict[str, Record] = {
+    "evalscope": {"index": 0, "target": ["B"], "messages": [ASKED], "sample_score": {"group_id": 0, "score": {}}},
+    "opencompass": {"idx": 0, "origin_prompt": [{"role": "HUMAN", "prompt": "What?"}], "prediction": "x", "gold": "a"},
+    "helm": {
+        "instance": {
+            "id": "id0",
+            "input": {"text": "Which bus?", "multimedia_content": {"media_objects": [{"location": "a.png"}]}},
+            "references": [{"output": {"text": "red"}, "tags": ["correct"]}, {"output": {"text": "blue"}, "tags": []}],
+            "split": "test",
+        }
+    },
+    "inspect": {"id": 0, "epoch": 1, "input": [ASKED], "choices": ["red", "blue"], "target": "B", "attachments": {}},
+}
+
+
+@pytest.mark.parametrize("name", LOGGED)
+@given(drawn=st.lists(DAMAGE, max_size=4))
+@settings(deadline=None)
+def test_every_question_of_a_log_is_read_once_or_dropped(name: str, drawn: list[Damage]) -> None:
+    entries = [damage(LOGGED[name], one) for one in [[], *drawn]]
+    whole = {"adapter_spec": {}, "request_states": entries} if name == "helm" else entries
+    log = {"version": 2, "status": "success", "eval": {}, "samples": entries} if name == "inspect" else whole
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "it.json"
+        path.write_text(json.dumps(log))
+        try:
+            data = read(name, path)
+        except EyechartError:
+            return
+
+    assert data.examples["id"].is_unique().all()
+    again = data.counts.filter(data.counts["reason"] == "question that was asked again")["n"].sum()
+    assert account(data) + int(again) == len(entries)
