@@ -15,7 +15,7 @@ A contradiction ends the search: the text is unparsed. Answers to questions with
 
 import polars as pl
 
-from eyechart.language.labels import label_index, lone_label
+from eyechart.language.labels import label_index, lone_label, marked_labels
 from eyechart.language.phrases import (
     ANNOUNCED,
     REFUSED,
@@ -34,6 +34,7 @@ _ABSENT = {
     name: pl.lit(None, dtype).alias(name)
     for name, dtype in (("choices", pl.List(pl.String)), ("question", pl.String()))
 }
+_LABELLED = r"[^.!?\n]*[(\[][A-Z][)\]][^.!?\n]*"  # sentences with a label in brackets
 _MARK = "\0"
 _APART = r"(?i)<answer>|\\boxed|[\"'](?:final[ _]?)?(?:answer|choice|option|prediction)[\"']"
 _LIST_LINE = r"(?m)^[\s>(\[*_-]*([A-Z])\s*[*_]*[.):\]]"
@@ -88,7 +89,9 @@ def _read_pieces(pieces: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     whole = name_whole(pieces, offered)
     rest = pieces.join(whole, on="piece", how="anti")
     front = name_front(rest, offered)
-    rest = rest.join(front, on="piece", how="anti").with_columns(first_clause(pl.col("text")))
+    rest = rest.join(front, on="piece", how="anti")
+    several = marked_labels(pl.col("text")).list.n_unique() > 1
+    rest = rest.with_columns(pl.when(several).then("text").otherwise(first_clause(pl.col("text"))).alias("text"))
     return pl.concat([whole, front, name_anywhere(rest, offered)])
 
 
@@ -114,7 +117,8 @@ def _find_apart() -> pl.Expr:
 
 def _set_apart(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     """Read what is set apart as the answer."""
-    return _read_pieces(texts.with_columns(_find_apart().alias("text")).drop_nulls("text"), offered)
+    apart = bare(_find_apart()).str.replace(ANNOUNCED, "").str.strip_chars()  # \boxed{Answer: B}
+    return _read_pieces(texts.with_columns(apart.alias("text")).drop_nulls("text"), offered)
 
 
 def _announced(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
@@ -162,9 +166,13 @@ def _framed(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
 
 
 def _mentioned(texts: pl.DataFrame, offered: Offered) -> pl.DataFrame:
-    """Read the only option that a short text names, or the last line of a long one, if nothing is announced."""
+    """Read the only option that a text names if nothing is announced; of a long one, that of some lines."""
     is_long = pl.col("text").str.count_matches(r"\S+") > _LONG
+    labelled = pl.col("text").str.extract_all(_LABELLED).list.join("\n").replace("", None)
     pieces = texts.filter(~bare(pl.col("text")).str.contains(ANNOUNCED))
     return name_anywhere(
-        pieces.with_columns(pl.when(is_long).then(_take_last_line()).otherwise("text").alias("text")), offered
+        pieces.with_columns(
+            pl.when(is_long).then(pl.coalesce(labelled, _take_last_line())).otherwise("text").alias("text")
+        ),
+        offered,
     )

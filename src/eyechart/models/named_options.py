@@ -25,6 +25,7 @@ _CLAUSE = (
     r"|\s(?:because|since|as|while|whereas|rather\s+than|instead\s+of|not|but)\b)"
 )
 _MORE = r"[^\d\s]"  # a number alone may be an index from 0, or an answer
+_ANOTHER = r"^(?: and | or )? [b-hj-z]  "  # a label after the text of the first: "(A) red (B) blue"
 _REASONED = r"(?i)^\W*(?:because|since|as|not|rather\s+than|instead\s+of)\b"
 _JOINED = r"(?i)^\W*(?:and|or)\b|^\s*[/&]"
 _TRUTHS = (" yes ", " no ", " true ", " false ", " maybe ", " unknown ", " unclear ")
@@ -100,6 +101,7 @@ def name_anywhere(pieces: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     is_common = words(pl.col("option")).is_in(_TOO_COMMON)
     denials = pl.col("plain").str.to_lowercase().str.count_matches(DENIED)
     own = pl.col("option").str.to_lowercase().str.count_matches(DENIED)
+    is_common &= ~pl.col("piece").is_in(by_label["piece"].implode())
     return named.select("piece", pl.when((denials <= own) & ~is_common).then("option").alias("option"))
 
 
@@ -109,10 +111,9 @@ def first_clause(text: pl.Expr) -> pl.Expr:
 
 
 def bare(text: pl.Expr) -> pl.Expr:
-    r"""Remove Markdown, and `\text{}` around words."""
-    return text.str.replace_all(r"\*+|__+|`+|(?m:^#+\s)", "").str.replace_all(
-        r"\\(?:text|mathrm|mathbf|textbf)\{([^{}]*)\}", "$1"
-    )
+    r"""Remove Markdown, the marks of formulas, and `\text{}` around words."""
+    unmarked = text.str.replace_all(r"\*+|__+|`+|(?m:^#+\s)|\\[()\[\]]|\$", "")
+    return unmarked.str.replace_all(r"\\(?:text|mathrm|mathbf|textbf)\{([^{}]*)\}", "$1")
 
 
 def _labelled_front(read: pl.DataFrame, offered: Offered) -> pl.DataFrame:
@@ -127,10 +128,14 @@ def _labelled_front(read: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     rival = rivals.group_by("piece").agg(pl.col("option").first().alias("rival"))
     parsed = parsed.join(rival, on="piece", how="left", validate="1:1")
 
-    follows = (pl.col("words") != "") & pl.col("after").str.starts_with(pl.col("words"))
+    own = words(straighten(pl.col("option")))
+    follows = (own != "") & pl.col("after").str.starts_with(own)
+    adds = pl.col("after").str.slice(own.str.len_chars()).str.contains(_ANOTHER) | (
+        ~follows & adds_label(pl.col("rest"))
+    )
     has_rival = pl.col("rival").is_not_null() & ~follows
     counts = ~pl.col("is_foreign") | (~pl.col("numeric") & (pl.col("after") == "") & pl.col("text").str.contains(_MORE))
-    is_clear = follows | (~has_rival & ~adds_label(pl.col("rest")))
+    is_clear = ~adds & ~has_rival
     return parsed.filter(follows | (~pl.col("is_joined") & (counts | has_rival))).select(
         "piece",
         pl.when(pl.col("is_foreign") & has_rival).then("rival").when(is_clear).then("option").alias("option"),
@@ -182,7 +187,7 @@ def _parse_labels(read: pl.DataFrame) -> pl.DataFrame:
     )
     index = label_index(pl.col("name"), lettered=pl.col("lettered"))
     number = label_index(pl.col("name"), lettered=pl.lit(value=False))
-    after = pl.col("rest").str.strip_chars(" \t\n.:;,-()[]\"'")
+    after = pl.col("rest").str.strip_chars(" \t\n.:;,)]\"'").str.replace(r"^-+\s", "")
     return parsed.drop_nulls("name").with_columns(
         index=pl.coalesce(index, number),
         is_foreign=index.is_null(),
