@@ -2,11 +2,11 @@
 
     python benchmarks/extraction.py FOLDER [--show FILE] [--record]
 
-FOLDER holds the real data (`mmmu_pro/`, `mmmu_val/`, `scienceqa/`, `hallusionbench/`, `samples/`), which are not part of
-the project. Where a file has the answers that a harness released, they are compared; where it has none, the harness's
-rule is written again here, after its description. MMMU's parser draws an option at random where it finds none: its rule
+FOLDER holds the real data (`mmmu_pro/`, `mmmu_val/`, `scienceqa/`, `hallusionbench/`, `samples/`), which are not part
+of the project. Where a file has the answers that a harness released, they are compared; where it has none, the rule of the
+harness is written again here, after its description. MMMU's parser draws an option at random where it finds none: its rule
 shows where it did. Of the rows where ours and theirs differ a sample was drawn and read by a person (`READ`); --show
-prints the sample of a file. Timings are of this machine.
+prints the sample of a file.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import ast
 import gzip
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ from tables import Layout, report, table
 
 SAMPLE, SEED = 10, 31
 SHOWN = 400  # characters of a response, from its end
-MILLION = 1_000_000
 MMMU_PRO = {
     "gpt-4o_standard10_options_direct": "MMMU-Pro, GPT-4o, direct",
     "gpt-4o_standard10_options_cot": "MMMU-Pro, GPT-4o, step by step",
@@ -51,7 +49,7 @@ READ: dict[str, tuple[int, int, int]] = {
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever is there
     """Read a file of JSON, or of JSON lines."""
-    text = (gzip.open(path, "rt") if path.suffix == ".gz" else path.open()).read()
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()] if ".jsonl" in path.name else json.loads(text)
 
 
@@ -221,23 +219,6 @@ def sample(compared: pl.DataFrame) -> pl.DataFrame:
     return rows.sample(min(SAMPLE, rows.height), seed=SEED)
 
 
-def time_rules() -> Iterator[Row]:
-    """Read a million answers in each of several forms."""
-    colors = ["red", "blue", "green", "dark red"]
-    forms = {
-        "a letter": "B",
-        "a label and its option": "B. blue",
-        "announced": "The answer is B.",
-        "in words": "It is blue",
-    }
-    for form, text in forms.items():
-        probes = pl.DataFrame({"id": "x", "choices": [colors]}).select(pl.all().repeat_by(MILLION).explode())
-        raw = pl.Series([text]).new_from_index(0, MILLION)
-        start = time.perf_counter()
-        extract(raw, probes, choose_template("choice"))
-        yield {"table": "speed", "form": form, "seconds": time.perf_counter() - start}
-
-
 HEAD = (
     "| file | parser | n | same | lost | different | only ours | none | right: ours | right: theirs "
     "| read | ours right | theirs right |"
@@ -246,10 +227,7 @@ LINE = (
     "| {file} | {harness} | {n:,} | {same:,} | {lost} | {different} | {more} | {neither} | {ours:points} "
     "| {theirs:points} | {read} | {ours right} | {theirs right} |"
 )
-LAYOUTS: dict[str, Layout] = {
-    "": table(HEAD, LINE),
-    "speed": table("| a million answers | seconds |", "| {form} | {seconds:.1f} |", "speed"),
-}
+LAYOUTS: dict[str, Layout] = {"": table(HEAD, LINE)}
 
 
 def main() -> None:
@@ -263,7 +241,7 @@ def main() -> None:
         for row in sample(compare(FILES[given.show][1](given.folder))).iter_rows(named=True):
             print(json.dumps(row | {"response": row["response"][-SHOWN:]}, ensure_ascii=False, indent=1))
     else:
-        report("extraction", LAYOUTS, [*measure(given.folder), *time_rules()], kept=given.record)
+        report("extraction", LAYOUTS, measure(given.folder), kept=given.record)
 
 
 if __name__ == "__main__":
