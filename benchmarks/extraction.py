@@ -3,10 +3,10 @@
     python benchmarks/extraction.py FOLDER [--show FILE] [--record]
 
 FOLDER holds the real data (`mmmu_pro/`, `mmmu_val/`, `scienceqa/`, `hallusionbench/`, `samples/`), which are not part
-of the project. Where a file has the answers that a harness released, they are compared; where it has none, the rule of the
-harness is written again here, after its description. MMMU's parser draws an option at random where it finds none: its rule
-shows where it did. Of the rows where ours and theirs differ a sample was drawn and read by a person (`READ`); --show
-prints the sample of a file.
+of the project. Answers that a harness released are compared; where a file has none, the rule of the harness is written
+again here, after its description. MMMU's parser draws an option at random where it finds none: its rule shows where it
+did. Of the rows where ours and theirs differ a sample was drawn and read by a person (`READ`); --show prints that of a
+file.
 """
 
 import argparse
