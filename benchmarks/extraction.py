@@ -15,6 +15,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,8 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever is there
 
 def tabulate(rows: Iterator[tuple[str, list[str], str | None, str]]) -> pl.DataFrame:
     """Make a table of responses, options, the letters a harness read (null: none, or a guess) and the right ones."""
-    schema = {"response": pl.String, "choices": pl.List(pl.String), "theirs": pl.String, "gold": pl.String}
-    return pl.DataFrame(list(rows), schema=schema, orient="row")
+    table = pl.DataFrame(list(rows), schema=["response", "choices", "theirs", "gold"], orient="row")
+    return table.cast({"theirs": pl.String})
 
 
 def load_mmmu_pro(folder: Path, name: str) -> pl.DataFrame:
@@ -168,12 +169,9 @@ def yes_no_letter(text: str) -> str | None:
 
 
 FILES: dict[str, tuple[str, Callable[[Path], pl.DataFrame]]] = {
-    **{about: ("MMMU", lambda folder, name=name: load_mmmu_pro(folder, name)) for name, about in MMMU_PRO.items()},
-    **{about: ("MMMU", lambda folder, name=name: load_mmmu_val(folder, name)) for name, about in MMMU_VAL.items()},
-    **{
-        about: ("ScienceQA", lambda folder, name=name: load_scienceqa(folder, name))
-        for name, about in SCIENCEQA.items()
-    },
+    **{about: ("MMMU", partial(load_mmmu_pro, name=name)) for name, about in MMMU_PRO.items()},
+    **{about: ("MMMU", partial(load_mmmu_val, name=name)) for name, about in MMMU_VAL.items()},
+    **{about: ("ScienceQA", partial(load_scienceqa, name=name)) for name, about in SCIENCEQA.items()},
     "MMStar, LLaVA-NeXT-34B": ("VLMEvalKit", load_mmstar),
     "HallusionBench, GPT-4V": ("VLMEvalKit", load_hallusionbench),
 }
