@@ -188,7 +188,7 @@ class TableCache:
     def __init__(self, most: int = CACHE_SIZE) -> None:
         self._most = most
         self._tables: OrderedDict[Path, tuple[TableFile, pl.DataFrame]] = OrderedDict()
-        self._size = 0  # of all these, counted along: a run keeps thousands
+        self._size = 0.0  # of all these, counted along: a run keeps thousands
         self._lock = Lock()
 
     def table(self, path: Path, read: Callable[[Path], pl.DataFrame] = read_table) -> pl.DataFrame:
