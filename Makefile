@@ -10,8 +10,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 demo: $(VENV)/.run-ready
 	$(BIN)/eyechart demo
 
+# One thread a process: there are as many processes as cores, and threads of several would only wait for each other.
 test: check browser
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal  # neighbours share what they make: they stay together
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal  # neighbours share what they make: they stay together
 
 # The tests of the page and the explorer use a real browser, and are skipped with a reason where there is none.
 browser:

@@ -2,12 +2,15 @@
 
 import gc
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import settings
 
+from eyechart.cli import main
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 
@@ -39,6 +42,23 @@ def tiny() -> Dataset:
         }
     )
     return Dataset("tiny", examples, Images.named(examples["image"]))
+
+
+@pytest.fixture
+def eyechart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in an empty folder and return its exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["eyechart", *map(str, words)])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        out, err = capsys.readouterr()
+        return int(leaving.value.code or 0), out, err
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,18 @@
 import ast
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 PROJECT = Path(__file__).parents[2]
 CALLED = {"children", "scale_data"}  # they take their words from another script, not from people
@@ -23,6 +27,8 @@ NOT_SMALL = {
     "smollm_aokvqa": "a language model of 135 million weights is unpacked and asked",
     "zoo_speed": "12 GB of features are made on a GPU",
 }
+# They start processes like themselves or measure what one has used; the others run in this one, which has loaded most.
+IN_OWN_PROCESS = {"audit_stages", "engines", "out_of_core", "predict", "read", "scale", "verdicts", "view", "zoo"}
 TIMEOUT_S = 1200  # kernels may have to be compiled first, on a machine that is busy
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 N = r" *[\d.,]+ *"
@@ -103,13 +109,39 @@ SMALL = {
 }
 
 
-def run(script: Path, words: str, cwd: Path) -> str:
-    """Run a script and give what it printed."""
+def run_alone(script: Path, words: str, cwd: Path) -> str:
+    """Run a script in a process of its own and give what it printed."""
     command = [sys.executable, str(script), *shlex.split(words)]
     quiet = os.environ | ONE_THREAD  # several would only wait for each other at these sizes
     done = subprocess.run(command, cwd=cwd, env=quiet, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
     assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return done.stdout
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[Path, str, Path], str]:
+    """Run a script in this process as if it were alone, and give what it printed."""
+
+    def run(script: Path, words: str, cwd: Path) -> str:
+        with monkeypatch.context() as patched, warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("default")
+            patched.chdir(cwd)
+            patched.syspath_prepend(str(script.parent))
+            patched.setattr(sys, "argv", [str(script), *shlex.split(words)])
+            try:
+                runpy.run_path(str(script), run_name="__main__")
+            except SystemExit as leaving:
+                assert not leaving.code, f"{words}\n{leaving.code}"  # noqa: PT017 - `--help` leaves, others do not
+            finally:
+                for name in [name for name, each in sys.modules.items() if _is_in(script.parent, each)]:
+                    del sys.modules[name]
+        return capsys.readouterr().out
+
+    return run
+
+
+def _is_in(folder: Path, module: object) -> bool:
+    return str(getattr(module, "__file__", None) or "").startswith(f"{folder}{os.sep}")
 
 
 def written(name: str) -> set[str]:
@@ -122,9 +154,9 @@ def written(name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_says_its_usage_and_knows_the_options_written_about_it(
-    name: str, scripts: Path, tmp_path: Path
+    name: str, scripts: Path, tmp_path: Path, run_here: Callable[[Path, str, Path], str]
 ) -> None:
-    usage = run(scripts / f"{name}.py", "--help", tmp_path).partition("\n\n")[0]
+    usage = run_here(scripts / f"{name}.py", "--help", tmp_path).partition("\n\n")[0]
 
     assert usage.startswith(f"usage: {name}.py ")
     assert written(name) <= set(re.findall(r"--[a-z-]+", usage))
@@ -135,9 +167,12 @@ def test_every_script_is_run_small_or_has_a_reason_why_not() -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_runs_small_and_prints_its_table(name: str, scripts: Path, data: Path, tmp_path: Path) -> None:
+def test_a_script_runs_small_and_prints_its_table(
+    name: str, scripts: Path, data: Path, tmp_path: Path, run_here: Callable[[Path, str, Path], str]
+) -> None:
     if name in NOT_SMALL:
         pytest.skip(NOT_SMALL[name])
+    run = run_alone if name in IN_OWN_PROCESS else run_here
     steps, needs = SMALL[name]
     if missing := [module for module in needs if find_spec(module) is None]:
         pytest.skip(f"not installed: {', '.join(missing)}")

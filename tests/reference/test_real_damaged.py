@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,43 +40,48 @@ def lie(_: bytes) -> bytes:
 DAMAGES: tuple[Callable[[bytes], bytes], ...] = (cut, tear, scribble, empty, lie)
 
 
-def read(name: str, path: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "eyechart", "read", name.partition("-")[0], str(path), "-o", str(out), "--json"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+Eyechart = Callable[..., tuple[int, str, str]]
+Read = Callable[[str, Path], tuple[int, str, str]]
+
+
+@pytest.fixture
+def read(eyechart: Eyechart) -> Read:
+    """Read a file from the command line into the folder `data` of an empty folder, in which the test is."""
+    return lambda name, path: eyechart("read", name.partition("-")[0], path, "-o", "data", "--json")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_real_file_is_read_whole(name: str, real_data: Path, tmp_path: Path) -> None:
+def test_a_real_file_is_read_whole(name: str, real_data: Path, read: Read) -> None:
     path, n = FILES[name]
-    done = read(name, real_data / path, tmp_path / "data")
+    code, out, err = read(name, real_data / path)
 
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["examples"] == n
+    assert code == 0, err
+    assert json.loads(out)["examples"] == n
 
 
-def test_gqa_testdev_is_read_whole(real_data: Path, tmp_path: Path) -> None:
-    done = read("gqa", real_data / "gqa" / "testdev_balanced_questions.tar.gz", tmp_path / "data")
+def test_gqa_testdev_is_read_whole(real_data: Path, read: Read) -> None:
+    _, out, _ = read("gqa", real_data / "gqa" / "testdev_balanced_questions.tar.gz")
 
-    assert json.loads(done.stdout)["examples"] == 12_578
+    assert json.loads(out)["examples"] == 12_578
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_real_file_is_refused_in_one_line_or_counted(
-    name: str, damage: Callable[[bytes], bytes], real_data: Path, tmp_path: Path
+    name: str, damage: Callable[[bytes], bytes], real_data: Path, read: Read
 ) -> None:
     path, n = FILES[name]
-    broken = tmp_path / Path(path).name
+    broken = Path(Path(path).name)
     broken.write_bytes(damage((real_data / path).read_bytes()))
-    done = read(name, broken, tmp_path / "data")
+    code, out, err = read(name, broken)
 
-    if done.returncode:
-        assert done.returncode == 1
-        assert done.stderr.startswith("eyechart: expected ")
-        assert done.stderr.count("\n") == 1
-        assert not (tmp_path / "data").exists()
+    if code:
+        assert code == 1
+        assert err.startswith("eyechart: expected ")
+        assert err.count("\n") == 1
+        assert not Path("data").exists()
     else:
-        told = json.loads(done.stdout)
+        told = json.loads(out)
         assert sum(row["n"] for row in told["counts"] if row["status"] in ("read", "dropped")) <= n
         assert told["examples"] < n
 
@@ -98,13 +101,13 @@ RAW_DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     [("gqa", "gqa/testdev_balanced_questions.tar.gz"), ("table", "samples/llava_next_yi_34b_MMStar.xlsx")],
 )
 def test_a_damaged_real_archive_or_workbook_is_refused_in_one_line(
-    name: str, file: str, damage: Callable[[bytes], bytes], real_data: Path, tmp_path: Path
+    name: str, file: str, damage: Callable[[bytes], bytes], real_data: Path, read: Read
 ) -> None:
-    broken = tmp_path / Path(file).name
+    broken = Path(Path(file).name)
     broken.write_bytes(damage((real_data / file).read_bytes()))
-    done = read(name, broken, tmp_path / "data")
+    code, out, err = read(name, broken)
 
-    assert done.returncode == 1, done.stdout
-    assert done.stderr.startswith("eyechart: expected ")
-    assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "data").exists()
+    assert code == 1, out
+    assert err.startswith("eyechart: expected ")
+    assert err.count("\n") == 1
+    assert not Path("data").exists()

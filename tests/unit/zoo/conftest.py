@@ -1,8 +1,13 @@
 """A small batch with every field, for networks of small sizes; without torch nothing here is collected."""
 
+import os
 from importlib.util import find_spec
 
 import pytest
+
+# Torch compiles here to see what comes out, not how fast: without vectors, and processes to share it, that takes less.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 HAS_TORCH = find_spec("torch") is not None
 collect_ignore_glob = [] if HAS_TORCH else ["test_*.py"]

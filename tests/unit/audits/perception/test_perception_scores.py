@@ -39,8 +39,8 @@ REMOVALS = (Removal(("image",)), Removal(("question",)))
 LOOSE = 0.6  # to which the printed rows agree with themselves
 
 
-def rows_with_means(n: int = 10_000, **shares: float) -> pl.DataFrame:
-    """Make rows of 0 and 1 whose means are these, to a ten-thousandth."""
+def rows_with_means(n: int = 2_000, **shares: float) -> pl.DataFrame:
+    """Make rows of 0 and 1 whose means are these, to a four-thousandth."""
     columns = {name: (np.arange(n) < round(n * share)).astype(float) for name, share in shares.items()}
     table = pl.DataFrame({"id": [str(at) for at in range(n)], "cluster": [str(at) for at in range(n)], **columns})
     lost = [(pl.col("accuracy") - pl.col(without(each.name))).alias(perceived(each.name)) for each in REMOVALS]
