@@ -28,7 +28,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny() -> Dataset:
     """Eight questions on four images, half of them train, half test."""
     examples = pl.DataFrame(

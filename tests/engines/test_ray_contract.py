@@ -44,8 +44,9 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def cases(world: Dataset, engine: Ray) -> Mapping[str, Case]:
-    settings = {"by": ("question_type", "split")}
-    return {name: Case(make_audit(name, settings), world, load(MIXED), engine) for name in AUDITS.names()}
+    by, sets = {"by": ("question_type", "split")}, {"sets": ("orig", "iou+qou")}  # the others are tried here and below
+    settings = {name: by | sets if name == "decoys" else by for name in AUDITS.names()}
+    return {name: Case(make_audit(name, own), world, load(MIXED), engine) for name, own in settings.items()}
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
@@ -25,12 +26,18 @@ from eyechart.runs.run import NamedSplits, Run
 OLDER = Path(__file__).parents[2] / "data" / "run_of_format_1.tar.xz"  # made by eyechart 0.1.0 before format 2
 
 
-@pytest.fixture
-def run(tmp_path: Path, tiny: Dataset) -> Run:
-    started = Run(Store(tmp_path / "run")).start(tiny)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny: Dataset) -> Path:
+    started = Run(Store(tmp_path_factory.mktemp("made") / "run")).start(tiny)
     started.study([Accuracy()])
     started.audit(load("world:guesser"))
-    return started
+    return started.store.folder
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Run:
+    """Give a copy, which a test may damage."""
+    return Run(Store(shutil.copytree(made, tmp_path / "run")))
 
 
 @pytest.fixture
