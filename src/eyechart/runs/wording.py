@@ -55,7 +55,8 @@ def read_stored_answers(store: Store, model: str) -> None:
     template = TEMPLATES.get(str(identity.get("prompt")).partition("@")[0])
     template = template if template is not None and template.digest == identity.get("words") else None
     known = KnownAnswers(store.data.examples["answer"])
-    for condition in store.answered(model):
+    asked = set(store.conditions())  # people may have answered what no audit asks any more
+    for condition in filter(asked.__contains__, store.answered(model)):
         file = store.answer_file(model, condition)
         answers, probes = store.table(file), fill(store.probes(condition), store.data)
         shown = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")

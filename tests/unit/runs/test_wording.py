@@ -127,3 +127,14 @@ def test_a_run_says_once_how_many_answers_it_read(
     assert results["accuracy"].measure("accuracy", "plain").value == accuracy
     assert caplog.text.count("3 of the 4 answers of said were read out of their wording") == (accuracy == 1)
     assert run.store.answers("said").answers["raw"].to_list() == ["cat", "Cat!", "It is a cat", "B. cat"]
+
+
+def test_answers_to_what_no_audit_asks_any_more_stay(tmp_path: Path) -> None:
+    run = start(tmp_path)
+    run.audit(Said())
+    answers = run.store.table(run.store.answer_file("said", "plain"))
+    former = answers.with_columns(condition=pl.lit("former"), answer=pl.lit("Cat!"))
+    run.store.write(former, run.store.answer_file("said", "former"))
+
+    assert run.judge("said")["accuracy"].measure("accuracy", "plain").value == 1
+    assert set(run.store.answers("said").under("former")["answer"]) == {"Cat!"}
