@@ -20,6 +20,8 @@ WORDS: dict[str, dict[str, str]] = {  # file -> words that are names of audits t
     "cli/__init__.py": {"accuracy": "a command to begin with, below the help"},
     "cli/models.py": SPLITS,
     "cli/options.py": {"accuracy": "a setting as an example", "perception": "a threshold as an example"},
+    "formats/answer_files.py": {"accuracy": "a field of OpenCompass's summaries"},
+    "formats/eee.py": {"accuracy": "the kind of metric, in the words of the schema"},
     "formats/__init__.py": {"splits": "where a reader is that an audit provides: an entry of a registry"},
     "formats/aokvqa.py": SPLITS,
     "formats/nextqa.py": SPLITS,

@@ -1,6 +1,6 @@
 r"""Extract the answer from a model's text by fixed rules: an answer they do not find is unparsed, never guessed.
 
-The rules for listed options, in order (docs/prompts.md has examples):
+The rules for listed options, in order (docs/extraction.md has examples):
 
 1. Remove reasoning (`<think>...</think>` and the like), even if it never ends or only ends.
 2. Accept a text that is, as a whole, an option or a label.

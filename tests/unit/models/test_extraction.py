@@ -245,7 +245,7 @@ def test_nothing_said_is_unparsed() -> None:
 
 
 def test_the_examples_of_the_docs_are_true() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "prompts.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "extraction.md").read_text(encoding="utf-8")
     examples = re.findall(r"^\| `(.+)` \| (.+) \|$", page.partition("| response | answer |")[2], re.MULTILINE)
 
     assert len(examples) > 10
