@@ -14,6 +14,16 @@ EyechartError                something a user can fix; any other exception that 
 """
 
 
+class ReadingWarning(UserWarning):
+    """What was read may not be what is meant; the parts are those of an error."""
+
+    def __init__(self, expected: str, found: str, advice: str) -> None:
+        self.expected = expected
+        self.found = found
+        self.advice = advice
+        super().__init__(f"expected {expected}; found {found}; {advice}")
+
+
 class EyechartError(Exception):
     """Hold the three parts of every error message."""
 

@@ -198,6 +198,13 @@ class Dataset:
             return self.take(_in(division.judge))
         return self.take(~_in(division.learn)) if division.learn else self
 
+    def with_layout(self, layout: Mapping[str, str]) -> Self:
+        """Return the dataset with a description of where its columns were read from."""
+        kept = self.kept.stored or self.examples
+        return type(self)(
+            self.name, kept, self.images, self.modalities, self.cluster, self.counts, self.division, layout
+        )
+
     def splits(self) -> tuple[str, ...]:
         """Return the names of the splits."""
         if "split" not in self.columns:

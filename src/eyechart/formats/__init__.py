@@ -6,7 +6,9 @@ The logs that `predictions` reads, and the exports that `exports` lists, have re
 """
 
 import inspect
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,6 +26,7 @@ from eyechart.formats.description import (
     settings_of,
     takes_path,
 )
+from eyechart.formats.doubts import find_doubts
 from eyechart.formats.modalities import declare
 
 Reader: TypeAlias = Callable[..., Dataset]
@@ -54,24 +57,34 @@ FORMATS: Registry[Reader] = Registry(
     Shape("a function of a path", takes_path),
 )
 
+# Formats that a table would misread, or not read at all.
+_RECOGNISED = ("vqa2", "gqa", "visual7w", "scienceqa", "socialiq", "visdial", "nextqa", "pope")
+
 
 _DECLARED: dict[str, Any] = {"modalities": dict[str, str], "cluster": str}  # settings of every format
 
 
 def read(source: str | Path, path: str | Path | None = None, /, **settings: object) -> Dataset:
-    """Read a format by its name and path; a path alone is one of our dataset folders, else a table.
+    """Read a format by its name and path; a path alone is one of our dataset folders, a known format or a table.
 
     `modalities` declares columns as modalities, as in `{"video": "videoID"}`, and `cluster` names the column of what
-    makes examples dependent. The settings are those of the format's reader; see `reader_settings`.
+    makes examples dependent. The settings are those of the format's reader; see `reader_settings`. A reading that may
+    not be what the file means gives a `ReadingWarning`.
     """
     given = {name: settings.pop(name) for name in _DECLARED if name in settings}
     declared: dict[str, Any] = fit_settings("reading", _DECLARED, given)
-    data = _read_path(Path(source), settings) if path is None and _is_path(source) else _read(source, path, settings)
+    is_path = path is None and _is_path(source)
+    if is_path and (Path(source) / "manifest.json").is_file():
+        data = _load(Path(source), settings)
+    else:
+        file = None if path is None else Path(path)
+        data = _read_path(Path(source), settings) if is_path else _read_as(str(source), file, settings)
+        for doubt in find_doubts(data, settings):
+            warnings.warn(doubt, stacklevel=2)
     return declare(data, **declared) if given else data
 
 
-def _read(source: str | Path, path: str | Path | None, settings: dict[str, object]) -> Dataset:
-    name, file = str(source), None if path is None else Path(path)
+def _read_as(name: str, file: Path | None, settings: dict[str, object]) -> Dataset:
     try:
         reader = FORMATS.get(name)
         if file is None and needs_path(reader):
@@ -114,12 +127,19 @@ def _is_path(source: str | Path) -> bool:
     return path.exists() or (":" not in path.name and bool(path.suffix or path.name != source))
 
 
+def _load(folder: Path, settings: dict[str, object]) -> Dataset:
+    if settings:
+        found = ", ".join(settings)
+        raise SettingError(f"no settings for the saved dataset {folder}", found, "leave them out, or read its source")
+    return Dataset.load(folder)
+
+
 def _read_path(path: Path, settings: dict[str, object]) -> Dataset:
+    """Read a file as the format that all signs speak for and that takes the settings, else as a table."""
     if not path.exists():
         raise missing(path)
-    if (path / "manifest.json").is_file():
-        if settings:
-            found = ", ".join(settings)
-            raise SettingError(f"no settings for the saved dataset {path}", found, "leave them out, or read its source")
-        return Dataset.load(path)
-    return read("table", path, **settings)
+    name = guess_format(path, {name: describe(FORMATS.get(name)) for name in _RECOGNISED}, enough=1)
+    if name is not None and set(settings) <= set(reader_settings(name)):
+        with suppress(EyechartError):  # the error of a table says what its columns lack
+            return _read_as(name, path, settings).with_layout({"format": name})
+    return _read_as("table", path, settings)

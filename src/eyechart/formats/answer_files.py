@@ -14,7 +14,8 @@ from typing import NamedTuple
 import orjson
 
 from eyechart.base.errors import FileFormatError, SettingError
-from eyechart.formats.names import ALIASES
+from eyechart.formats.names import ALIASES, looks_like_models
+from eyechart.formats.options import find_option_columns
 from eyechart.formats.records import (
     LINES,
     TABLE_FORMATS,
@@ -31,7 +32,8 @@ ANSWER_SUFFIXES = (*TABLE_FORMATS, ".eval")
 SEEN = 100  # records whose fields are searched for a known format
 ANSWER_NAMES = frozenset({"answer", "prediction", "pred", "text", "response"})
 _IMAGES = frozenset({"image", "path", *ALIASES["image"], *ALIASES["path"]})
-_REFERENCES = frozenset({"answers", "multiple_choice_answer", "direct_answers", "correct_choice_idx", "choices"})
+_OPTIONS = frozenset({"choices", *ALIASES["choices"]}) - {"choice"}
+_REFERENCES = frozenset({"answers", "multiple_choice_answer", "direct_answers", "correct_choice_idx"}) | _OPTIONS
 # The first whose fields are all present wins, so the more specific come before the more general.
 _FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("inspect", frozenset({"eval", "status", "version"})),
@@ -142,9 +144,10 @@ def recognise(file: AnswerFile) -> str:
 
 def is_dataset(names: frozenset[str]) -> bool:
     """Return whether these are the columns of a dataset: questions with pictures or references, or references alone."""
-    if names & (ANSWER_NAMES - {"answer"}):
+    if names & (ANSWER_NAMES - {"answer"}) or any(map(looks_like_models, names)):
         return False
-    return ("question" in names and bool(names & (_IMAGES | _REFERENCES))) or "multiple_choice_answer" in names
+    asks = "question" in names and (bool(names & (_IMAGES | _REFERENCES)) or bool(find_option_columns(names)))
+    return asks or "multiple_choice_answer" in names
 
 
 def find_aggregate(file: AnswerFile) -> FileFormatError | None:

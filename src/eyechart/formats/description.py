@@ -81,10 +81,11 @@ def _annotation(parameter: inspect.Parameter) -> Any:  # noqa: ANN401 - an annot
     return object if parameter.annotation is parameter.empty else parameter.annotation
 
 
-def guess_format(path: Path, formats: Mapping[str, Description]) -> str | None:
+def guess_format(path: Path, formats: Mapping[str, Description], enough: float = ENOUGH) -> str | None:
     """Guess the format with most of its signs near the beginning of a file; return None if too few match."""
     try:
-        heads = b"\n".join(source.read()[:HEAD] for source in find_sources(path, READABLE)[:FILES])
+        sources = find_sources(path, READABLE)[:FILES]
+        heads = b"\n".join(source.head()[:HEAD] or source.read()[:HEAD] for source in sources)
     except EyechartError:  # the error of the requested reader is more helpful
         return None
     text = heads.decode(errors="replace")
@@ -94,4 +95,4 @@ def guess_format(path: Path, formats: Mapping[str, Description]) -> str | None:
         if format_.signs
     }
     best = max(shares, key=lambda name: (shares[name], len(formats[name].signs)), default=None)
-    return best if best is not None and shares[best] >= ENOUGH else None
+    return best if best is not None and shares[best] >= enough else None

@@ -38,6 +38,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "answer_type": ("answerType",),
 }
 GOLD = frozenset(ALIASES["answer"]) - {"label", "target", "multiple_choice_answer"}  # a reference and nothing else
+_MODELS = re.compile(
+    r"(?:^|_)(?:model|preds?|predicted|predictions?|responses?|outputs?|generated|generation|completion|hypothesis|reply"
+    r"|llm|vlm|gpt\w*|llava\w*|qwen\w*|gemini\w*|claude\w*)(?:_|$)"
+)
+_NOT_ANSWERS = re.compile(r"(?:^|_)(?:id|name|version|path|file|type|time|date|hash|key|url|config)$")
 EXAMPLE_COLUMNS = (*EXAMPLES.columns, "path", "objects")
 _SPLIT_PATTERNS = (
     r"_([a-z]+(?:-[a-z]+)*)20\d\d_",  # v2_mscoco_test-dev2015_questions
@@ -119,6 +124,12 @@ def plain_name(name: str) -> str:
     """Write a column's name in lower case with underscores, however it is written: `Question ID`, `questionID`."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip())
     return re.sub(r"[\s.\-_]+", "_", words).lower()
+
+
+def looks_like_models(name: str) -> bool:
+    """Return whether a column's name says that it holds what a model answered."""
+    plain = plain_name(name)
+    return _MODELS.search(plain) is not None and _NOT_ANSWERS.search(plain) is None
 
 
 def is_index_name(name: str) -> bool:

@@ -6,7 +6,7 @@ VQA results `[{"question_id": 1, "answer": "yes"}]`, GQA's `[{"questionId": ...,
 read + rows dropped; the ids of a dataset without an answer are for the caller to count.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -31,15 +31,20 @@ from eyechart.formats.choices import find_options
 from eyechart.formats.columns import as_key, as_text, as_texts
 from eyechart.formats.log_folders import keep_newest
 from eyechart.formats.log_rows import LogOptions, count_draws, keep_or_count_draws, write_answer
-from eyechart.formats.names import rename
+from eyechart.formats.names import ALIASES as DATA_ALIASES
+from eyechart.formats.names import find_origins, looks_like_models, plain_name, rename
 from eyechart.formats.records import Records, stack
 from eyechart.formats.rows import CountedTable, RowCount, count_table, drop_rows, dropped, noted, read_rows
 from eyechart.formats.sources import find_sources
 
 COLUMNS = ("id", "answer", "condition", "ranking", "scores", "draw", "raw", "status", "score_kind", "attention")
 ALIASES: dict[str, tuple[str, ...]] = {
-    "id": ("question_id", "questionId", "qid", "index"),
-    "answer": ("prediction", "pred", "text", "response"),
+    "id": DATA_ALIASES["id"],
+    "answer": (
+        *("prediction", "pred", "text", "response", "output", "model_output", "model_answer", "model_response"),
+        *("model_prediction", "generated_text", "generated_answer", "generation", "completion", "predicted_answer"),
+        *("pred_answer", "llm_answer", "reply", "hypothesis"),
+    ),
     "draw": ("epoch", "annotator"),
 }
 WITH_OTHER_FILES = {"evalscope", "helm", "lighteval", "opencompass"}
@@ -51,7 +56,7 @@ def read_answer_table(files: Sequence[AnswerFile], options: LogOptions) -> Count
     sources = [file.source for file in files]
     records = stack([_read_rows(file) for file in files], sources)
     origin = f"{sources[0].name}{and_more(len(sources) - 1)}"
-    chosen = options.map or {}
+    chosen = _find_only_model(records.table, options.map or {})
     _check_columns(records.table, chosen, origin)
     renamed, counts = rename(records.table, COLUMNS, ALIASES, chosen)
     _require_columns(renamed, records.table, origin)
@@ -80,6 +85,24 @@ def _is_answer(value: object) -> bool:
     return not isinstance(value, dict) and not (isinstance(value, list) and any(isinstance(one, dict) for one in value))
 
 
+def _find_only_model(table: pl.DataFrame, chosen: dict[str, str]) -> dict[str, str]:
+    """Choose the only column whose name says that a model answered, where no other could hold the answers."""
+    known = {"answer", *ALIASES["answer"]}
+    if "answer" in chosen or known & {plain_name(name) for name in table.columns}:
+        return chosen
+    found = [name for name in table.columns if _may_be_models(table[name])]
+    return {**chosen, "answer": found[0]} if len(found) == 1 else chosen
+
+
+def _may_be_models(column: pl.Series) -> bool:
+    return column.dtype == pl.String and column.name not in COLUMNS and looks_like_models(column.name)
+
+
+def _asks(texts: pl.Series) -> bool:
+    """Return whether most texts are questions."""
+    return texts.dtype == pl.String and 2 * int(texts.str.contains(r"\?\s*$").sum()) > len(texts)
+
+
 def _check_columns(table: pl.DataFrame, chosen: dict[str, str], origin: str) -> None:
     """Raise an error where the reference could be mistaken for the model's answer."""
     if "answer" in chosen:
@@ -87,7 +110,11 @@ def _check_columns(table: pl.DataFrame, chosen: dict[str, str], origin: str) -> 
     names = frozenset(table.columns)
     if is_dataset(names):
         raise dataset_error(origin)
-    others = [name for name in ALIASES["answer"] if name in names and name != "text"]
+    others = [
+        name for name in table.columns if name != "text" and (name in ALIASES["answer"] or _may_be_models(table[name]))
+    ]
+    if "answer" not in names and not others and "text" in names and _asks(table["text"]):
+        raise dataset_error(origin)
     if "answer" in names and others:
         found = f"answer and {' and '.join(others)}, of which one may be the reference"
         raise SettingError(
@@ -105,6 +132,10 @@ def _require_columns(table: pl.DataFrame, before: pl.DataFrame, origin: str) -> 
 
 def _type_answers(table: pl.DataFrame, origin: str) -> CountedTable:
     answers = table["answer"]
+    if isinstance(answers.dtype, pl.Struct):
+        fields = answers.struct.fields
+        advice = f"say which field with map, as in answer={answers.name}.{fields[0]}"
+        raise SettingError(f"a text as each answer in {origin}", f"objects with the fields {', '.join(fields)}", advice)
     if answers.dtype.is_nested():
         answers = as_texts(answers, origin).list.join(" ", ignore_nulls=True)
     columns = {"id": as_key(table["id"], origin), "answer": as_text(answers, origin)}
@@ -175,10 +206,11 @@ class PredictionFile(NamedTuple):
 
     answers: pl.DataFrame
     counts: pl.DataFrame
+    layout: Mapping[str, str] = {}  # where they were read from: the formats of logs, or our column -> theirs
 
 
 def read_predictions(
-    path: Path,
+    path: str | Path,
     map: dict[str, str] | None = None,  # noqa: A002 - as in read_table
     *,
     format: str = "auto",  # noqa: A002 - the word people look for
@@ -191,6 +223,7 @@ def read_predictions(
     `scorer` chooses whose answers count where several scorers or filters extracted one; `unfinished` also reads the
     log of a run that was not completed.
     """
+    path = Path(path)
     refuse_dataset_folder(path)
     files = [AnswerFile(source) for source in find_sources(path, ANSWER_SUFFIXES)]
     options = LogOptions(map or None, scorer, unfinished)
@@ -203,7 +236,15 @@ def read_predictions(
     whole, damaged = drop_rows(answers, _faults(answers))
     unique, repeats = _keep_first(whole)
     unanswered = noted("id with no answer", unique["answer"].null_count())
-    return PredictionFile(unique, count_table([read_rows(unique.height), *damaged, *repeats, unanswered, *counts]))
+    table_of_counts = count_table([read_rows(unique.height), *damaged, *repeats, unanswered, *counts])
+    layout = _find_columns(usable[0], options) if [*groups] == ["table"] else {"format": " and ".join(groups)}
+    return PredictionFile(unique, table_of_counts, layout)
+
+
+def _find_columns(file: AnswerFile, options: LogOptions) -> dict[str, str]:
+    """Return which columns of a table hold the answers: our name -> theirs."""
+    table = _read_rows(file).table
+    return find_origins(table, COLUMNS, ALIASES, _find_only_model(table, options.map or {}))[1]
 
 
 def _group(files: Sequence[AnswerFile], name: str, options: LogOptions) -> dict[str, list[AnswerFile]]:

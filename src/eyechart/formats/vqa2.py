@@ -23,6 +23,7 @@ from eyechart.formats.description import described
 from eyechart.formats.images import gather_images
 from eyechart.formats.names import split_of_file
 from eyechart.formats.records import Records, tabulate
+from eyechart.formats.references import takes_first, vote_again
 from eyechart.formats.rows import (
     CountedTable,
     blank,
@@ -172,13 +173,16 @@ def _join(questions: pl.DataFrame, annotations: pl.DataFrame, path: Path) -> Cou
     if annotations.height and bare == joined.height:
         found = f"{questions.height} questions and {annotations.height} annotations that share no question_id"
         raise FileFormatError(f"annotations of the questions in {path}", found, "give both files of one split")
-    examples, notes = drop_stray_choices(fill_majority(clear_blank_answers(joined.drop("annotated"))))
+    cleared = clear_blank_answers(joined.drop("annotated"))
+    voted, votes = vote_again(cleared) if takes_first(cleared) else CountedTable(cleared, [])
+    examples, notes = drop_stray_choices(fill_majority(voted))
     counts = [
         dropped("annotation without a question", annotations.height - (joined.height - bare)),
         noted("question without an annotation", bare),
         noted("question whose annotation holds no answer", examples["answer"].null_count() - bare),
         noted("question without an image", joined["image"].null_count()),
         *notes,
+        *votes,
     ]
     columns = ("id", "image", "question", "answer", *_OPTIONAL)
     return CountedTable(drop_empty_columns(examples.select(columns), _OPTIONAL), counts)

@@ -17,7 +17,16 @@ import polars as pl
 
 from eyechart.base.errors import DataError
 from eyechart.base.registry import unknown_name
-from eyechart.scoring.answers import any_of, count3, exact, exact_normalized, one_minus_mape, soft_accuracy
+from eyechart.scoring.answers import (
+    any_of,
+    count3,
+    exact,
+    exact_normalized,
+    mean_relative_accuracy,
+    one_minus_mape,
+    soft_accuracy,
+    soft_labels,
+)
 from eyechart.scoring.options import by_index, by_letter, by_text, by_text_or_letter, compare, names_option
 from eyechart.scoring.rankings import mrr, ndcg
 
@@ -26,6 +35,7 @@ __all__ = ["OPTION_SCORES", "SCORES", "Score", "auto_score", "chosen_score", "na
 _TYPES: dict[str, pl.DataType] = {
     "answer": pl.String(),
     "answers": pl.List(pl.String),
+    "weights": pl.List(pl.Float64),
     "choices": pl.List(pl.String),
     "relevance": pl.List(pl.Float64),
     "given": pl.String(),
@@ -55,11 +65,16 @@ def score(table: pl.DataFrame, how: str) -> pl.Series:
 def auto_score(examples: pl.DataFrame) -> str:
     """Choose the score that fits the references.
 
-    `choice` where at least half of the examples with an answer have options; else by the longest list of answers:
+    `number` where all references without options are declared numbers (`answer_type`); `choice` where at least half of
+    the examples with an answer have options; `soft-labels` where answers have weights; else by the longest list:
     `vqa` for the votes of four humans or more, `any` for two or three accepted texts, `exact` for a single one.
     """
+    if _declares_numbers(examples):
+        return "number"
     if _mostly_options(examples):
         return "choice"
+    if "weights" in examples.columns and examples["weights"].count():
+        return "soft-labels"
     longest = _longest_answers(examples)
     return "vqa" if longest >= _VOTES else "any" if longest > 1 else "exact"
 
@@ -96,6 +111,17 @@ def _mostly_options(examples: pl.DataFrame) -> bool:
     return 2 * int((sizes > 0).sum()) >= max(len(sizes), 1)
 
 
+def _declares_numbers(examples: pl.DataFrame) -> bool:
+    """Return whether there are references without options, and all of them have the answer type `number`."""
+    if not {"answer", "answer_type"} <= set(examples.columns) or _longest_answers(examples):
+        return False
+    is_open = pl.col("answer").is_not_null()
+    if "choices" in examples.columns:
+        is_open &= pl.col("choices").is_null()
+    types = examples.filter(is_open)["answer_type"]
+    return len(types) > 0 and bool((types == "number").fill_null(value=False).all())
+
+
 def _longest_answers(examples: pl.DataFrame) -> int:
     """Count the answers in the longest list, 0 if there are none; a null is not an answer."""
     if "answers" not in examples.columns:
@@ -104,8 +130,16 @@ def _longest_answers(examples: pl.DataFrame) -> int:
     return int(sizes.max() or 0)  # type: ignore[arg-type]  # a whole number
 
 
+def _number(table: pl.DataFrame) -> pl.Series:
+    """Score numbers by mean relative accuracy, and rows with options as `choice` does."""
+    by_option = compare(by_text_or_letter())(table)
+    return by_option.zip_with(table["choices"].is_not_null(), mean_relative_accuracy(table))
+
+
 _TEXT = ("answer", "given")
 _HUMANS = ("answers", "given")
+_WEIGHED = ("answers", "weights", "given")
+_NUMBERED = ("answer", "choices", "given")
 _OPTIONS = ("answer", "choices", "given")
 _RANKED = ("choices", "relevance", "ranking")
 _NORMALIZED = "the same text as the answer, both in the official normal form"
@@ -121,6 +155,8 @@ SCORES: dict[str, Score] = {
         Score("vqa", _HUMANS, "official soft accuracy", partial(soft_accuracy, always=False)),
         Score("vqa-always", _HUMANS, "soft accuracy, always normalised", partial(soft_accuracy, always=True)),
         Score("count3", _HUMANS, "min(count / 3, 1) of human answers with the same raw text", count3),
+        Score("soft-labels", _WEIGHED, "the weight of the given answer among the soft labels", soft_labels),
+        Score("number", _NUMBERED, "mean relative accuracy of a number; with options, names the right one", _number),
         Score("choice", _OPTIONS, "names the right option by text, else by letter", compare(by_text_or_letter())),
         Score("choice-text", _OPTIONS, "names the right option by its text", compare(by_text())),
         Score("choice-letter", _OPTIONS, _LETTERED, compare(by_letter())),
@@ -130,4 +166,4 @@ SCORES: dict[str, Score] = {
         Score("one-minus-mape", _TEXT, "1 - |given - answer| / |answer|, for numbers", one_minus_mape),
     )
 }
-OPTION_SCORES = tuple(name for name, each in SCORES.items() if each.needs == _OPTIONS)
+OPTION_SCORES = tuple(name for name in SCORES if name.startswith("choice"))

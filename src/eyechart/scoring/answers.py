@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from eyechart.base.text import clean_answer, normalize_answer
 
+THRESHOLDS = range(50, 100, 5)  # percent
+
 
 class FlatLists(NamedTuple):
     """The elements of all lists of a column."""
@@ -63,6 +65,18 @@ def one_minus_mape(table: pl.DataFrame) -> pl.Series:
     return table.select(pl.when(answer != 0).then(1 - (given - answer).abs() / answer.abs())).to_series()
 
 
+def mean_relative_accuracy(table: pl.DataFrame) -> pl.Series:
+    """Score the share of the thresholds .5, .55, ..., .95 with |given - answer| / |answer| < 1 - threshold.
+
+    This is the metric of VSI-Bench. A given answer that is no number scores 0; a reference that is none, or 0, has no
+    score.
+    """
+    given, answer = _number("given"), _number("answer")
+    error = (given - answer).abs() / answer.abs()
+    passed = pl.sum_horizontal((error < 1 - threshold / 100).fill_null(value=False) for threshold in THRESHOLDS)
+    return table.select(pl.when(answer != 0).then(passed / len(THRESHOLDS))).to_series()
+
+
 def _number(column: str) -> pl.Expr:
     number = clean_answer(pl.col(column)).cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number)
@@ -80,6 +94,16 @@ def any_of(table: pl.DataFrame) -> pl.Series:
     flat, given, human = _human_forms(table)
     matches = flat.count_where(human["normal"] == given["normal"].gather(flat.rows))
     return or_null(np.minimum(1.0, matches), flat.sizes > 0)
+
+
+def soft_labels(table: pl.DataFrame) -> pl.Series:
+    """Score the largest weight among the answers with the same normal form, 0 if there are none."""
+    flat, given, human = _human_forms(table)
+    weights = FlatLists.flatten(table["weights"])
+    same = (human["normal"] == given["normal"].gather(flat.rows)).fill_null(value=False).to_numpy()
+    best = np.zeros(len(table))
+    np.maximum.at(best, flat.rows[same], weights.values.to_numpy()[same])
+    return or_null(best, weights.sizes > 0)
 
 
 def soft_accuracy(table: pl.DataFrame, *, always: bool) -> pl.Series:
