@@ -69,6 +69,9 @@ _DRAWS_HELP = "Ask each probe this many times; needs a temperature."
 _CACHE_HELP = "The file to cache responses in, or `off`. Default: one file shared by all runs."
 _HTTP_HELP = "Download pictures that the data refer to by http(s) URL."
 _PRIVATE_HELP = "Download them from private hosts too, such as this machine."
+_YES_HELP = "Go on where what was read may not be what the files mean."
+_VERBOSE_HELP = "Show how each column was read, with the first example in full."
+_ID_HELP = "Join these columns to the ids of the examples, as in `video,qid`."
 _PARTIAL_HELP = "Judge even if fewer than 99 % of the probes are answered."
 _LEARN_HELP = "A split to learn from, or `none`; may be repeated. Default: train."
 _JUDGE_HELP = "A split to judge on, or `none` for all data not learned from; may be repeated. Default: test, else val."
@@ -77,7 +80,7 @@ _ENGINE_HELP = "Where to compute: `local`, `ray` (all cores), `ray:auto` or `ray
 _BY_HELP = "Break results down by a column; may be repeated."
 _TEMPERATURE_HELP = "The sampling temperature; at 0 the model gives its likeliest answer."
 _DRY_RUN_HELP = "Make no model calls; only count them and estimate what they would take."
-_DATA_HELP = "A dataset written by `eyechart read`, or a table file."
+_DATA_HELP = "A dataset written by `eyechart read`, or a file, folder or archive of any known kind."
 
 Config = Annotated[Path | None, typer.Option("--config", help=_CONFIG_HELP, callback=_load_config, is_eager=True)]
 Engine = Annotated[str, typer.Option(help=_ENGINE_HELP)]
@@ -104,6 +107,9 @@ BatchSize = Annotated[int, typer.Option(help="The number of probes passed to the
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask again even where the model has already answered.")]
 FailOn = Annotated[list[str] | None, typer.Option(metavar="THRESHOLD", help=_FAIL_HELP)]
 AllowPartial = Annotated[bool, typer.Option("--allow-partial", help=_PARTIAL_HELP)]
+Yes = Annotated[bool, typer.Option("--yes", help=_YES_HELP)]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help=_VERBOSE_HELP)]
+JoinedId = Annotated[str | None, typer.Option("--id", metavar="COLUMN,...", help=_ID_HELP)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
 DataPath = Annotated[Path, typer.Argument(metavar="DATA", help=_DATA_HELP, show_default=False)]
 

@@ -11,8 +11,11 @@ import polars as pl
 import typer
 
 from eyechart.base.progress import Advance, Progress, quiet
+from eyechart.data.dataset import Dataset
+from eyechart.data.protocols import Model
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
+from eyechart.models.file import PredictionFiles
 from eyechart.reporting import Page, to_json
 from eyechart.reporting.contents import Learned
 from eyechart.reporting.overall import Overall
@@ -49,6 +52,18 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     console.print(table)
 
 
+def print_layout(data: Dataset, *, verbose: bool) -> None:
+    """Print in one line which columns were read as what; with the first example in full, a line for each of ours."""
+    if not data.layout:
+        return
+    origins = {name: origin for name, origin in data.layout.items() if name != "unique id"}
+    typer.echo(f"{data.name} read as: " + "; ".join(f"{name} = {origin}" for name, origin in origins.items()))
+    if verbose and data.height:
+        row = data.kept.lazy().head(1).collect().row(0, named=True)
+        for name, value in row.items():
+            typer.echo(f"  {name} ({origins.get(name, 'as it is')}): {value}")
+
+
 def print_counts(title: str, counts: pl.DataFrame) -> None:
     """Print how many rows were read, dropped, missing or extra, and why."""
     columns = [name for name in counts.columns if counts[name].is_not_null().any()]
@@ -80,7 +95,27 @@ def _count_statuses(answers: pl.DataFrame) -> dict[str, int]:
     return counts | {"n": answers.height}
 
 
-def print_answers(run: Store, model: str, stock: pl.DataFrame) -> None:
+def print_answers(run: Store, model: Model, *, verbose: bool) -> None:
+    """Print how many answers a model gave and how its files were read in one line, or with -v as tables."""
+    stock = run.stock(model.name)
+    if verbose:
+        print_answer_tables(run, model.name, stock)
+        return
+    statuses = [counts for counts in count_statuses(run, model.name).values() if counts["n"]]
+    total = {status: sum(counts[status] for counts in statuses) for status in (*STATUSES, "n")}
+    parts = [f"{total[status]:,} {status}" for status in STATUSES if total[status] and status != "ok"]
+    parts += [
+        f"{n:,} {reason or status}"
+        for status, reason, n in stock.select("status", "reason", "n").rows()
+        if status != "read"
+    ]
+    layout = model.files if isinstance(model, PredictionFiles) else {}
+    origins = [f"{name} = {origin}" for file in layout.values() for name, origin in file.layout.items()]
+    shown = f" (read as: {'; '.join(dict.fromkeys(origins))})" if origins else ""
+    typer.echo(f"{model.name}: {total['n']:,} answers{shown}" + "".join(f"; {part}" for part in parts))
+
+
+def print_answer_tables(run: Store, model: str, stock: pl.DataFrame) -> None:
     """Print the number of answers by status, and what a model's answer files contain and lack."""
     rows = [(condition, *counts.values()) for condition, counts in count_statuses(run, model).items()]
     total = ("all", *(sum(column) for column in zip(*(row[1:] for row in rows), strict=True)))

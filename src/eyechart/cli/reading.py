@@ -1,22 +1,24 @@
 """The commands to start with: demo and read."""
 
 import shutil
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from eyechart.audits import make_audit, runnable
-from eyechart.base.errors import SettingError, UnknownNameError
+from eyechart.base.errors import ReadingWarning, SettingError, UnknownNameError
 from eyechart.base.files import replacing_folder
 from eyechart.cli import options, printing
 from eyechart.data.dataset import FILES, PICTURES, Dataset
 from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
+from eyechart.formats import FORMATS
 from eyechart.formats import read as read_data
-from eyechart.formats import reader_settings
+from eyechart.formats import reader_settings, recognise
 from eyechart.formats.heat_maps import with_heat_evidence
 from eyechart.formats.videos import with_frames
 from eyechart.models import load
@@ -102,17 +104,23 @@ def read(
     features: RegionFeatures = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
+    id: options.JoinedId = None,  # noqa: A002 - its name everywhere else
+    yes: options.Yes = False,
+    verbose: options.Verbose = False,
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
     """Read files into a dataset folder.
 
-    Reports how many rows were read and dropped, and why. One `--map` may be followed by several columns.
+    Reports how the columns were understood, how many rows were read and dropped, and why. Stops where a reading is
+    doubtful, unless --yes is given. One `--map` may be followed by several columns. A file alone, without a format, is
+    recognised by its content.
     """
     path, further_columns = _path_and_map(words or [])
     given: dict[str, object] = dict(options.pairs(settings or []))
-    if map or further_columns:
-        given["map"] = options.pairs([*(map or []), *further_columns])
+    format, path = _name_format(format, path)  # noqa: A001
+    if map or further_columns or id:
+        given["map"] = options.pairs([*(map or []), *further_columns]) | ({"id": id} if id else {})
     if modality:
         given["modalities"] = options.pairs(modality)
     if cluster is not None:
@@ -125,7 +133,9 @@ def read(
         given = {name: default for name, default in defaults.items() if name in known} | given
         # A format that draws its own pictures leaves them in the dataset's folder.
         source = draft / PICTURES if path is None and "render" in given else path
-        data = read_data(format, source, **given).sample(limit, seed)
+        with care(yes=yes):
+            whole = read_data(format, source, **given)
+        data = whole.sample(limit, seed)
         if videos is not None:
             data = with_frames(data, videos, frames, draft / PICTURES)
         if heat_maps is not None:
@@ -137,8 +147,35 @@ def read(
     if json:
         printing.print_json({"data": str(out), **sizes, "counts": data.counts.to_dicts()})
         return
+    printing.print_layout(whole, verbose=verbose)
     printing.print_counts(f"{data.name}: rows read and dropped", data.counts)
     typer.echo(f"{sizes['examples']:,} examples on {sizes['images']:,} images in {out}")
+
+
+@contextmanager
+def care(*, yes: bool) -> Iterator[None]:
+    """Stop with an error where a reading is doubtful, or only say so if the user wants to go on."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ReadingWarning)
+        yield
+    doubts = []
+    for one in caught:
+        if isinstance(one.message, ReadingWarning):
+            doubts.append(one.message)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    for doubt in doubts if yes else doubts[1:]:
+        typer.echo(f"eyechart: {doubt}", err=True)
+    if doubts and not yes:
+        raise SettingError(doubts[0].expected, doubts[0].found, f"{doubts[0].advice}, or go on as it is with --yes")
+
+
+def _name_format(name: str, path: Path | None) -> tuple[str, Path | None]:
+    """Recognise the format of a file that stands alone, in the place of a format's name."""
+    alone = Path(name)
+    if path is not None or name in FORMATS.names() or not alone.exists() or (alone / "manifest.json").is_file():
+        return name, path
+    return recognise(alone), alone
 
 
 def _path_and_map(words: Sequence[str]) -> tuple[Path | None, list[str]]:

@@ -1,6 +1,7 @@
 """The commands that make a run: study, probe, predict, judge and audit."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from eyechart.audits import AUDITS, Served, gone_settings, keep_served, make_aud
 from eyechart.base.errors import SettingError
 from eyechart.base.registry import unknown_name
 from eyechart.cli import options, printing
+from eyechart.cli.reading import care
 from eyechart.cli.results import apply_thresholds
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Audit, EstimatingModel, Model
@@ -18,8 +20,10 @@ from eyechart.data.web import Web
 from eyechart.engines import open_engine
 from eyechart.formats import read
 from eyechart.models import load_all
+from eyechart.models.file import PredictionFiles
 from eyechart.reporting import collect, write_report
 from eyechart.reporting.thresholds import read_threshold
+from eyechart.runs.doubts import warn_of_doubts
 from eyechart.runs.interview import Asking
 from eyechart.runs.run import NamedSplits, Run
 
@@ -44,6 +48,9 @@ def study(
     judge: options.Judge = None,
     seed: options.Seed = 0,
     limit: options.Limit = None,
+    id: options.JoinedId = None,  # noqa: A002 - its name everywhere else
+    yes: options.Yes = False,
+    verbose: options.Verbose = False,
     engine: options.Engine = "local",
     json: options.Json = False,
     _config: options.Config = None,
@@ -51,7 +58,10 @@ def study(
     """Study the data alone, without a model."""
     parts = NamedSplits(learn, judge)
     opened = _open(out, Asking(skip=audit is None), engine=engine, json=json)
-    run = opened.start(read(data), options.command_line(), seed, limit, parts)
+    examples = _read(data, id, [], yes=yes)
+    if not json:
+        printing.print_layout(examples, verbose=verbose)
+    run = opened.start(examples, options.command_line(), seed, limit, parts)
     run.study(
         _create_audits(audit, run.store.data, _collect_settings(settings, by, score, options.short_options(context)))
     )
@@ -104,7 +114,7 @@ def predict(
         if json:
             answers[name] = {"answers": printing.count_statuses(opened.store, name), "counts": stock.to_dicts()}
         else:
-            printing.print_answers(opened.store, name, stock)
+            printing.print_answer_tables(opened.store, name, stock)
     if json:
         printing.print_json(answers)
 
@@ -154,21 +164,29 @@ def audit(
     fresh: options.Fresh = False,
     allow_partial: options.AllowPartial = False,
     fail_on: options.FailOn = None,
+    id: options.JoinedId = None,  # noqa: A002 - its name everywhere else
+    yes: options.Yes = False,
+    verbose: options.Verbose = False,
     engine: options.Engine = "local",
     json: options.Json = False,
     _config: options.Config = None,
 ) -> None:
     """Study, probe, predict, judge and report in one go.
 
-    Writes the report into the run folder. Run the same command again to continue where it stopped. The exit code is 2
-    if a --fail-on threshold is crossed.
+    Data and answers may be files of any known kind. Stops where a reading is doubtful, unless --yes is given. Writes
+    the report into the run folder. Run the same command again to continue where it stopped. The exit code is 2 if a
+    --fail-on threshold is crossed.
     """
     thresholds = [read_threshold(text) for text in fail_on or ()]  # before anything is asked
     models = load_all(model, _model_settings(base_url, draws, temperature, cache), fresh=fresh)
     asking = Asking(batch_size, fresh, max_calls, allow_partial, skip=audit is None)
     web = Web(allow_http, allow_private_http)
     opened = _open(out, asking, web, engine=engine, json=json)
-    run = opened.start(read(data), options.command_line(), seed, limit, NamedSplits(learn, judge))
+    models = [_with_ids(one, id) for one in models]
+    examples = _read(data, id, models, yes=yes)
+    if not json:
+        printing.print_layout(examples, verbose=verbose)
+    run = opened.start(examples, options.command_line(), seed, limit, NamedSplits(learn, judge))
     chosen = _create_audits(
         audit, run.store.data, _collect_settings(settings, by, score, options.short_options(context))
     )
@@ -180,13 +198,29 @@ def audit(
         return
     for answerer, _ in zip(models, run.audit_each(models), strict=True):
         if not json:
-            printing.print_answers(run.store, answerer.name, run.store.stock(answerer.name))
+            printing.print_answers(run.store, answerer, verbose=verbose)
     page = collect(run.store)
     path = write_report(run.store, page, run.store.report_file)
     printing.print_summary(page, as_json=json)
     if not json:
         typer.echo(f"report: {path}")
     apply_thresholds(page, thresholds)
+
+
+def _read(path: Path, joined: str | None, models: Sequence[Model], *, yes: bool) -> Dataset:
+    """Read the data with care, and check the models on them."""
+    settings: dict[str, object] = {"map": {"id": joined}} if joined else {}
+    with care(yes=yes):
+        data = read(path, **settings)
+        warn_of_doubts(models, data)
+    return data
+
+
+def _with_ids(model: Model, joined: str | None) -> Model:
+    """Join the ids of a file of answers as those of the data, unless it names its own."""
+    if joined is None or not isinstance(model, PredictionFiles) or "id" in model.columns:
+        return model
+    return replace(model, columns={**model.columns, "id": joined})
 
 
 def _open(

@@ -138,8 +138,13 @@ def _read_path(path: Path, settings: dict[str, object]) -> Dataset:
     """Read a file as the format that all signs speak for and that takes the settings, else as a table."""
     if not path.exists():
         raise missing(path)
-    name = guess_format(path, {name: describe(FORMATS.get(name)) for name in _RECOGNISED}, enough=1)
-    if name is not None and set(settings) <= set(reader_settings(name)):
+    name = recognise(path)
+    if name != "table" and set(settings) <= set(reader_settings(name)):
         with suppress(EyechartError):  # the error of a table says what its columns lack
             return _read_as(name, path, settings).with_layout({"format": name})
     return _read_as("table", path, settings)
+
+
+def recognise(path: Path) -> str:
+    """Return the format of a file, folder or archive: one that all its signs speak for, else `table`."""
+    return guess_format(path, {name: describe(FORMATS.get(name)) for name in _RECOGNISED}, enough=1) or "table"

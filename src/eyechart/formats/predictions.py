@@ -130,15 +130,20 @@ def _require_columns(table: pl.DataFrame, before: pl.DataFrame, origin: str) -> 
             raise SettingError(f"a column {name!r} in {origin}", found, advice)
 
 
+def _as_answers(column: pl.Series, origin: str) -> pl.Series:
+    """Convert answers to text: tokens joined by spaces; of objects only a named field."""
+    if isinstance(column.dtype, pl.Struct):
+        fields = column.struct.fields
+        found = f"objects with the fields {', '.join(fields)}"
+        advice = f"say which field with map, as in answer={column.name}.{fields[0]}"
+        raise SettingError(f"a text as each answer in {origin}", found, advice)
+    if column.dtype.is_nested():
+        return as_texts(column, origin).list.join(" ", ignore_nulls=True)
+    return as_text(column, origin)
+
+
 def _type_answers(table: pl.DataFrame, origin: str) -> CountedTable:
-    answers = table["answer"]
-    if isinstance(answers.dtype, pl.Struct):
-        fields = answers.struct.fields
-        advice = f"say which field with map, as in answer={answers.name}.{fields[0]}"
-        raise SettingError(f"a text as each answer in {origin}", f"objects with the fields {', '.join(fields)}", advice)
-    if answers.dtype.is_nested():
-        answers = as_texts(answers, origin).list.join(" ", ignore_nulls=True)
-    columns = {"id": as_key(table["id"], origin), "answer": as_text(answers, origin)}
+    columns = {"id": as_key(table["id"], origin), "answer": _as_answers(table["answer"], origin)}
     for name in ("condition", "raw", "draw"):
         if name in table.columns:
             columns[name] = as_text(table[name], origin)

@@ -54,8 +54,8 @@ def load(spec: str) -> Model:
     Settings follow after commas; `eyechart ls models` lists the kinds. The path of an existing file is read as
     predictions.
     """
-    kind, colon, rest = spec.partition(":")
-    if not colon and Path(spec).is_file():
+    kind, _, rest = spec.partition(":")
+    if kind not in MODELS.names() and (Path(spec).exists() or Path(spec.partition(",")[0]).is_file()):
         kind, rest = "predictions", spec
     if kind not in MODELS.names():
         raise unknown_name("model", kind, MODELS.names())

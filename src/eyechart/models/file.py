@@ -50,16 +50,16 @@ class PredictionFiles:
         """
         files: dict[str, PredictionFile] = {}
         for condition, path in self.paths.items():
-            unordered, counts = read_predictions(
+            unordered, counts, layout = read_predictions(
                 path, dict(self.columns), format=self.format, scorer=self.scorer, unfinished=self.unfinished
             )
             answers = unordered.sort("id", maintain_order=True).rechunk()
             if "condition" not in answers.columns:
-                files[condition] = PredictionFile(answers, counts)
+                files[condition] = PredictionFile(answers, counts, layout)
                 continue
             for (name,), part in answers.group_by("condition", maintain_order=True):
                 own = pl.when(pl.col("status") == "read").then(part.height).otherwise("n").alias("n")
-                files[str(name)] = PredictionFile(part.drop("condition"), counts.with_columns(own))
+                files[str(name)] = PredictionFile(part.drop("condition"), counts.with_columns(own), layout)
         return files
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:  # noqa: ARG002 - part of the contract
@@ -175,7 +175,9 @@ def _split_spec(spec: str) -> tuple[dict[str, Path], dict[str, str], dict[str, s
     settings: dict[str, str] = {}
     for part in [spec] if Path(spec).exists() else spec.split(","):
         name, equals, value = part.partition("=")
-        if not equals or Path(part).exists():
+        if not equals and "id" in columns and not Path(part).exists():
+            columns["id"] += f",{part}"  # a further column of a joined id
+        elif not equals or Path(part).exists():
             paths[PLAIN_CONDITION] = Path(part)
         elif name in COLUMNS:
             columns[name] = value

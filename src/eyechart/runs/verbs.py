@@ -13,6 +13,7 @@ from eyechart.data.result import Result
 from eyechart.data.store import Store
 from eyechart.engines import using
 from eyechart.models import load
+from eyechart.runs.doubts import warn_of_doubts
 from eyechart.runs.interview import Asking
 from eyechart.runs.run import NamedSplits, Run
 
@@ -56,6 +57,7 @@ def audit(
     with _run_folder(to) as folder, using(engine) as opened:
         asking = replace(asking or Asking(), skip=audits is None)
         run = Run(Store(folder, data.images.web), opened, asking=asking)
+        warn_of_doubts([answerer], data)
         run.start(data, "eyechart.audit(...)", parts=NamedSplits(learn, judge))
         chosen = choose(audits, data)
         run.study(*(keep_served(chosen, [answerer], data) if audits is None else Served(chosen, {})))
