@@ -242,7 +242,7 @@ def read_predictions(
     unique, repeats = _keep_first(whole)
     unanswered = noted("id with no answer", unique["answer"].null_count())
     table_of_counts = count_table([read_rows(unique.height), *damaged, *repeats, unanswered, *counts])
-    layout = _find_columns(usable[0], options) if [*groups] == ["table"] else {"format": " and ".join(groups)}
+    layout = _find_columns(groups["table"][0], options) if [*groups] == ["table"] else {"format": " and ".join(groups)}
     return PredictionFile(unique, table_of_counts, layout)
 
 

@@ -109,13 +109,13 @@ def union(tables: list[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables, how="diagonal_relaxed") if len(tables) > 1 else tables[0]
 
 
-def tabulate(entries: list[object]) -> Records:
+def tabulate(entries: list[object], mappings: frozenset[str] = frozenset()) -> Records:
     """Build a table of decoded JSON records, leaving out entries that are not records."""
     records = [entry for entry in entries if isinstance(entry, dict) and entry]
     if not records:
         return Records(pl.DataFrame(), len(entries))
     try:
-        table = _parse(records, find_mappings(records))
+        table = _parse(records, mappings or find_mappings(records))
     except PolarsError:
         names = dict.fromkeys(name for record in records for name in record)
         table = pl.DataFrame([_make_column(name, [record.get(name) for record in records]) for name in names])
@@ -233,12 +233,14 @@ def _decode_list(data: bytes) -> list[object] | None:
 def read_blocks(source: SourceFile) -> Iterator[Records]:
     """Read JSON lines block by block, so that the text is never whole in memory; one JSON list is read at once."""
     line, has_rows = 1, False
+    mappings: frozenset[str] = frozenset()
     for block in source.blocks():
         listed = _decode_list(source.read()) if line == 1 and begins_list(block) else None
         if listed is not None:
             yield tabulate(listed)
             return
-        records = _read_lines(source, block, line)
+        mappings = mappings or _begin_with_mappings(block)  # of the first block that has any, for all that follow
+        records = _read_lines(source, block, line, mappings)
         line += block.count(b"\n") + 1
         has_rows = has_rows or bool(records.table.height or records.strays)
         yield records
@@ -246,9 +248,10 @@ def read_blocks(source: SourceFile) -> Iterator[Records]:
         raise no_rows(source.name)
 
 
-def _read_lines(source: SourceFile, data: bytes, first: int = 1) -> Records:
-    if _begins_with_mappings(data):
-        return tabulate(_decode_lines(source, data, first))
+def _read_lines(source: SourceFile, data: bytes, first: int = 1, mappings: frozenset[str] = frozenset()) -> Records:
+    mappings = mappings or _begin_with_mappings(data)
+    if mappings:
+        return tabulate(_decode_lines(source, data, first), mappings)
     try:
         table = _parse_lines(data)
     except PolarsError:
@@ -257,15 +260,15 @@ def _read_lines(source: SourceFile, data: bytes, first: int = 1) -> Records:
     return Records(rows, _count_lines(data, rows.height) - rows.height)
 
 
-def _begins_with_mappings(data: bytes) -> bool:
-    """Return whether the first lines have objects with ever new keys: their columns would not fit into memory."""
+def _begin_with_mappings(data: bytes) -> frozenset[str]:
+    """Name the fields whose objects have ever new keys in the first lines: their columns would not fit into memory."""
     start = data[:HEAD]
     lines = start.split(b"\n")[: None if len(start) == len(data) else -1]
     try:
         decoded = [orjson.loads(line) for line in lines if line.strip()]
     except orjson.JSONDecodeError:  # told where the line is read
-        return False
-    return bool(find_mappings([record for record in decoded if isinstance(record, dict)]))
+        return frozenset()
+    return find_mappings([record for record in decoded if isinstance(record, dict)])
 
 
 def _count_lines(data: bytes, expected: int) -> int:

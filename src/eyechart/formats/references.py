@@ -5,6 +5,7 @@ object with other fields is never taken apart by guess: the reader asks for the 
 frequent of several answers, not the first.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ _TEXT_FIELDS = ("answer", "answers", "label", "labels", "text", "texts", "ids", 
 _WEIGHT_FIELDS = ("score", "scores", "weight", "weights", "confidence", "confidences", "prob", "probs")
 _LISTED = r"^\s*(?:\[\s*['\"\[{]|\{)"  # texts, pairs or records; a list of numbers is an answer like any other
 _YES_NO = r"(?i)(?:^|[,.:]\s+)(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)\b.*\?"
+_WEIGHT = r"\d+(?:\.\d+)?(?:[eE]-?\d+)?"
 _NUMBER = r"^\s*-?\d+(?:\.\d+)?\s*$"
 
 
@@ -101,7 +103,10 @@ def _votes_of_list(items: list[Any], name: str, origin: str) -> Votes | None:
         weights = [next((item[key] for key in _WEIGHT_FIELDS if key in item), None) for item in items]
         texts = [_text(item[key]) for item, key in zip(items, keys, strict=True) if item[key] is not None]
         return Votes(texts, [*map(float, weights)] if all(map(_is_number, weights)) else None)  # type: ignore[arg-type]
-    if items and all(isinstance(item, list) and len(item) == 2 and _is_number(item[1]) for item in items):
+    # Tables write pairs of a text and a number as two texts.
+    if items and all(
+        isinstance(item, list) and len(item) == 2 and re.fullmatch(_WEIGHT, str(item[1])) for item in items
+    ):
         return Votes([_text(text) for text, _ in items], [float(weight) for _, weight in items])
     return Votes([_text(item) for item in items if not isinstance(item, dict | list)])
 
@@ -123,6 +128,10 @@ def _ask_for_field(fields: dict[str, Any], name: str, origin: str) -> SettingErr
     shown = ", ".join(list(fields)[:5])
     advice = f"say which field with map, such as {name}={name}.{next(iter(fields))}"
     return SettingError(f"a text in column {name!r} of {origin}", f"objects with the fields {shown}", advice)
+
+
+def _is_pair(item: object) -> bool:
+    return isinstance(item, list) and len(item) == 2 and re.fullmatch(_WEIGHT, str(item[1])) is not None
 
 
 def _is_number(value: object) -> bool:
