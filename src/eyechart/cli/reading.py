@@ -16,9 +16,8 @@ from eyechart.cli import options, printing
 from eyechart.data.dataset import FILES, PICTURES, Dataset
 from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
-from eyechart.formats import FORMATS
+from eyechart.formats import FORMATS, reader_settings, recognise
 from eyechart.formats import read as read_data
-from eyechart.formats import reader_settings, recognise
 from eyechart.formats.heat_maps import with_heat_evidence
 from eyechart.formats.videos import with_frames
 from eyechart.models import load

@@ -137,9 +137,7 @@ def test_the_map_lists_options_and_joins_ids(tmp_path: Path) -> None:
 def test_a_field_of_an_object_is_asked_for_and_mapped(tmp_path: Path) -> None:
     row = ASK | {"answer": {"value": "3", "unit": "m"}}
 
-    with pytest.raises(
-        SettingError, match=r"fields value, unit; say .* such as answer=answer\.value"
-    ):
+    with pytest.raises(SettingError, match=r"fields value, unit; say .* such as answer=answer\.value"):
         load(tmp_path, [row])
     assert load(tmp_path, [row], map={"answer": "answer.value"}).examples["answer"].to_list() == ["3"]
 
