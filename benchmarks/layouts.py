@@ -39,6 +39,11 @@ LAYOUTS: dict[str, dict[str, Layout]] = {
     "read": {
         "": table("| reading | rows | seconds | peak GB |", "| {reading} | {rows:,} | {seconds:.1f} | {gb:.1f} |"),
     },
+    "pictures": {
+        "": table(
+            "| file | rows | GB | seconds | peak MB |", "| {file} | {rows:,} | {gb:.1f} | {seconds:.0f} | {mb:,} |"
+        ),
+    },
     "audit_stages": {
         "": table(
             "| version | command | all, CPU s | studies | after the studies | of it comparisons |",

@@ -69,6 +69,9 @@ SMALL = {
         {"--repeats 1 --spreads 1 --examples 20 --draws 2": rf"P_c \|\n.*\n\| 1 \|{N},{N}\|"}
     ),
     "perception_donors": Small({"--images 40": rf"^\| `same-answer-type` \| All \|{N}"}, ("torch",)),
+    "pictures": Small(
+        {"--rows 100 --kilobytes 2 --limit-mb 0 --only JSON": rf"^JSON lines, base64{N}GB{N}s{N}MB$"}, ("pyarrow",)
+    ),
     "predict": Small({"--latency 0.01 --rounds 1 --goal 0": rf"^ +64 +64 +{N}"}, ("openai",)),
     "read": Small({"--share 0.0001 --gigabytes 0": rf"^jsonl, json \+ pandas{N}"}, ("pandas",)),
     "rules_real": Small({"{data}": rf"^\| overall \|{N}"}),

@@ -190,6 +190,30 @@ AOKVQA = [
 ]
 COCOQA = [{"questions": "what is it", "answers": "cat", "img_ids": "7", "types": "0"} for _ in range(3)]
 
+DOT = (  # a PNG file of one pixel
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+)
+PICTURED = [
+    {"question": f"what is {n}?", "answer": "cat", "image": {"bytes": DOT, "path": "a.png"}, "preview": [DOT]}
+    for n in range(4)
+]
+SEVERAL = [
+    {
+        "question": "what is it?",
+        "choices": ["a", "b"],
+        "answer": "b",
+        "image_1": DOT,
+        "image_2": f"data:image/png;base64,{DOT}",
+    }
+    for _ in range(4)
+]
+CARD = "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: data.jsonl\n---\n# Quiz\n"
+
+
+def as_repository(content: Content) -> dict[str, bytes]:
+    """Write a list as JSON lines beside a card, as the hub has it."""
+    return {"data.jsonl": as_lines(content)["file.jsonl"], "README.md": CARD.encode()}
+
 
 def as_columns(content: Content) -> dict[str, bytes]:
     """Write each field of a list of records into a text file of its own, line by line."""
@@ -217,9 +241,12 @@ DATASETS: dict[str, list[Seed]] = {
     "table": [
         Seed(ROWS, as_lines, length, ""),
         Seed({"file": ROWS}, as_json, length_at("file"), ""),
+        Seed(PICTURED, as_lines, length, ""),
+        Seed(SEVERAL, as_lines, length, ""),
         Seed(FLAT_ROWS, as_separated(",", "csv"), unknown),
         Seed(FLAT_ROWS, as_separated("\t", "tsv"), unknown),
     ],
+    "hf": [Seed(PICTURED, as_repository, length)],
     "socialiq": [Seed(SOCIAL, as_lines, length)],
     "pope": [Seed(POPE, as_lines, length)],
     "visdial": [Seed({"visdial": VISDIAL}, as_json, unknown)],

@@ -16,7 +16,7 @@ from eyechart.cli import options, printing
 from eyechart.data.dataset import FILES, PICTURES, Dataset
 from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
-from eyechart.formats import FORMATS, reader_settings, recognise
+from eyechart.formats import FORMATS, reader_settings, recognise, split_hub
 from eyechart.formats import read as read_data
 from eyechart.formats.heat_maps import with_heat_evidence
 from eyechart.formats.videos import with_frames
@@ -34,7 +34,9 @@ _CLUSTER_HELP = "The column of what makes examples dependent. Default: the image
 _VIDEOS_HELP = "The videos that the modality `video` names: a file or a folder of frames for each."
 _MAP_HELP = "Which column holds what, such as `question=prompt answer=label`."
 _SET_HELP = "A setting of the format, such as `images=500`; may be repeated."
-_FORMAT_HELP = "The format of the files; see `eyechart ls formats`."
+_FORMAT_HELP = (
+    "The format of the files (see `eyechart ls formats`), or `hf:NAME` for a dataset of the Hugging Face hub."
+)
 _OUT_HELP = "The folder to write to."
 _WORDS_HELP = "The file, folder or archive to read; leave it out for a format that generates its data."
 
@@ -116,6 +118,9 @@ def read(
     recognised by its content.
     """
     path, further_columns = _path_and_map(words or [])
+    if path is None:
+        format, hub = split_hub(format)  # noqa: A001 - as above
+        path = None if hub is None else Path(hub)
     given: dict[str, object] = dict(options.pairs(settings or []))
     format, path = _name_format(format, path)  # noqa: A001
     if map or further_columns or id:

@@ -31,6 +31,8 @@ from eyechart.formats.modalities import declare
 
 Reader: TypeAlias = Callable[..., Dataset]
 
+_HUB = "hf"
+
 FORMATS: Registry[Reader] = Registry(
     "format",
     {
@@ -51,6 +53,7 @@ FORMATS: Registry[Reader] = Registry(
         "lighteval": "eyechart.formats.lighteval:read_lighteval",
         "opencompass": "eyechart.formats.opencompass:read_opencompass",
         "inspect": "eyechart.formats.inspect_ai:read_inspect",
+        "hf": "eyechart.formats.hf:read_hf",
         "world": "eyechart.world:read_world",
         "resplit": "eyechart.audits.splits.resplit:read_resplit",
     },
@@ -67,10 +70,13 @@ _DECLARED: dict[str, Any] = {"modalities": dict[str, str], "cluster": str}  # se
 def read(source: str | Path, path: str | Path | None = None, /, **settings: object) -> Dataset:
     """Read a format by its name and path; a path alone is one of our dataset folders, a known format or a table.
 
-    `modalities` declares columns as modalities, as in `{"video": "videoID"}`, and `cluster` names the column of what
-    makes examples dependent. The settings are those of the format's reader; see `reader_settings`. A reading that may
-    not be what the file means gives a `ReadingWarning`.
+    `hf:NAME` is a dataset of the Hugging Face hub, or a folder of one. `modalities` declares columns as modalities, as
+    in `{"video": "videoID"}`, and `cluster` names the column of what makes examples dependent. The settings are those
+    of the format's reader; see `reader_settings`. A reading that may not be what the file means gives a
+    `ReadingWarning`.
     """
+    if path is None and isinstance(source, str):
+        source, path = split_hub(source)
     given = {name: settings.pop(name) for name in _DECLARED if name in settings}
     declared: dict[str, Any] = fit_settings("reading", _DECLARED, given)
     is_path = path is None and _is_path(source)
@@ -97,6 +103,11 @@ def _read_as(name: str, file: Path | None, settings: dict[str, object]) -> Datas
             f"a Dataset from the reader {name!r}", type(data).__name__, "return one; see docs/extending.md"
         )
     return data
+
+
+def split_hub(source: str) -> tuple[str, str | None]:
+    """Split `hf:NAME` into the format and what it reads; any other name stays whole."""
+    return (_HUB, source.removeprefix(f"{_HUB}:")) if source.startswith(f"{_HUB}:") else (source, None)
 
 
 def descriptions() -> dict[str, Description]:

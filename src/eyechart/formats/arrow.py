@@ -62,10 +62,14 @@ def read_labels(data: Path | bytes, suffix: str) -> Labels:
     else:
         text = _find_features(data)
     try:
-        info = json.loads(text)["info"]["features"]
+        return find_labels(json.loads(text)["info"]["features"])
     except (ValueError, KeyError, TypeError):
         return {}
-    names = {name: _names_of(feature) for name, feature in info.items()} if isinstance(info, dict) else {}
+
+
+def find_labels(features: object) -> Labels:
+    """Find the names of labels in the features of a dataset, as Hugging Face describes them."""
+    names = {name: _names_of(feature) for name, feature in features.items()} if isinstance(features, dict) else {}
     return {name: listed for name, listed in names.items() if listed}
 
 

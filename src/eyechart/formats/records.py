@@ -77,8 +77,12 @@ def read_parts(source: SourceFile, embedded: EmbeddedPictures) -> Iterator[Recor
         yield from (Records(embedded.take(part.table), part.strays) for part in read_blocks(source))
     elif source.path is not None and source.is_streamable() and has_pictures(source):
         labels = read_labels(source.path, source.suffix)
+        has_rows = False
         for batch in read_batches(source):
+            has_rows = True
             yield Records(embedded.take(batch.with_columns(name_labels(batch.schema, labels))))
+        if not has_rows:
+            yield Records(pl.DataFrame(schema=read_schema(source)))
     else:
         records = read_records(source)
         yield Records(embedded.take(records.table), records.strays)

@@ -7,7 +7,7 @@ images. Every other column stays as it is. Rows in = rows read + rows dropped. L
 them as the first one is understood.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from eyechart.formats.options import (
     take_off_labels,
     take_options_out,
 )
+from eyechart.formats.recipes import Recipe, find_recipe, follow
 from eyechart.formats.records import TABLE_FORMATS, Records, read_parts, reading, require_rows, stack
 from eyechart.formats.references import (
     declare_numbers,
@@ -96,21 +97,35 @@ def read_table(
     """
     near = [folder for folder in (images, path if path.is_dir() else path.parent) if folder is not None]
     embedded = EmbeddedPictures(pictures, near, map["image"].split(",") if map and "image" in map else ())
-    sources = find_sources(path, TABLE_FORMATS)
-    understood = _Understanding(str(path), map or {}, answer_is, split, embedded)
+    understood = Understanding(str(path), map or {}, answer_is, split, embedded)
+    return read_sources(find_sources(path, TABLE_FORMATS), path, understood, detections, images=images)
+
+
+def read_sources(
+    sources: list[SourceFile],
+    path: Path,
+    understood: "Understanding",
+    detections: Path | None = None,
+    *,
+    images: Path | None = None,
+    strays: int = 0,
+) -> Dataset:
+    """Read files as one table; `strays` are entries of theirs that were no records and are left out already."""
+    embedded = understood.embedded
     load = stream if are_large(sources) else _load
     rows = load(sources, path, understood.prepare, embedded)
     of_images, conflicts = _move_to_images(rows.of_images)
     found, gaps = gather_images(of_images, None if embedded.taken else images, detections, path.parent)
-    counts = [read_rows(rows.examples.height), dropped("entry that is not a record", rows.strays)]
+    counts = [read_rows(rows.examples.height), dropped("entry that is not a record", rows.strays + strays)]
     counts += [*rows.counts, *conflicts, *gaps, *rows.gaps, *embedded.counts()]
     examples = rows.examples if embedded.have_several or not embedded.taken else _without_lists(rows.examples)
-    all_images = embedded.images(found)
-    return Dataset(stem(path), examples, all_images, counts=count_table(counts), layout=understood.layout)
+    all_images, shown = embedded.images(found), understood.modalities(examples.columns)
+    table_of_counts = count_table(counts)
+    return Dataset(stem(path), examples, all_images, shown, shown[0], table_of_counts, layout=understood.layout)
 
 
 @dataclass
-class _Understanding:
+class Understanding:
     """How the columns of a file are understood: decided by its first rows, and kept for the others."""
 
     origin: str
@@ -122,6 +137,7 @@ class _Understanding:
     kinds: tuple[AnswerKind, ...] = ()
     decided: dict[str, bool] = field(default_factory=dict)
     columns: pl.DataFrame | None = None  # of the first rows
+    recipe: Recipe | None = None  # of the benchmark that has these columns
     counts: list[RowCount] = field(default_factory=list)
 
     def prepare(self, table: pl.DataFrame, first: int) -> CountedTable:
@@ -142,12 +158,20 @@ class _Understanding:
             unique = unique.select(self.columns.columns, pl.exclude(self.columns.columns))
         return CountedTable(unique, self.counts)
 
+    def modalities(self, columns: Collection[str]) -> tuple[str, ...]:
+        """Return what is shown of an example; examples that share the first of these depend on each other."""
+        return ("image", "question") if self.recipe is None else self.recipe.modalities(columns)
+
     def _count(self, counted: CountedTable) -> pl.DataFrame:
         self.counts += counted.counts
         return counted.table
 
     def _name_columns(self, table: pl.DataFrame) -> pl.DataFrame:
         named = name_turns(self.embedded.take(table), self.origin)
+        self.recipe = find_recipe(named.columns)
+        if self.recipe is not None:
+            named = self._count(follow(self.recipe, named, self.map))
+            self.answer_is = self.recipe.answer_is if self.answer_is == "auto" else self.answer_is
         # A mapped column whose pictures were taken has become `image` already.
         taken = {"image"} if self.embedded.taken else set()
         chosen = {ours: theirs for ours, theirs in self.map.items() if ours not in taken}
@@ -190,6 +214,8 @@ class _Understanding:
             self.counts.append(noted("row whose options were inside its question", table["choices"].count()))
             self.layout["choices"] = "inside the question"
         if "choices" in table.columns:
+            # An empty list stands in open questions.
+            table = table.with_columns(choices=pl.when(pl.col("choices").list.len() > 0).then("choices"))
             bare = take_off_labels(table, always=self.decided.get("labels", False))
             self.decided.setdefault("labels", bool(bare.counts))
             table = self._name_answers(self._count(bare))

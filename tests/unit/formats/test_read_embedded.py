@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from eyechart.base.errors import SettingError
+from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.formats import arrow, streaming
 from eyechart.formats.sources import find_sources
@@ -307,6 +307,14 @@ def test_no_batch_holds_more_than_its_share_of_one_row_group(tmp_path: Path, mon
 
     assert n == 100
     assert max(heights) <= 15
+
+
+@pytest.mark.parametrize("write", [as_parquet, as_arrow, as_stream])
+def test_a_file_without_rows_is_one_clear_line(write: Callable[[pl.DataFrame, Path], None], tmp_path: Path) -> None:
+    write(questions(image=[cell(RED)]).clear(), tmp_path / "table")
+
+    with pytest.raises(FileFormatError, match="expected rows in"):
+        read_table(next(tmp_path.glob("table.*")))
 
 
 def test_labels_are_read_by_their_names(tmp_path: Path) -> None:
