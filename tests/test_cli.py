@@ -201,6 +201,61 @@ def test_several_models_are_told_as_one_object_with_all_that_people_see(eyechart
     }
 
 
+def write_quiz(n: int = 60) -> None:
+    """Write questions about colours, and a model's answers to them: every other one is right."""
+    colors = ("red", "blue", "green")
+    rows = [
+        {"set": k // 2, "part": k % 2, "question": f"what color is {k}?", "answer": colors[k % 3]} for k in range(n)
+    ]
+    Path("quiz.json").write_text(json.dumps(rows))
+    answers = [
+        {"set": row["set"], "part": row["part"], "prediction": row["answer"] if k % 2 else "pink"}
+        for k, row in enumerate(rows)
+    ]
+    Path("answers.json").write_text(json.dumps(answers))
+
+
+def test_data_and_answers_may_be_files_that_were_never_read(eyechart: Eyechart) -> None:
+    write_quiz()
+
+    code, out, _ = eyechart("audit", "quiz.json", "-m", "answers.json", "--id", "set,part", "-a", "accuracy", "-o", "R")
+
+    assert code == 0
+    assert "quiz read as: id = set" in out
+    assert Store(Path("R")).results()["answers"]["accuracy"].measure("accuracy", "plain").value == 0.5
+
+
+def test_verbose_shows_the_first_example_of_each_column(eyechart: Eyechart) -> None:
+    write_quiz()
+
+    words = ("read", "quiz.json", "--id", "set,part", "-o")
+    plain, verbose = eyechart(*words, "A")[1], eyechart(*words, "B", "-v")[1]
+
+    assert "what color is 0?" not in plain
+    assert "what color is 0?" in verbose
+
+
+def test_a_doubtful_reading_stops_until_it_is_confirmed(eyechart: Eyechart) -> None:
+    """Half of the ids repeat: the error names the columns that tell all rows apart, and nothing is written."""
+    write_quiz()
+    rows = [row | {"id": row["set"]} for row in json.loads(Path("quiz.json").read_text())]
+    Path("quiz.json").write_text(json.dumps(rows))
+
+    code, out, err = eyechart("read", "quiz.json", "-o", "DATA")
+
+    assert (code, out) == (1, "")
+    assert "30 of 60 rows dropped" in err
+    assert "--id" in err
+    assert "--yes" in err
+    assert not Path("DATA").exists()
+
+    code, out, err = eyechart("read", "quiz.json", "-o", "DATA", "--yes")
+
+    assert code == 0
+    assert "30 of 60 rows dropped" in err
+    assert read("DATA").height == 30
+
+
 def test_settings_reach_their_audit(eyechart: Eyechart, world: Path) -> None:
     eyechart(
         "study",

@@ -12,7 +12,6 @@ import tokenize
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from string import ascii_lowercase, ascii_uppercase
-from typing import NamedTuple
 
 import orjson
 import polars as pl
@@ -91,8 +90,8 @@ def _parse_options(text: str | None) -> list[str | None] | None:
         listed = _list_options(literal(bare))
         if listed is not None:
             return listed
-    found = find_listed(bare)
-    return found.labelled if found and not found.rest else None
+    rest, labelled = find_listed(bare) or ("", None)
+    return None if rest else labelled
 
 
 def literal(text: str) -> object:
@@ -203,19 +202,15 @@ def take_off_labels(table: pl.DataFrame, *, always: bool = False) -> CountedTabl
     return CountedTable(taken.drop("bare"), [note])
 
 
-class Listed(NamedTuple):
-    """The options listed in a text, each with its label, and the text around them."""
-
-    rest: str
-    labelled: list[str | None]
-
-
 _MARK = re.compile(r"(?<![^\s,;])(?:\(([A-Z])\)|([A-Z])([.):]))\s*")
 _INTRODUCTION = re.compile(r"(?:^|\s)(?:answer )?(?:options|choices|candidates)\s*:\s*", re.IGNORECASE)
 
 
-def find_listed(text: str) -> Listed | None:
-    """Find options from A on, each on a line or one after the other; None if there are not two."""
+def find_listed(text: str) -> tuple[str, list[str | None]] | None:
+    """Find options from A on, each on a line or one after the other, with their labels; None if there are not two.
+
+    The text around them comes first.
+    """
     begin = max((match.end() for match in _INTRODUCTION.finditer(text)), default=0)
     for start in dict.fromkeys((begin, 0)):
         found = [(match[1] or match[2], match[3] or "(", *match.span()) for match in _MARK.finditer(text, start)]
@@ -245,7 +240,7 @@ def _follow(marks: list[_Mark]) -> list[_Mark]:
     return series
 
 
-def _cut(text: str, series: list[_Mark]) -> Listed:
+def _cut(text: str, series: list[_Mark]) -> tuple[str, list[str | None]]:
     line_end = text.find("\n", series[-1][3])
     end = len(text) if line_end < 0 else line_end
     ends = [*(mark[2] for mark in series[1:]), end]
@@ -254,7 +249,7 @@ def _cut(text: str, series: list[_Mark]) -> Listed:
     ending = [match for match in _INTRODUCTION.finditer(f"{head} ") if match.end() > len(head)]
     head = head[: ending[0].start()].strip() if ending else head
     rest = "\n".join(part for part in (head, text[end:].strip()) if part)
-    return Listed(rest, [f"{mark[0]}. {option}" for mark, option in zip(series, texts, strict=True)])
+    return rest, [f"{mark[0]}. {option}" for mark, option in zip(series, texts, strict=True)]
 
 
 def lists_options(questions: pl.Series) -> bool:
@@ -266,6 +261,6 @@ def lists_options(questions: pl.Series) -> bool:
 def take_options_out(table: pl.DataFrame) -> pl.DataFrame:
     """Move the options listed inside questions to a column `choices`."""
     found = [find_listed(text) for text in table["question"]]
-    rest = [text if one is None else one.rest for one, text in zip(found, table["question"], strict=True)]
-    choices = pl.Series("choices", [None if one is None else one.labelled for one in found], pl.List(pl.String))
+    rest = [text if one is None else one[0] for one, text in zip(found, table["question"], strict=True)]
+    choices = pl.Series("choices", [None if one is None else one[1] for one in found], pl.List(pl.String))
     return table.with_columns(choices, question=pl.Series(rest, dtype=pl.String))

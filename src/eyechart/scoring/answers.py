@@ -97,7 +97,12 @@ def any_of(table: pl.DataFrame) -> pl.Series:
 
 
 def soft_labels(table: pl.DataFrame) -> pl.Series:
-    """Score the largest weight among the answers with the same normal form, 0 if there are none."""
+    """Score the largest weight among the answers with the same normal form, 0 if there are none.
+
+    Without a weight for every answer there is no score.
+    """
+    paired = pl.col("answers").list.len() == pl.col("weights").list.len()
+    table = table.with_columns(pl.when(paired).then(name).alias(name) for name in ("answers", "weights"))
     flat, given, human = _human_forms(table)
     weights = FlatLists.flatten(table["weights"])
     same = (human["normal"] == given["normal"].gather(flat.rows)).fill_null(value=False).to_numpy()

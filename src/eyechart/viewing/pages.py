@@ -255,7 +255,7 @@ class Explorer:
         size = (facts.get("width"), facts.get("height"))
         pictures = list_pictures(self.store, one["id"], condition) if source.get("image") is not None else []
         if None in size and pictures:
-            size = measure(self.store, pictures[0].image) or size
+            size = measure(self.store, pictures[0][0]) or size
         return {
             "pictured": inventory.has_pictures(self.store),
             "own": giver == one["id"],

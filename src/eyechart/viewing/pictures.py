@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -18,19 +18,12 @@ SIDES = {"small": 320, "large": 1280}
 QUALITY = 82
 
 
-class ShownPicture(NamedTuple):
-    """A picture of an example: its name, and what is written below it if there are others."""
-
-    image: str
-    caption: str
-
-
-def list_pictures(store: Store, example: str, condition: str = "plain") -> list[ShownPicture]:
-    """List what an example shows under a condition, in order."""
+def list_pictures(store: Store, example: str, condition: str = "plain") -> list[tuple[str, str]]:
+    """List the names of the pictures that an example shows under a condition, in order, each with its caption."""
     shown = _shown(store, example, condition)
     whole = _whole(store, shown)
     places = shown.get(PICTURES) or range(len(whole))
-    return [ShownPicture(*_caption(whole, number, place)) for number, place in enumerate(places, 1)]
+    return [_caption(whole, number, place) for number, place in enumerate(places, 1)]
 
 
 def picture_of(
@@ -44,7 +37,7 @@ def picture_of(
     if number >= len(several):
         return None
     edits = _shown(store, example, condition) | ({"hidden": None} if number else {})
-    return draw(store, several[number].image, edits, size)
+    return draw(store, several[number][0], edits, size)
 
 
 def draw(store: Store, image: str, edits: dict[str, Any], size: str) -> bytes | None:

@@ -16,6 +16,7 @@ SCHEMA = {
     "answers": pl.List(pl.String),
     "choices": pl.List(pl.String),
     "relevance": pl.List(pl.Float64),
+    "weights": pl.List(pl.Float64),
     "given": pl.String,
     "ranking": pl.List(pl.String),
 }
@@ -43,9 +44,11 @@ def full_table(rows: int) -> pl.DataFrame:
         return None if dice.random() < 0.1 else dice.choices(texts, k=size)
 
     choices = [some(4) for _ in range(rows)]
+    answers = [some(dice.randrange(11)) for _ in range(rows)]
     return table(
         answer=[dice.choice([*texts, None]) for _ in range(rows)],
-        answers=[some(dice.randrange(11)) for _ in range(rows)],
+        answers=answers,
+        weights=[human and [dice.choice([0.3, 0.6, 1.0]) for _ in human] for human in answers],
         choices=choices,
         relevance=[options and [dice.choice([0.0, 0.0, 0.5, 1.0]) for _ in options] for options in choices],
         given=[dice.choice([*texts, None]) for _ in range(rows)],
@@ -382,3 +385,42 @@ def test_a_single_human_who_writes_it_otherwise_brings_in_the_normal_forms() -> 
 
 def test_scores_of_options_are_those_that_compare_a_choice() -> None:
     assert OPTION_SCORES == ("choice", "choice-text", "choice-letter", "choice-index")
+
+
+# Soft labels and measured numbers
+
+
+@pytest.mark.parametrize(("given", "expected"), [("racing", 1), ("The racing.", 1), ("riding", 0.6), ("walking", 0)])
+def test_an_answer_scores_its_weight_among_the_soft_labels(given: str, expected: float) -> None:
+    labels = {"answers": ["racing", "riding", "Riding"], "weights": [1.0, 0.3, 0.6]}
+
+    assert score_one("soft-labels", **labels, given=given) == expected
+
+
+def test_examples_without_soft_labels_have_no_score() -> None:
+    assert score_one("soft-labels", answers=[], weights=[], given="racing") is None
+
+
+def test_a_number_scores_by_how_near_it_is() -> None:
+    """The mean over .5, .55, ... .95 of whether the relative error is below one minus these, as VSI-Bench has it."""
+    thresholds = [0.5 + 0.05 * n for n in range(10)]
+    for given in ("2.0", "2.12", "2.33", "2.97", "1.23", "3.1", "0", "far"):  # off the thresholds: floats decide there
+        error = abs(float(given) - 2) / 2 if given != "far" else math.inf
+        expected = sum(error < 1 - threshold for threshold in thresholds) / 10
+
+        assert score_one("number", answer="2", choices=None, given=given) == pytest.approx(expected)
+    assert score_one("number", answer="0", choices=None, given="0") is None
+
+
+def test_questions_with_options_beside_measured_numbers_score_by_the_option() -> None:
+    options = ["1.5", "2"]
+
+    assert [score_one("number", answer="2", choices=options, given=given) for given in ("B", "2", "1.9")] == [1, 1, 0]
+
+
+def test_the_references_say_which_score_suits_them() -> None:
+    numbers = pl.DataFrame({"answer": ["2.5", "3"], "answer_type": ["number", "number"]})
+    labels = table(answer=["racing"], answers=[["racing", "riding"]], weights=[[1.0, 0.3]])
+
+    assert (auto_score(numbers), auto_score(labels)) == ("number", "soft-labels")
+    assert auto_score(numbers.with_columns(answer_type=pl.Series(["number", "other"]))) != "number"
