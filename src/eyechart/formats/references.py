@@ -16,13 +16,13 @@ from eyechart.base.errors import SettingError
 from eyechart.formats.columns import majority
 from eyechart.formats.options import literal
 from eyechart.formats.rows import CountedTable, noted
+from eyechart.language.questions import YES_NO_QUESTION
 
 ENOUGH = 20  # rows that show that a reference is the first of several answers, and not by chance
 NUMBER = "number"  # the answer type of references that are measured quantities
 _TEXT_FIELDS = ("answer", "answers", "label", "labels", "text", "texts", "ids", "value", "values")
 _WEIGHT_FIELDS = ("score", "scores", "weight", "weights", "confidence", "confidences", "prob", "probs")
 _LISTED = r"^\s*(?:\[\s*['\"\[{]|\{)"  # texts, pairs or records; a list of numbers is an answer like any other
-_YES_NO = r"(?i)(?:^|[,.:]\s+)(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)\b.*\?"
 _WEIGHT = r"\d+(?:\.\d+)?(?:[eE]-?\d+)?"
 _NUMBER = r"^\s*-?\d+(?:\.\d+)?\s*$"
 
@@ -169,7 +169,7 @@ def says_one_and_zero(table: pl.DataFrame) -> bool:
     answered = table.filter(pl.col("answer").is_not_null())
     if "choices" in table.columns or not answered.height or not answered["answer"].is_in(["0", "1"]).all():
         return False
-    return 2 * int(answered["question"].str.contains(_YES_NO).sum()) >= answered.height
+    return 2 * int(answered["question"].str.contains(YES_NO_QUESTION).sum()) >= answered.height
 
 
 def name_yes_no(table: pl.DataFrame) -> CountedTable:

@@ -43,6 +43,11 @@ def question_words(question: pl.Expr) -> pl.Expr:
     return text.str.extract_all(r"[^\s\x1c-\x1f]+")
 
 
+# Begins by asking for yes or no, or does so behind an introduction: "According to the image, does it fly?"
+YES_NO_QUESTION = (
+    r"(?i)(?:^\W*|[,.:;]\s+)"
+    r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|might|must)(?:n't)?\b"
+)
 OTHER = "none of the above"  # what VQA calls a question that begins with no listed prefix
 LONGEST = 4  # most words in a learned prefix
 SHARE = 0.005  # smallest share of questions that begin with a learned prefix

@@ -5,10 +5,8 @@ import polars as pl
 from eyechart.base.text import NUMBER_WORDS
 from eyechart.language.labels import words
 from eyechart.language.phrases import strip_markup, strip_opinion
+from eyechart.language.questions import YES_NO_QUESTION
 
-_YES_NO_QUESTION = (
-    r"(?i)^\W*(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|might|must)(?:n't)?\b"
-)
 _COUNTING_QUESTION = r"(?i)^\W*(?:how many|what number|what is the number)\b"
 _YES_NO = (
     r"(?i)^\W*(yes|no)(?:\W*$|\s*[,.;:!\n*-]+\s*[^\s\d]|\s+(?:it|there|this|that|they|he|she|i|we|you|the)(?:'|\b))"
@@ -63,4 +61,4 @@ def _expected(expects: str) -> pl.Expr:
         return pl.lit(expects)
     question = pl.col("question").fill_null("")
     counting = pl.when(question.str.contains(_COUNTING_QUESTION)).then(pl.lit("number")).otherwise(pl.lit("text"))
-    return pl.when(question.str.contains(_YES_NO_QUESTION)).then(pl.lit("yes/no")).otherwise(counting)
+    return pl.when(question.str.contains(YES_NO_QUESTION)).then(pl.lit("yes/no")).otherwise(counting)

@@ -182,6 +182,9 @@ def test_yes_and_no_as_options() -> None:
     ("question", "text", "answer"),
     [
         ("is it red?", "Yes, it is.", "yes"),
+        ("According to the image, does the bird fly?", "No, the bird in the image sits on a wire.", "no"),
+        ("The image shows an illusion. Are both lines equal?", "Yes, in this illusion both lines are equal.", "yes"),
+        ("In the image, what is it?", "No, nothing", "No, nothing"),
         ("Is it red?", "no.", "no"),
         ("is it red?", "No. 5", "No. 5"),
         ("is it red or blue?", "Red.", "Red"),

@@ -404,18 +404,18 @@ def test_examples_without_soft_labels_have_no_score() -> None:
 def test_a_number_scores_by_how_near_it_is() -> None:
     """The mean over .5, .55, ... .95 of whether the relative error is below one minus these, as VSI-Bench has it."""
     thresholds = [0.5 + 0.05 * n for n in range(10)]
-    for given in ("2.0", "2.12", "2.33", "2.97", "1.23", "3.1", "0", "far"):  # off the thresholds: floats decide there
-        error = abs(float(given) - 2) / 2 if given != "far" else math.inf
+    for said in ("2.0", "2.12", "2.33", "2.97", "1.23", "3.1", "0", "far"):  # off the thresholds: floats decide there
+        error = abs(float(said) - 2) / 2 if said != "far" else math.inf
         expected = sum(error < 1 - threshold for threshold in thresholds) / 10
 
-        assert score_one("number", answer="2", choices=None, given=given) == pytest.approx(expected)
+        assert score_one("number", answer="2", choices=None, given=said) == pytest.approx(expected)
     assert score_one("number", answer="0", choices=None, given="0") is None
 
 
 def test_questions_with_options_beside_measured_numbers_score_by_the_option() -> None:
     options = ["1.5", "2"]
 
-    assert [score_one("number", answer="2", choices=options, given=given) for given in ("B", "2", "1.9")] == [1, 1, 0]
+    assert [score_one("number", answer="2", choices=options, given=said) for said in ("B", "2", "1.9")] == [1, 1, 0]
 
 
 def test_the_references_say_which_score_suits_them() -> None:
