@@ -9,6 +9,7 @@ of models that were asked in words are read anew, by the rules of this version.
 import logging
 from dataclasses import dataclass
 from functools import cached_property
+from string import ascii_uppercase
 
 import polars as pl
 
@@ -22,6 +23,8 @@ from eyechart.scoring import names_option
 from eyechart.scoring.answers import forms_of
 
 _log = logging.getLogger("eyechart.runs.run")
+_READ = {"row": pl.UInt32, "read": pl.String}
+_PLACES = {letter: place for place, letter in enumerate(ascii_uppercase)}
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def read_wording(answers: pl.DataFrame, shown: pl.DataFrame, known: KnownAnswers
 
     `shown` has the questions and options, row by row.
     """
-    rows = shown.with_row_index("row").with_columns(answers["answer"].alias("given"), answers["status"])
+    given = (answers["answer"].alias("given"), answers["status"], answers["raw"])
+    rows = shown.with_row_index("row").with_columns(given)
     rows = rows.filter((pl.col("status") == "ok") & (pl.col("given") != ""))
     listed = pl.col("choices").list.len() > 0 if "choices" in rows.columns else pl.lit(value=False)
     is_listed = rows.select(listed.fill_null(value=False).alias("listed")).to_series()
@@ -88,11 +92,29 @@ def read_wording(answers: pl.DataFrame, shown: pl.DataFrame, known: KnownAnswers
 
 def _read_choices(rows: pl.DataFrame, known: KnownAnswers) -> pl.DataFrame:
     """Find the option in answers that name none as they are; what is an answer itself is not read as another one."""
-    rows = rows.filter(~names_option(rows)) if rows.height else rows
+    if rows.is_empty():
+        return pl.DataFrame(schema=_READ)
+    labels = _read_labels(rows)
+    rows = rows.filter(~names_option(rows)).join(labels, on="row", how="anti", maintain_order="left")
     read = extract(rows["given"], rows, TEMPLATES["choice"])["answer"]
     itself = known.recognize(rows["given"])
     is_other = (itself.is_not_null() & (forms_of(itself)["normal"] != forms_of(read)["normal"])).fill_null(value=False)
-    return rows.select("row", pl.when(~is_other).then(read).alias("read"))
+    return pl.concat([labels, rows.select("row", pl.when(~is_other).then(read).alias("read"))])
+
+
+def _read_labels(rows: pl.DataFrame) -> pl.DataFrame:
+    """Read letters as labels where the options are letters themselves, if most other answers are labels.
+
+    An answer that differs from its response has been read before, and is the option's text by now.
+    """
+    of_letters = pl.col("choices").list.eval(pl.element().str.contains(r"^\s*[A-Z]\s*$")).list.all()
+    place = pl.col("given").str.extract(r"^\s*\(?([A-Z])[).:]?\s*$").replace_strict(_PLACES, default=None)
+    both = rows.select("row", "choices", is_first=pl.col("given") == pl.col("raw"), of_letters=of_letters, place=place)
+    others = both.filter(~pl.col("of_letters"))["place"]
+    if 2 * others.count() <= len(others):
+        return pl.DataFrame(schema=_READ)
+    found = both.filter("of_letters", "is_first")
+    return found.select("row", read=pl.col("choices").list.get(pl.col("place"), null_on_oob=True)).drop_nulls()
 
 
 def _read_open(rows: pl.DataFrame, known: KnownAnswers) -> pl.DataFrame:

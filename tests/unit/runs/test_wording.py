@@ -21,7 +21,7 @@ OPTIONS = ["red", "blue", "dark red", "bus"]
 
 def reread(texts: list[str], question: str, choices: list[str] | None = None) -> list[str]:
     """Give what is judged for each text."""
-    answers = pl.DataFrame({"answer": texts, "status": "ok"})
+    answers = pl.DataFrame({"answer": texts, "raw": texts, "status": "ok"})
     shown = pl.DataFrame({"question": [question] * len(texts), "choices": [choices] * len(texts)})
     return read_wording(answers, shown.cast({"choices": pl.List(pl.String)}), KNOWN).to_list()
 
@@ -80,7 +80,8 @@ def test_an_open_answer_is_read_where_it_is_one_in_the_data_in_other_words(
 
 
 def test_what_was_not_answered_stays_so() -> None:
-    answers = pl.DataFrame({"answer": ["RED", "RED", None], "status": ["refused", "ok", "failed"]})
+    said = ["RED", "RED", None]
+    answers = pl.DataFrame({"answer": said, "raw": said, "status": ["refused", "ok", "failed"]})
     shown = pl.DataFrame({"question": ["what color?"] * 3})
 
     assert read_wording(answers, shown, KNOWN).to_list() == ["RED", "red", None]
@@ -138,3 +139,21 @@ def test_answers_to_what_no_audit_asks_any_more_stay(tmp_path: Path) -> None:
 
     assert run.judge("said")["accuracy"].measure("accuracy", "plain").value == 1
     assert set(run.store.answers("said").under("former")["answer"]) == {"Cat!"}
+
+
+@pytest.mark.parametrize(("others", "accuracy"), [(["B", "(B)", "B."], 1), (["cat", "cat", "cat"], 0.75)])
+def test_a_letter_is_a_label_where_the_other_answers_are_labels(
+    others: list[str], accuracy: float, tmp_path: Path
+) -> None:
+    """Of the options C, A and B the second is A; whoever answers B to everything means it, unless answers are texts."""
+    rows = [{"id": str(n), "question": "what?", "answer": "cat", "choices": ["dog", "cat"]} for n in range(3)]
+    rows.append({"id": "3", "question": "which corner?", "answer": "A", "choices": ["C", "A", "B"]})
+    (tmp_path / "data.json").write_text(json.dumps(rows))
+    (tmp_path / "said.json").write_text(json.dumps({str(n): said for n, said in enumerate([*others, "B"])}))
+    run = Run(Store(tmp_path / "run")).start(read("table", tmp_path / "data.json"))
+    run.study([make_audit("accuracy")])
+
+    first = run.audit(load(f"predictions:{tmp_path / 'said.json'}"))["accuracy"].measure("accuracy", "plain").value
+    again = run.judge("said")["accuracy"].measure("accuracy", "plain").value
+
+    assert first == again == accuracy
