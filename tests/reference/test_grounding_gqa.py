@@ -86,7 +86,7 @@ def test_three_files_of_answers_are_judged_without_a_model(graphs: Dataset, tmp_
     everything = write(tmp_path, "all.json", dict.fromkeys(QUESTIONS, "cup") | {"0002": "yes"})
     relevant = write(tmp_path, "rel.json", dict.fromkeys(QUESTIONS, "cup") | {"0002": "Yes."})
     irrelevant = write(tmp_path, "irrel.json", dict.fromkeys(QUESTIONS, "cup") | {"0002": "no"})
-    model = f"predictions:plain={everything},evidence={relevant},rest={irrelevant}"
+    model = f"predictions:plain={everything},evidence={relevant},rest={irrelevant},extract=no"  # as GQA's own script
     found = audit(graphs, model, ["grounding"])["grounding"]
     raw = audit(graphs, model, [GroundingAudit(same="raw")])["grounding"]
 

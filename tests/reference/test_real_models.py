@@ -24,8 +24,8 @@ def data(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def judge(eyechart: Eyechart, data: Path, real_data: Path, score: str) -> dict[str, float]:
-    """Judge the three files and read the accuracies off the JSON summary."""
-    models = [f"-mpredictions:{real_data}/vqa2/predictions/pred_{name}.json.gz" for name in FILES]
+    """Judge the three files as they are, as official scorers do, and read the accuracies off the JSON summary."""
+    models = [f"-mpredictions:{real_data}/vqa2/predictions/pred_{name}.json.gz,extract=no" for name in FILES]
     options = ("-a", "accuracy", "--score", score, "-o", data.parent / score, "--allow-partial", "--json")
     code, out, err = eyechart("audit", data, *models, *options)
     assert code == 0, err
@@ -64,7 +64,11 @@ def test_a_real_workbook_of_vlmevalkit_is_data_and_predictions_in_one(
     eyechart: Eyechart, real_data: Path, tmp_path: Path
 ) -> None:
     workbook = real_data / "samples" / "llava_next_yi_34b_MMStar.xlsx"
-    _, told, _ = eyechart("read", "table", workbook, "-o", tmp_path / "data", "--json")
+    words = ("read", "table", workbook, "-o", tmp_path / "data", "--json")
+    code, _, doubt = eyechart(*words)
+    assert code == 1
+    assert "answer and prediction, of which one may be a model's" in doubt
+    _, told, _ = eyechart(*words, "--map", "answer=answer")
     options = ("-a", "accuracy", "-m", f"predictions:{workbook}", "-o", tmp_path / "run", "--json")
     _, audited, _ = eyechart("audit", tmp_path / "data", *options)
 

@@ -124,8 +124,8 @@ def test_a_guess_among_options_does_not_beat_the_floor_and_sight_does(k: int) ->
 @pytest.mark.parametrize(
     ("words", "state", "label"),
     [
-        ("It looks like {right}, I think", "cannot tell", "right in other words"),
-        ("{RIGHT}!", "cannot tell", "right in other words"),
+        ("It cannot be anything if not {right}", "cannot tell", "right in other words"),
+        ("unlike all the rest, {RIGHT}", "cannot tell", "right in other words"),
         ("It is a{right}n", "no", "no better than guessing"),
         ("either {right} or {wrong}", "no", "no better than guessing"),
         ("It looks like {wrong}, I think", "no", "no better than guessing"),
@@ -278,7 +278,7 @@ def test_examples_without_a_reference_are_counted_and_not_asked(tiny: Dataset) -
 
 def test_an_answer_the_score_does_not_fit_is_counted(tiny: Dataset) -> None:
     numbers = tiny.examples.with_columns(pl.lit("2").alias("answer"))
-    model = Function("numbers", lambda rows: ["2" if row["id"] < "06" else "two" for row in rows])
+    model = Function("numbers", lambda rows: ["2" if row["id"] < "06" else "many" for row in rows])
     result = audit(replace(tiny, examples=numbers), model, [Accuracy(score="one-minus-mape")])["accuracy"]
 
     assert dict(result.tables["counts"].select("status", "n").rows()) == {"ok": 2, "unscored": 2}

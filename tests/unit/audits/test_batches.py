@@ -110,6 +110,7 @@ def random_answers(n: int) -> pl.DataFrame:
             "answers": humans,
             "choices": [["a dog", "two", "3"]] * n,
             "relevance": [[0.5, 0.25, 0.0]] * n,
+            "weights": draw.random((n, 10)).tolist(),
             "given": texts.gather(draw.integers(0, 6, n)),
             "ranking": [["two", "a dog", "3"]] * n,
         }

@@ -155,7 +155,7 @@ def test_a_leaning_model_drops_most_where_the_cue_is_held(seed: int, name: str) 
     own = [drops[concept] for concept in HELD[name]]
     others = [row["drop"] for concept, row in drops.items() if concept not in HELD[name]]
 
-    assert results[name].verdict.state == "no"
+    assert results[name].verdict.label == "worse on rare answers at times"  # it looks where its rules are silent
     assert max(own, key=lambda row: row["drop"])["drop_low"] > max(others)
     assert min(row["drop"] for row in own) > max(others)
     assert (results["seer"].tables["sets"]["drop"] == 0).all()
