@@ -24,6 +24,7 @@ WORDS: dict[str, dict[str, str]] = {  # file -> words that are names of audits t
     "formats/eee.py": {"accuracy": "the kind of metric, in the words of the schema"},
     "formats/__init__.py": {"splits": "where a reader is that an audit provides: an entry of a registry"},
     "formats/aokvqa.py": SPLITS,
+    "formats/hf.py": SPLITS,
     "formats/nextqa.py": SPLITS,
     "formats/socialiq.py": SPLITS,
     "formats/visual7w.py": {"decoys": "what Visual7W's own files hold"},

@@ -177,7 +177,7 @@ def care(*, yes: bool) -> Iterator[None]:
 def _name_format(name: str, path: Path | None) -> tuple[str, Path | None]:
     """Recognise the format of a file that stands alone, in the place of a format's name."""
     alone = Path(name)
-    if path is not None or name in FORMATS.names() or not alone.exists() or (alone / "manifest.json").is_file():
+    if path is not None or name in FORMATS.names() or not alone.exists() or Dataset.is_saved(alone):
         return name, path
     return recognise(alone), alone
 

@@ -265,6 +265,11 @@ class Dataset:
         shutil.copytree(root, folder / PICTURES, copy_function=shutil.copyfile)
         return folder / PICTURES
 
+    @staticmethod
+    def is_saved(folder: Path) -> bool:
+        """Return whether this is a dataset folder."""
+        return (folder / "manifest.json").is_file()
+
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Open a dataset folder; rows are read when needed."""

@@ -80,7 +80,7 @@ def read(source: str | Path, path: str | Path | None = None, /, **settings: obje
     given = {name: settings.pop(name) for name in _DECLARED if name in settings}
     declared: dict[str, Any] = fit_settings("reading", _DECLARED, given)
     is_path = path is None and _is_path(source)
-    if is_path and (Path(source) / "manifest.json").is_file():
+    if is_path and Dataset.is_saved(Path(source)):
         data = _load(Path(source), settings)
     else:
         file = None if path is None else Path(path)
