@@ -1,6 +1,6 @@
 """Compare the answers that our rules find in real responses with those that each harness's own parser found.
 
-    python benchmarks/extraction.py FOLDER [--show FILE] [--record]
+    python benchmarks/extraction.py FOLDER [--only FILE] [--show FILE] [--record]
 
 FOLDER holds the real data (`mmmu_pro/`, `mmmu_val/`, `scienceqa/`, `hallusionbench/`, `samples/`), which are not part
 of the project. Answers that a harness released are compared; where a file has none, the rule of the harness is written
@@ -192,10 +192,12 @@ def compare(responses: pl.DataFrame) -> pl.DataFrame:
     return responses.with_columns(ours, found["status"]).with_columns(kind.otherwise(pl.lit("neither")).alias("kind"))
 
 
-def measure(folder: Path) -> list[Row]:
+def measure(folder: Path, only: str = "") -> list[Row]:
     """Count for each file where ours and theirs agree, and how often either is right."""
     rows = []
     for name, (harness, load) in FILES.items():
+        if not name.startswith(only):
+            continue
         compared = compare(load(folder))
         counts = dict(compared["kind"].value_counts(name="n").iter_rows())
         kinds = {kind: counts.get(kind, 0) for kind in ("same", "lost", "different", "more", "neither")}
@@ -232,6 +234,7 @@ def main() -> None:
     """Print the tables, or the sample of a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="compare only the files whose name begins so")
     parser.add_argument("--show", metavar="FILE", choices=FILES, help="print the rows of a file to be read by a person")
     add_flag(parser)
     given = parser.parse_args()
@@ -239,7 +242,7 @@ def main() -> None:
         for row in sample(compare(FILES[given.show][1](given.folder))).iter_rows(named=True):
             print(json.dumps(row | {"response": row["response"][-SHOWN:]}, ensure_ascii=False, indent=1))
     else:
-        report("extraction", LAYOUTS, measure(given.folder), kept=given.record)
+        report("extraction", LAYOUTS, measure(given.folder, given.only), kept=given.record)
 
 
 if __name__ == "__main__":

@@ -78,9 +78,11 @@ def _write_options(world: Dataset, place: Path) -> None:
     table = four.select("question", question_id="id", videoID="image", options=pl.Series(listed))
     answers = pl.Series("answer", [row["letter"] for row in asked])
     table.with_columns(answers).write_parquet(place / "videomme" / "test-00000-of-00001.parquet")
+    said = {"response": "B", "pred_indexs": "A"}  # a parser that errs
     lines = (
         json.dumps(
             {"id": row["id"], "question": row["question"], "options": str(row["choices"]), "answer": row["letter"]}
+            | said
         )
         for row in asked
     )

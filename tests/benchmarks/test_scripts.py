@@ -52,6 +52,12 @@ SMALL = {
         {'--examples 100 --only waiting --engines "ray, 1 process"': rf"^\| predict.* ray, 1 process \|{N}\|"},
         ("ray",),
     ),
+    "extraction": Small(
+        {
+            '{data} --only "MMMU-Pro, GPT-4o, direct"': rf"^\| MMMU-Pro, GPT-4o, direct \| MMMU \|{N}\|",
+            '{data} --show "MMMU-Pro, GPT-4o, direct"': r'^ "kind": "different"$',
+        }
+    ),
     "grounding": Small({"--sizes 100": rf"^\| 100 \|{N}\|.*{N} relevant,{N} irrelevant \|$"}),
     "grounding_world": Small({"--seeds 1 --images 20 --drawn 5": r"^\| `reader` \| 1 \|"}),
     "mining": Small({"--sizes 400 --validation 300": rf"^\| usual \| 400 \|.*\|{PEER}\|\n(.*\n)+\| 400 \| 300 \|"}),
