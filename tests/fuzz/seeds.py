@@ -5,6 +5,8 @@ import io
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from fuzz.damage import dumps
 
 Content = Any  # what JSON can hold
@@ -207,12 +209,73 @@ SEVERAL = [
     }
     for _ in range(4)
 ]
+ASKED = "Which bus?\n\nA) red\nB) blue"
+EVALSCOPE = [
+    {
+        "index": n,
+        "target": ["B"],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": ASKED}]}],
+        "sample_score": {"score": {"extracted_prediction": "A", "prediction": "A"}, "group_id": n},
+    }
+    for n in range(3)
+]
+HELM = {
+    "adapter_spec": {},
+    "request_states": [
+        {
+            "instance": {
+                "id": f"id{n}",
+                "input": {"text": "Which bus?", "multimedia_content": {"media_objects": [{"location": "a.png"}]}},
+                "references": [{"output": {"text": "red"}, "tags": ["correct"]}, {"output": {"text": "blue"}}],
+                "split": "test",
+            }
+        }
+        for n in range(3)
+    ],
+}
+OPENCOMPASS = {
+    f"{n}": {"origin_prompt": [{"role": "HUMAN", "prompt": ASKED}], "prediction": "A", "gold": "B"} for n in range(3)
+}
+INSPECT = {
+    "version": 2,
+    "status": "success",
+    "eval": {"model": "m"},
+    "samples": [
+        {"id": n, "epoch": 1, "input": "Which bus?", "choices": ["red", "blue"], "target": "B"} for n in range(3)
+    ],
+}
+LIGHTEVAL = [
+    {
+        "doc": {"query": ASKED, "choices": [" A", " B"], "gold_index": 1, "id": f"{n}"},
+        "metric": {"acc": 0},
+        "model_response": {"text": ["A"], "logprobs": []},
+    }
+    for n in range(3)
+]
 CARD = "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: data.jsonl\n---\n# Quiz\n"
 
 
 def as_repository(content: Content) -> dict[str, bytes]:
     """Write a list as JSON lines beside a card, as the hub has it."""
     return {"data.jsonl": as_lines(content)["file.jsonl"], "README.md": CARD.encode()}
+
+
+def as_details(content: Content) -> dict[str, bytes]:
+    """Write a list of records as Parquet; fields that it cannot hold become JSON text."""
+    rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
+    names = dict.fromkeys(name for row in rows for name in row)
+    out = io.BytesIO()
+    pl.DataFrame([_one_type([row.get(name) for row in rows], name) for name in names]).write_parquet(out)
+    return {"details_quiz|0_2026.parquet": out.getvalue()}
+
+
+def _one_type(values: list[Any], name: str) -> pl.Series:
+    try:
+        column = pl.Series(name, values)
+        column.to_frame().write_parquet(io.BytesIO())  # which has no empty records
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return pl.Series(name, [dumps(value).decode(errors="replace") for value in values])
+    return column
 
 
 def as_columns(content: Content) -> dict[str, bytes]:
@@ -247,6 +310,11 @@ DATASETS: dict[str, list[Seed]] = {
         Seed(FLAT_ROWS, as_separated("\t", "tsv"), unknown),
     ],
     "hf": [Seed(PICTURED, as_repository, length)],
+    "evalscope": [Seed(EVALSCOPE, as_lines, unknown)],
+    "helm": [Seed({"scenario_state": HELM}, as_json, unknown)],
+    "opencompass": [Seed({"quiz": OPENCOMPASS}, as_json, unknown)],
+    "inspect": [Seed({"log": INSPECT}, as_json, unknown)],
+    "lighteval": [Seed(LIGHTEVAL, as_details, unknown)],
     "socialiq": [Seed(SOCIAL, as_lines, length)],
     "pope": [Seed(POPE, as_lines, length)],
     "visdial": [Seed({"visdial": VISDIAL}, as_json, unknown)],
