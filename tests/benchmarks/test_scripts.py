@@ -76,7 +76,7 @@ SMALL = {
     ),
     "perception_donors": Small({"--images 40": rf"^\| `same-answer-type` \| All \|{N}"}, ("torch",)),
     "pictures": Small(
-        {"--rows 100 --kilobytes 2 --limit-mb 0 --only JSON": rf"^JSON lines, base64{N}GB{N}s{N}MB$"}, ("pyarrow",)
+        {"--rows 100 --kilobytes 2 --limit-mb 0 --only JSON": rf"^JSON lines, base64{N}{N}GB{N}s{N}MB$"}, ("pyarrow",)
     ),
     "predict": Small({"--latency 0.01 --rounds 1 --goal 0": rf"^ +64 +64 +{N}"}, ("openai",)),
     "read": Small({"--share 0.0001 --gigabytes 0": rf"^jsonl, json \+ pandas{N}"}, ("pandas",)),
