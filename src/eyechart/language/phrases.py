@@ -60,7 +60,8 @@ REFUSED = (
     r"|(?:很?抱歉|对不起)|(?:我)?(?:无法|不能)(?:看|识别|确定|回答|判断|查看))"
 )
 DENIED = (
-    r"\b(?:not|neither|nor|never|cannot|except|rather than|instead of|unlike|but for|either|both)\b|n't\b|不|没有|并非"
+    r"\b(?:not|neither|nor|never|cannot|except|rather than|instead of|unlike|but for|either|both|doubt\w*)\b"
+    r"|n't\b|不|没有|并非"
 )
 
 # What people put around an answer without changing it: words of opinion, and a subject with its verb.

@@ -43,6 +43,7 @@ def reread(texts: list[str], question: str, choices: list[str] | None = None) ->
         ("either red or red", "either red or red"),
         ("I am not sure.", "I am not sure."),
         ("not red", "not red"),
+        ("I doubt it is red", "I doubt it is red"),
         ("I cannot see an image.", "I cannot see an image."),
         ("Hmm ...", "Hmm ..."),
         ("", ""),
