@@ -13,7 +13,7 @@ from eyechart.base.registry import import_object
 from eyechart.cli import options, printing
 from eyechart.formats import read
 from eyechart.models.cache import AnswerCache, CacheUsage, default_cache_file
-from eyechart.reporting.contents import Learned
+from eyechart.reporting.sections import Learned
 from eyechart.zoo import require_torch
 
 if TYPE_CHECKING:

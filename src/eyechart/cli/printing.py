@@ -17,8 +17,8 @@ from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
 from eyechart.models.file import PredictionFiles
 from eyechart.reporting import Page, to_json
-from eyechart.reporting.contents import Learned
 from eyechart.reporting.overall import Overall
+from eyechart.reporting.sections import Learned
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn

@@ -146,6 +146,7 @@ class Furniture:
 
     about: About = "other"
     looks: tuple[Look, ...] = ()
+    contrasts: tuple[Look, ...] = ()  # conditions to set beside the unchanged example, the most telling first
     hidings: tuple[Hiding, ...] = ()
     scored: str = ""  # the column of its results' rows with the score of the answer to the unchanged example
     pages: tuple[ExplorerPage, ...] = ()

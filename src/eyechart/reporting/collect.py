@@ -16,23 +16,11 @@ from eyechart.data.result import Result, Verdict
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
 from eyechart.reporting.comparison_table import order_sentence
-from eyechart.reporting.contents import (
-    Comparison,
-    CountRow,
-    Coverage,
-    Facts,
-    Learned,
-    MeasureRow,
-    Origin,
-    Page,
-    Role,
-    Section,
-    Stock,
-    Summary,
-    describe_judged,
-)
+from eyechart.reporting.contents import Comparison, Coverage, Facts, Origin, Page, Stock
 from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare, prepare_table
+from eyechart.reporting.glance import glance_at
 from eyechart.reporting.overall import collect_overall
+from eyechart.reporting.sections import CountRow, Learned, MeasureRow, Role, Section, Summary, describe_judged
 from eyechart.runs.comparison import compare, gather_results
 
 
@@ -42,6 +30,7 @@ def collect(store: Store) -> Page:
     models, learned = store.models(), learned_by_model(store)
     results = [result for audits in store.results().values() for result in audits.values()]
     sections = _sections(store.studies().values(), results, learned, judged_by_audit(store))
+    overall = collect_overall(_verdicts(sections), store)
     return replace(
         _page(facts.name, sections),
         facts=facts,
@@ -52,7 +41,8 @@ def collect(store: Store) -> Page:
         learned=tuple(learned.values()),
         left_out=store.left_out(),
         looks=collect_looks(store),
-        overall=collect_overall(_verdicts(sections), store),
+        overall=overall,
+        glance=glance_at(sections, overall, store),
     )
 
 
@@ -66,7 +56,8 @@ def collect_results(
     sections = _sections(studies, results, learned or {}, judged or {})
     subjects = list(dict.fromkeys(section.subject for section in sections))
     page = _page(", ".join(subjects) if len(subjects) < 4 else f"{len(subjects)} subjects", sections)
-    return replace(page, looks=collect_looks(), overall=collect_overall(_verdicts(sections)))
+    overall = collect_overall(_verdicts(sections))
+    return replace(page, looks=collect_looks(), overall=overall, glance=glance_at(sections, overall))
 
 
 def collect_summary(store: Store) -> tuple[Summary, ...]:

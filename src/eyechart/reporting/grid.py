@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from eyechart.data.tables import STATUSES
 from eyechart.reporting.comparison_table import PART, TextGrid
-from eyechart.reporting.contents import CountRow, Coverage, MeasureRow, Stock
+from eyechart.reporting.contents import Coverage, Stock
 from eyechart.reporting.drawing import INTERVAL_ROLES, SMALLEST, Drawing, DrawingColumn, format_value
+from eyechart.reporting.sections import CountRow, MeasureRow
 
 POINTS = " (points)"  # after the name of a column
 FATES = (*STATUSES, "missing")

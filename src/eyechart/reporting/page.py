@@ -9,7 +9,7 @@ from typing import Any
 
 from eyechart.data.result import State
 from eyechart.reporting.comparison_table import TextGrid, escape, to_markdown, with_way
-from eyechart.reporting.contents import Comparison, Coverage, MeasureRow, Page, Section, Summary, join_questions
+from eyechart.reporting.contents import Comparison, Coverage, Page
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import Thumbnails
 from eyechart.reporting.grid import (
@@ -26,6 +26,7 @@ from eyechart.reporting.grid import (
 from eyechart.reporting.overall import Overall
 from eyechart.reporting.palette import NO_LOOKS, Palette
 from eyechart.reporting.rendering import FEW, Figure, PageTable, fill
+from eyechart.reporting.sections import MeasureRow, Section, Summary, join_questions
 from eyechart.reporting.standings import AuditRanking, Entrant, Standings
 
 WORDS = ("text", "note")  # fields of a measure that are text on the page and not in its CSV

@@ -13,10 +13,11 @@ from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
 from eyechart.reporting.collect import collect_hidings, columns_of, draw_together, find_facts, read_learned
 from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
-from eyechart.reporting.contents import Caution, Comparison, Facts, Learned, Origin, describe_outdated
+from eyechart.reporting.contents import Comparison, Facts, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
 from eyechart.reporting.grid import format_p
 from eyechart.reporting.overall import Overall, Remedies, verdicts_of
+from eyechart.reporting.sections import Caution, Learned
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
 

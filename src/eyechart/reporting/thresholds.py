@@ -16,7 +16,8 @@ from typing import NamedTuple
 from eyechart.base.errors import SettingError
 from eyechart.base.registry import unknown_name
 from eyechart.data.result import name_measure
-from eyechart.reporting.contents import MeasureRow, Page, Section
+from eyechart.reporting.contents import Page
+from eyechart.reporting.sections import MeasureRow, Section
 
 _FORM = re.compile(
     r"\s*(?P<audit>[\w-]+)\.(?P<name>[^@\[<>]+?)(@(?P<condition>[^\[<>]+?))?"

@@ -11,8 +11,8 @@ from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile, stat_table
 from eyechart.reporting.collect import collect_summary
-from eyechart.reporting.contents import Summary
 from eyechart.reporting.overall import Overall, read_overall
+from eyechart.reporting.sections import Summary
 from eyechart.viewing.furniture import ExplorerFurniture
 
 

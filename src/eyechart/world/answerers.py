@@ -29,6 +29,7 @@ from eyechart.base.hashing import combine, hash_text, uniform
 from eyechart.base.registry import unknown_name
 from eyechart.data.images import Images
 from eyechart.data.protocols import Model
+from eyechart.world.behaviour import Answerer
 from eyechart.world.program import answer_from, find_objects
 from eyechart.world.reader import PixelReader
 from eyechart.world.shortcuts import CROSSES, PRIORS, RULES, Shortcut
@@ -45,7 +46,7 @@ USUAL = {name: kind.answers[0] for name, kind in QUESTION_TYPES.items() if name 
 
 
 @dataclass(frozen=True)
-class Seer:
+class Seer(Answerer):
     """Answer from the visible objects."""
 
     name: str = "seer"
@@ -62,7 +63,7 @@ class Seer:
 
 
 @dataclass(frozen=True)
-class Cheater:
+class Cheater(Answerer):
     """Follow the first rule of the given kinds that fires."""
 
     name: str
@@ -75,7 +76,7 @@ class Cheater:
 
 
 @dataclass(frozen=True)
-class Leaner:
+class Leaner(Answerer):
     """Follow the rules of the given kinds, and look if none of them fires."""
 
     name: str
@@ -122,7 +123,7 @@ def _with_cues(rows: pl.DataFrame, images: Images) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class OptionCheater:
+class OptionCheater(Answerer):
     """Choose the option of the highest rank, without looking; without options, give the usual answer."""
 
     name: str
@@ -146,7 +147,7 @@ def by_length(text: pl.Expr) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class Refuser:
+class Refuser(Answerer):
     """Answer as another does, but only where there is a picture."""
 
     name: str
@@ -161,7 +162,7 @@ class Refuser:
 
 
 @dataclass(frozen=True)
-class Hedger:
+class Hedger(Answerer):
     """Look, and offer another answer beside the one found, so that none is chosen."""
 
     name: str = "hedger"
@@ -173,7 +174,7 @@ class Hedger:
 
 
 @dataclass(frozen=True)
-class Abstainer:
+class Abstainer(Answerer):
     """Look, but abstain from half of the examples, the same under every condition."""
 
     name: str = "abstainer"
@@ -185,7 +186,7 @@ class Abstainer:
 
 
 @dataclass(frozen=True)
-class Speaker:
+class Speaker(Answerer):
     """Look, and say what is seen in one of several ways, the same for an example under every condition."""
 
     name: str
@@ -233,7 +234,7 @@ def _aligned(model: Model, probes: pl.DataFrame, images: Images) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class Deaf:
+class Deaf(Answerer):
     """Answer from the picture alone."""
 
     name: str = "deaf"
@@ -251,7 +252,7 @@ class Deaf:
 
 
 @dataclass(frozen=True)
-class Guesser:
+class Guesser(Answerer):
     """Answer at random, but always the same way for the same example."""
 
     name: str = "guesser"
@@ -277,7 +278,7 @@ def pick(rows: pl.DataFrame, rank: pl.Expr, seed: int = 0) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(Answerer):
     """Answer each example by one member, the same under every condition, in the given shares."""
 
     name: str

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from eyechart.data.images import Images
 from eyechart.data.pictures import Picture, Pixels, show_pictures
 from eyechart.data.tables import BOX
+from eyechart.world.behaviour import Answerer
 from eyechart.world.program import answer_from, find_objects
 from eyechart.world.render import BACKGROUND, MARK_DARK, MARK_LIGHT, MARKS, OUTLINE, draw_object
 from eyechart.world.sight import read_probes
@@ -39,7 +40,7 @@ SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 @dataclass(frozen=True)
-class PixelReader:
+class PixelReader(Answerer):
     """Answer from what the picture shows."""
 
     name: str = "reader"

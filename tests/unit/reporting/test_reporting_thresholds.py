@@ -3,8 +3,9 @@
 import pytest
 
 from eyechart.base.errors import SettingError, UnknownNameError
-from eyechart.reporting.contents import MeasureRow, Page
+from eyechart.reporting.contents import Page
 from eyechart.reporting.page import summarise
+from eyechart.reporting.sections import MeasureRow
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
 
 

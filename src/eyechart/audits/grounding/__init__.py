@@ -67,6 +67,11 @@ FURNITURE = Furniture(
         Look(rf"{DROP}(@\d+)?", "everything but the most relevant objects", "rest"),
         Look(rf"{WITHOUT}(#\d+)?", "everything but one object", "rest"),
     ),
+    contrasts=(
+        Look(REST, "the evidence removed", "rest"),
+        Look(EVIDENCE, "the evidence alone", "evidence"),
+        Look(REST_PLACEBO, "other boxes removed", "other"),
+    ),
 )
 
 

@@ -92,7 +92,12 @@ class PerceptionAudit(PerceptionSettings):
         "majority_split": "choose what is learned from with --learn",
         "form": "use published='tables-6-7' to divide by the score of the most frequent answer",
     }
-    furniture: ClassVar[Furniture] = Furniture(about="looking", looks=tuple(_looks()), options=(PRECISION,))
+    furniture: ClassVar[Furniture] = Furniture(
+        about="looking",
+        looks=tuple(_looks()),
+        contrasts=(Look("image#0", INSTEAD["image"][PERMUTE], "image"),),
+        options=(PRECISION,),
+    )
 
     def study(self, data: Dataset, engine: Engine) -> Result:  # noqa: ARG002 - part of the contract
         """Choose the judged examples, find their possible donors, and score the most frequent answers."""
