@@ -146,12 +146,9 @@ def _tell_models(lines: Sequence[ModelLine], changes: Sequence[Change]) -> Itera
         if own:
             yield _tell(own[0], changes)
         if others := [line.model for line in own[1:]]:
-            also = {
-                "no": "Nor does" if len(others) == 1 else "Nor do",
-                "yes": "So does" if len(others) == 1 else "So do",
-            }
-            words = one if len(others) == 1 else MANY[state]
-            yield f"{also[state]} {join(others)}." if state in also else f"{join(others)} {words}."
+            also = {"no": "Nor", "yes": "So"}.get(state)
+            do, words = ("does", one) if len(others) == 1 else ("do", MANY[state])
+            yield f"{also} {do} {join(others)}." if also else f"{join(others)} {words}."
 
 
 def _by_rightness(line: ModelLine) -> tuple[float, str]:
@@ -187,7 +184,5 @@ def _tell_data(data: Sequence[Cell]) -> Iterator[str]:
 
 
 def _measured(cell: Cell) -> str:
-    value = (
-        "" if cell.value is None else f"{100 * cell.value:.0f} points" if cell.unit == "points" else f"{cell.value:.3g}"
-    )
-    return " ".join(filter(None, [value, cell.measure]))
+    value = cell.value or 0.0
+    return f"{cell.measure}: " + (f"{100 * value:.0f} points" if cell.unit == "points" else f"{value:.3g}")

@@ -15,7 +15,7 @@ from eyechart.base.hashing import hash_text
 from eyechart.base.text import clean_answer, normalize_answer
 from eyechart.data.furniture import Look, furniture_of
 from eyechart.data.predictions import USABLE
-from eyechart.data.probes import PLAIN_CONDITION, fill
+from eyechart.data.probes import PLAIN_CONDITION, fill, source
 from eyechart.data.store import Store
 from eyechart.reporting.drawing import plain as as_json
 from eyechart.reporting.gallery import PICTURE_COLUMNS
@@ -187,10 +187,14 @@ def _choose(answers: pl.DataFrame) -> str:
 
 def _show(store: Store, name: str, asked: Iterable[tuple[str, Look]], answers: pl.DataFrame) -> Showcase:
     """Show an example under each condition."""
-    probes = {condition: store.probes(condition).filter(pl.col("id") == name) for condition, _ in asked}
-    named = [column for probe in probes.values() for column in probe.columns if column.endswith("_from")]
-    givers = {name, *(probe[column][0] for probe in probes.values() for column in named if column in probe.columns)}
-    data = store.data.take(pl.col("id").is_in([giver for giver in givers if giver is not None]))
+    own = {source(modality): pl.lit(name) for modality in store.data.modalities}
+    keys = {condition: store.probes(condition).filter(pl.col("id") == name) for condition, _ in asked}
+    probes = {
+        condition: key.with_columns(**{column: ids for column, ids in own.items() if column not in key.columns})
+        for condition, key in keys.items()
+    }
+    givers = {name, *(probe[column][0] for probe in probes.values() for column in own)}
+    data = store.data.take(pl.col("id").is_in(list(filter(None, givers))))
     example = data.examples.filter(pl.col("id") == name).row(0, named=True)
     scenes = []
     for condition, look in asked:
