@@ -17,6 +17,12 @@ BOX = pl.Array(pl.Float64, 4)
 OBJECT = pl.Struct({"label": pl.String, "box": BOX, "score": pl.Float64})
 PICTURE = pl.Struct({"image": pl.String, "time": pl.Float64})
 EVIDENCE = pl.Struct({"label": pl.String, "box": BOX})
+# What a picture is shown by: its name, and what is hidden in it and how.
+PICTURE_COLUMNS: dict[str, DataType | DataTypeClass] = {
+    "image": pl.String,
+    "removal": pl.String,
+    "hidden": pl.List(BOX),
+}
 SCORED_ANSWER = pl.Struct({"answer": pl.String, "score": pl.Float64})
 
 STATUSES = ("ok", "refused", "unparsed", "failed")

@@ -40,8 +40,7 @@ def report(source: Source, to: str | Path) -> Path:
 
 def write_report(store: Store, page: Page, to: str | Path) -> Path:
     """Write one self-contained page about a collected run, with the pictures of its galleries."""
-    drawings = [drawing for section in page.sections for drawing in section.drawings]
-    return write_page(render(page, make_thumbnails(drawings, store.data.images)), to)
+    return write_page(render(page, make_thumbnails(page.drawings(), page.glance.showcase, store.data.images)), to)
 
 
 def write_page(text: str, to: str | Path) -> Path:

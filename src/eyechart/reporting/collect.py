@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -15,9 +14,8 @@ from eyechart.data.predictions import USABLE
 from eyechart.data.result import Result, Verdict
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
-from eyechart.reporting.comparison_table import order_sentence
 from eyechart.reporting.contents import Comparison, Coverage, Facts, Origin, Page, Stock
-from eyechart.reporting.drawing import Drawing, DrawingColumn, plain, prepare, prepare_table
+from eyechart.reporting.drawing import Drawing, plain, prepare, prepare_table
 from eyechart.reporting.glance import glance_at
 from eyechart.reporting.overall import collect_overall
 from eyechart.reporting.sections import CountRow, Learned, MeasureRow, Role, Section, Summary, describe_judged
@@ -136,7 +134,6 @@ def _page(name: str, sections: tuple[Section, ...]) -> Page:
         coverage=(),
         stocks=(),
         summary=tuple(row for section in sections for row in section.summaries()),
-        overviews=tuple(_overviews(sections)),
         comparisons=(),
         sections=sections,
         origin=None,
@@ -221,34 +218,6 @@ def draw_together(audit: str, results: Mapping[str, Result]) -> tuple[Drawing, .
     gather: Any = import_object(name) if name else None  # a function, as docs/extending.md requires
     found = gather(results) if gather else None
     return (prepare_table(*found),) if found else ()
-
-
-def _overviews(sections: Iterable[Section]) -> Iterator[Drawing]:
-    """Draw the headline measures of several subjects side by side, one drawing per audit and measure."""
-    judged = [section for section in sections if section.role == "result"]
-    for audit, of_audit in groupby(judged, key=lambda section: section.audit):
-        headlines = [(section.subject, section.headline) for section in of_audit if section.headline]
-        for name, unit, better in sorted({(row.name, row.unit, row.better) for _, row in headlines}):
-            rows = [pair for pair in headlines if (pair[1].name, pair[1].unit, pair[1].better) == (name, unit, better)]
-            if len(rows) > 1:
-                yield _overview(f"{audit}: {name}, side by side", rows)
-
-
-def _overview(title: str, headlines: list[tuple[str, MeasureRow]]) -> Drawing:
-    name, kind, better = headlines[0][1].name, headlines[0][1].unit, headlines[0][1].better
-    columns = (
-        DrawingColumn("subject", "y", "text"),
-        DrawingColumn(name, "x", kind),
-        DrawingColumn("low", "low", kind),
-        DrawingColumn("high", "high", kind),
-        DrawingColumn("n", "n", "count"),
-    )
-    sign = 1 if better == "lower" else -1
-    best_first = sorted(headlines, key=lambda pair: (pair[1].value is None, sign * (pair[1].value or 0), pair[0]))
-    rows = tuple((subject, row.value, row.low, row.high, row.n) for subject, row in best_first)
-    whiskers = "Whiskers show the interval of each subject on its own"
-    reading = f"{order_sentence(better)} {whiskers}; only a comparison example by example shows which is better."
-    return Drawing(title, reading, "bars", "summary", columns, rows)
 
 
 def _cover(store: Store, model: str, condition: str) -> Coverage:

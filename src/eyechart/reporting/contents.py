@@ -1,6 +1,6 @@
 """The contents of a page, as plain values that JSON can hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -118,7 +118,6 @@ class Page:
     coverage: tuple[Coverage, ...]
     stocks: tuple[Stock, ...]
     summary: tuple[Summary, ...]
-    overviews: tuple[Drawing, ...]
     comparisons: tuple[Comparison, ...]
     sections: tuple[Section, ...]
     origin: Origin | None
@@ -127,6 +126,11 @@ class Page:
     looks: tuple[Look, ...] = ()  # of conditions
     overall: tuple[Overall, ...] = ()  # a line for each model
     glance: Glance = NOTHING  # what the first screen shows
+
+    def drawings(self) -> Iterator[Drawing]:
+        """List all drawings."""
+        yield from (drawing for section in self.sections for drawing in section.drawings)
+        yield from (drawing for comparison in self.comparisons for drawing in comparison.drawings)
 
     @property
     def outdated(self) -> str:

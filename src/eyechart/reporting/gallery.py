@@ -14,23 +14,19 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from polars.datatypes import DataType, DataTypeClass
 
 from eyechart.base.errors import EyechartError
 from eyechart.data.images import Images
 from eyechart.data.pictures import Pixels, show_all_pictures
-from eyechart.data.tables import BOX
+from eyechart.data.tables import PICTURE_COLUMNS
 from eyechart.reporting.drawing import Drawing, format_name
 from eyechart.reporting.palette import Palette
+from eyechart.reporting.showcase import Showcase
 
-PICTURE_COLUMNS: dict[str, DataType | DataTypeClass] = {
-    "image": pl.String,
-    "removal": pl.String,
-    "hidden": pl.List(BOX),
-}
 SHOWN_AS_PICTURE = ("image", "hidden", "removal", "boxes")
 CELLS = 4  # of the thumbnail of several pictures, at most
 SIDE = 240  # of a thumbnail, at most, in pixels
+LARGE_SIDE = 480  # of a picture of the showcase
 QUALITY = 60
 
 
@@ -43,9 +39,9 @@ class Thumbnail:
     height: int
 
     @classmethod
-    def of(cls, pixels: Pixels) -> Self:
+    def of(cls, pixels: Pixels, side: int) -> Self:
         """Make the thumbnail of a picture."""
-        text = base64.b64encode(shrink(pixels, SIDE, QUALITY)).decode("ascii")
+        text = base64.b64encode(shrink(pixels, side, QUALITY)).decode("ascii")
         return cls(f"data:image/webp;base64,{text}", pixels.shape[1], pixels.shape[0])
 
     def frame(self, label: str, box: Sequence[float]) -> "Frame":
@@ -116,13 +112,27 @@ def picture_key(record: Mapping[str, Any]) -> str:
     return repr([record.get(role) for role in ("image", "removal", "hidden")])
 
 
-def make_thumbnails(drawings: Iterable[Drawing], images: Images) -> Thumbnails:
-    """Make one thumbnail of each distinct picture in galleries, skipping those that cannot be opened."""
-    shown: dict[str, dict[str, Any]] = {}
+def make_thumbnails(drawings: Iterable[Drawing], showcase: Showcase | None, images: Images) -> Thumbnails:
+    """Make one thumbnail of each distinct picture in galleries, and a larger one of each picture of the showcase.
+
+    Pictures that cannot be opened are skipped.
+    """
+    shown: dict[str, tuple[Mapping[str, Any], int]] = {}
     for drawing in drawings:
         if drawing.kind == "gallery" and drawing.column("image"):
-            shown |= {picture_key(record): record for record in drawing.records() if record["image"] is not None}
-    return {key: thumbnail for key, record in shown.items() if (thumbnail := _make_thumbnail(record, images))}
+            records = (record for record in drawing.records() if record["image"] is not None)
+            shown |= {picture_key(record): (record, SIDE) for record in records}
+    pictures = (scene.picture for scene in (showcase.scenes if showcase else ()) if scene.picture)
+    shown |= {picture_key(picture): (picture, LARGE_SIDE) for picture in pictures}
+    made = ((key, _make_thumbnail(record, images, side)) for key, (record, side) in shown.items())
+    return {key: thumbnail for key, thumbnail in made if thumbnail}
+
+
+def scene_pictures(showcase: Showcase | None, thumbnails: Thumbnails) -> dict[str, Thumbnail]:
+    """Find the picture of each scene of the showcase, by condition."""
+    scenes = showcase.scenes if showcase else ()
+    found = ((scene.condition, thumbnails.get(picture_key(scene.picture))) for scene in scenes if scene.picture)
+    return {condition: thumbnail for condition, thumbnail in found if thumbnail}
 
 
 def arrange_cards(drawing: Drawing, thumbnails: Thumbnails, palette: Palette) -> tuple[CardGroup, ...]:
@@ -139,13 +149,13 @@ def _frames(boxes: Iterable[Any], picture: Thumbnail) -> Iterator[Frame]:
             yield picture.frame(label, box)
 
 
-def _make_thumbnail(record: Mapping[str, Any], images: Images) -> Thumbnail | None:
+def _make_thumbnail(record: Mapping[str, Any], images: Images, side: int) -> Thumbnail | None:
     probe = pl.DataFrame([{name: record.get(name) for name in PICTURE_COLUMNS}], schema=PICTURE_COLUMNS)
     try:
         (pictures,) = show_all_pictures(probe, images)
     except EyechartError:
         return None  # the page is written even if the pictures are elsewhere
-    return Thumbnail.of(_arrange([each.pixels for each in pictures])) if pictures else None
+    return Thumbnail.of(_arrange([each.pixels for each in pictures]), side) if pictures else None
 
 
 def _arrange(pictures: Sequence[Pixels]) -> Pixels:

@@ -3,6 +3,7 @@
 It says who each model is, whether it looks, and which audits say so; of the data, whether they are sound.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -29,6 +30,7 @@ MANY: dict[State, str] = {
     "not tested": "were not tested for looking",
 }
 FEW = 0.005  # of the answers: rounds to none, or to all
+MOST_TIMES = 50  # as many examples; more is no advice
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,21 @@ class Cell:
     n: int | None = None
     unit: Unit | None = None
     better: Better = "neither"
+
+    @property
+    def advice(self) -> str:
+        """Say how many more examples would tell, where the interval alone leaves the verdict open."""
+        if self.state != "cannot tell" or None in (self.value, self.low, self.high, self.margin):
+            return ""
+        value, low, high, margin = (float(each or 0) for each in (self.value, self.low, self.high, self.margin))
+        distance = min(abs(value - margin), abs(value + margin))
+        wide = (high - low) / 2
+        if not low <= margin <= high and not low <= -margin <= high:
+            return ""  # something else leaves it open, which the label says
+        times = (wide / distance) ** 2 if distance else math.inf
+        if times > MOST_TIMES:
+            return "it lies at the margin itself, where no number of examples tells"
+        return f"about {max(times, 1.1):.1f} times as many examples like these would tell"
 
     @classmethod
     def of(cls, audit: str, verdict: Verdict, measure: MeasureRow | None) -> Self:

@@ -1,15 +1,14 @@
-// Make charts interactive when they scroll into view, and let charts and tables be saved. Without this script the page shows the same content, static.
+// Draw charts when they are opened and scroll into view, and let charts and tables be saved. Findings, matrix and example need no script.
 
-const charts = document.querySelectorAll("figure[data-chart]");
-
-async function bringAlive(figure) {
+async function draw(figure) {
   const place = figure.querySelector(".chart");
   const spec = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
   const live = document.createElement("div");
   try {
     await window.vegaEmbed(live, spec, { actions: false, renderer: "svg", ast: true });
   } catch {
-    return; // the still picture stays
+    place.textContent = "This chart could not be drawn.";
+    return;
   }
   const svg = live.querySelector("svg");
   svg.setAttribute("role", "img");
@@ -106,19 +105,44 @@ function offer(place, kind) {
   place.append(button, " ");
 }
 
-for (const place of document.querySelectorAll("[data-files]")) {
-  for (const kind of place.dataset.files.split(" ")) offer(place, kind);
-}
-
 const watcher = new IntersectionObserver((seen) => {
   for (const { isIntersecting, target } of seen) {
     if (isIntersecting) {
       watcher.unobserve(target);
-      bringAlive(target);
+      draw(target);
     }
   }
 }, { rootMargin: "400px" });
-charts.forEach((figure) => watcher.observe(figure));
 
-// Print folded parts too.
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
+function furnish(part) {
+  for (const place of part.querySelectorAll("[data-files]")) {
+    for (const kind of place.dataset.files.split(" ")) offer(place, kind);
+  }
+  part.querySelectorAll("figure[data-chart]").forEach((figure) => watcher.observe(figure));
+}
+
+furnish(document);
+
+// What is folded becomes part of the page when it is opened, so that a page of a hundred tables opens at once.
+addEventListener("toggle", ({ target }) => {
+  const waiting = target.matches("details[data-later]") ? target.querySelector(":scope > template") : null;
+  if (!waiting) return;
+  waiting.replaceWith(waiting.content);
+  furnish(target);
+}, true);
+
+// A link to a folded part opens it.
+function unfold() {
+  const part = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (part?.matches("details")) part.open = true;
+}
+addEventListener("hashchange", unfold);
+unfold();
+
+// The keys 1, 2, 3 ... change what is shown of the example.
+addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
+  if (ctrlKey || metaKey || altKey || target.matches("input:not([type=radio]), select, textarea")) return;
+  document.getElementById(`scene-${key}`)?.click();
+});
+
+document.querySelector("[data-print]")?.addEventListener("click", () => print());

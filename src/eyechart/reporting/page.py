@@ -1,17 +1,19 @@
 """Render a run or a comparison as one HTML file, which loads nothing and works without scripts, or as Markdown."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from typing import Any
 
 from eyechart.data.result import State
+from eyechart.reporting.charts import drawable
 from eyechart.reporting.comparison_table import TextGrid, escape, to_markdown, with_way
 from eyechart.reporting.contents import Comparison, Coverage, Page
+from eyechart.reporting.dots import Axis, read_cells, say_cells
 from eyechart.reporting.drawing import Drawing
-from eyechart.reporting.gallery import Thumbnails
+from eyechart.reporting.gallery import Thumbnails, scene_pictures
 from eyechart.reporting.grid import (
     Grid,
     Head,
@@ -30,7 +32,6 @@ from eyechart.reporting.sections import MeasureRow, Section, Summary, join_quest
 from eyechart.reporting.standings import AuditRanking, Entrant, Standings
 
 WORDS = ("text", "note")  # fields of a measure that are text on the page and not in its CSV
-FEW_MODELS = 2  # up to this many, their sections are open
 SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔ cannot tell", "not tested": "not tested"}
 COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
 
@@ -39,11 +40,7 @@ def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
     """Render a page as HTML, escaping everything that comes from data."""
     palette = Palette(page.looks)
     content = _content(page, thumbnails or {}, palette)
-    figures = [
-        *content["overviews"],
-        *(figure for _, blocks in content["audits"] for block in blocks for figure in block["figures"]),
-    ]
-    return fill("report.html", content, palette, alive=any(figure.spec for figure in figures))
+    return fill("report.html", content, palette, alive=any(map(drawable, page.drawings())))
 
 
 def summarise(page: Page) -> str:
@@ -80,59 +77,77 @@ def _as_markdown(drawing: Drawing) -> str:
 
 
 def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, Any]:
-    few = len({section.subject for section in page.sections if section.role == "result"}) <= FEW_MODELS
     draw = partial(Figure.of, palette=palette, thumbnails=thumbnails)
     blocks = [
-        _block(section, f"section-{number}", draw, is_open=section.role == "study" or few)
-        for number, section in enumerate(page.sections, start=1)
+        _block(audit, list(sections), page, draw)
+        for audit, sections in groupby(page.sections, key=lambda section: section.audit)
     ]
+    measured = [
+        {"audit": section.audit, "subject": section.subject, **_record(row)}
+        for section in page.sections
+        for row in section.measures
+    ]
+    lost = [row for row in page.facts.counts if row.reason] if page.facts else []
     return {
         "page": page,
         "division": page.facts.describe_division() if page.facts else "",
         "outdated": page.outdated,
-        "read": count_grid(page.facts.counts) if page.facts else None,
+        "lost": count_grid(tuple(lost)),
         "coverage": _cover(page.coverage),
         "stocks": stock_grid(page.stocks),
         "left_out": Grid((Head("audit"), Head("why")), tuple(page.left_out.items())),
-        "summary": tuple(_by_audit(page.sections)),
         "verdicts_csv": as_csv([vars(row) | {"cautions": row.short_cautions or None} for row in page.summary]),
-        "overviews": [draw(drawing, f"overview-{number}") for number, drawing in enumerate(page.overviews, start=1)],
+        "measures_csv": as_csv(measured),
+        "scenes": scene_pictures(page.glance.showcase, thumbnails),
+        "axes": {block["audit"]: block["axis"] for block in blocks},
+        "anchors": {block["audit"]: f"audit-{number}" for number, block in enumerate(blocks, start=1)},
+        "audits": blocks,
         "comparisons": [
-            (
-                comparison.audit,
-                _tables(comparison),
-                [draw(drawing, f"together-{number}") for drawing in comparison.drawings],
-            )
-            for number, comparison in enumerate(page.comparisons, start=1)
+            (comparison.audit, _tables(comparison), [draw(drawing) for drawing in comparison.drawings])
+            for comparison in page.comparisons
         ],
-        "audits": [(audit, list(group)) for audit, group in groupby(blocks, key=lambda block: block["section"].audit)],
         "settings": _settings(page.sections),
     }
 
 
-def _by_audit(sections: tuple[Section, ...]) -> Iterator[tuple[str, str, str, list[tuple[Summary, str]]]]:
-    """Group the verdicts by audit: its name, its questions, what is judged, and rows with their anchors."""
-    numbered = enumerate(sections, start=1)
-    anchored = [(row, f"section-{number}") for number, section in numbered for row in section.summaries()]
-    for audit, group in groupby(anchored, key=lambda pair: pair[0].audit):
-        rows = list(group)
-        yield audit, join_questions(row for row, _ in rows), rows[0][0].judged, rows
+def _record(row: MeasureRow) -> dict[str, Any]:
+    return {name: value for name, value in asdict(row).items() if name not in WORDS}
 
 
-def _block(section: Section, anchor: str, draw: Callable[[Drawing, str], Figure], *, is_open: bool) -> dict[str, Any]:
-    """Lay out a section for the template."""
+def _block(audit: str, sections: list[Section], page: Page, draw: Callable[[Drawing], Figure]) -> dict[str, Any]:
+    """Lay out an audit for the template: what it found of each model, the chart of that, and all the rest."""
+    cells = [(line.model, cell) for line in page.glance.models for cell in line.cells if cell.audit == audit]
+    measured = [(model, cell) for model, cell in cells if cell.value is not None]
+    numbers = {id(section): number for number, section in enumerate(page.sections, start=1)}
+    return {
+        "audit": audit,
+        "question": join_questions(row for section in sections for row in section.summaries()),
+        "judged": sections[0].judged,
+        "axis": Axis.of(cell for _, cell in cells),
+        "cells": measured,
+        "title": say_cells(measured),
+        "reading": read_cells(measured),
+        "sections": sections,
+        "galleries": [
+            {"subject": section.subject, "figure": draw(drawing)}
+            for section in sections
+            for drawing in section.drawings
+            if drawing.kind == "gallery"
+        ],
+        "parts": [_part(section, f"section-{numbers[id(section)]}", draw) for section in sections],
+    }
+
+
+def _part(section: Section, anchor: str, draw: Callable[[Drawing], Figure]) -> dict[str, Any]:
+    """Lay out everything about one subject, which is shown when it is opened."""
     whole = [row for row in section.measures if row.by is None]
-    drawings = enumerate(section.drawings, start=1)
-    records = ({name: value for name, value in asdict(row).items() if name not in WORDS} for row in section.measures)
     return {
         "anchor": anchor,
         "section": section,
         "measures": _measures(f"measures of {section.subject}", whole),
         "groups": _groups(section.measures),
-        "figures": [draw(drawing, f"{anchor}-{number}") for number, drawing in drawings],
+        "figures": [draw(drawing) for drawing in section.drawings if drawing.kind != "gallery"],
         "counts": count_grid(section.counts),
-        "csv": as_csv(list(records)),
-        "open": is_open,
     }
 
 
@@ -236,8 +251,7 @@ def summarise_standings(page: Standings) -> str:
 
 def _block_of_ranking(ranking: AuditRanking, anchor: str) -> dict[str, Any]:
     """Lay out a ranking for the template."""
-    drawings = enumerate(ranking.drawings, start=1)
-    figures = [Figure.of(drawing, f"{anchor}-{number}", NO_LOOKS, {}) for number, drawing in drawings]
+    figures = [Figure.of(drawing, NO_LOOKS, {}) for drawing in ranking.drawings]
     whole, groups = (beside_grid(part) for part in (ranking.whole, ranking.groups))
     tables = [PageTable(f"All {len(whole.rows)} measures, side by side", whole, folded=True)]
     if groups.rows:
@@ -247,7 +261,7 @@ def _block_of_ranking(ranking: AuditRanking, anchor: str) -> dict[str, Any]:
         "contest": ranking,
         "ranking": Grid(RANKED, tuple(standing.cells() for standing in ranking.standings)),
         "figures": figures[:FEW_FIGURES],
-        "together": [Figure.of(drawing, f"{anchor}-together", NO_LOOKS, {}) for drawing in ranking.together],
+        "together": [Figure.of(drawing, NO_LOOKS, {}) for drawing in ranking.together],
         "further": figures[FEW_FIGURES:],
         "tables": tables,
         "csv": as_csv(ranking.records),  # every value and difference

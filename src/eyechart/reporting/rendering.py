@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from markupsafe import Markup
 
 from eyechart.data.result import State
-from eyechart.reporting.charts import caption, drawable, make_spec, make_svg
+from eyechart.reporting.charts import caption, drawable, make_spec
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import CardGroup, Thumbnails, arrange_cards
 from eyechart.reporting.grid import Grid, drawing_grid
@@ -43,22 +43,19 @@ class Figure:
     title: str
     reading: str
     caption: str
-    svg: str | None
     spec: str | None
     cards: tuple[CardGroup, ...]
     table: PageTable | None
 
     @classmethod
-    def of(cls, drawing: Drawing, mark: str, palette: Palette, thumbnails: Thumbnails) -> Self:
-        """Build a figure from a drawing; `mark` is the prefix of all ids in it."""
+    def of(cls, drawing: Drawing, palette: Palette, thumbnails: Thumbnails) -> Self:
+        """Build a figure from a drawing."""
         spec = make_spec(drawing, palette) if drawable(drawing) else None
         cards = arrange_cards(drawing, thumbnails, palette) if drawing.kind == "gallery" else ()
         return cls(
             drawing.title,
             drawing.reading,
             caption(drawing),
-            # Vega escapes the text it draws, which a test checks.
-            svg=Markup(make_svg(spec, drawing.title, mark)) if spec else None,  # noqa: S704
             spec=_embedded(spec) if spec else None,
             cards=cards,
             table=None if cards else _numbers(drawing),

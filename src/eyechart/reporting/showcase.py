@@ -17,8 +17,8 @@ from eyechart.data.furniture import Look, furniture_of
 from eyechart.data.predictions import USABLE
 from eyechart.data.probes import PLAIN_CONDITION, fill, source
 from eyechart.data.store import Store
+from eyechart.data.tables import PICTURE_COLUMNS
 from eyechart.reporting.drawing import plain as as_json
-from eyechart.reporting.gallery import PICTURE_COLUMNS
 from eyechart.scoring import auto_score, score
 
 CANDIDATES = 2000  # examples to choose from

@@ -11,7 +11,8 @@ from eyechart.data.images import PICTURES, Images, picture_paths
 from eyechart.data.pictures import show_pictures
 from eyechart.data.several import IMAGE_LIST
 from eyechart.data.store import Store
-from eyechart.reporting.gallery import PICTURE_COLUMNS, shrink
+from eyechart.data.tables import PICTURE_COLUMNS
+from eyechart.reporting.gallery import shrink
 
 PICTURE_PLACES = tuple(map(str, range(1, 100)))  # of further pictures of one example, in addresses
 SIDES = {"small": 320, "large": 1280}
