@@ -30,7 +30,7 @@ MANY: dict[State, str] = {
     "not tested": "were not tested for looking",
 }
 FEW = 0.005  # of the answers: rounds to none, or to all
-MOST_TIMES = 50  # as many examples; more is no advice
+MOST_TIMES = 20  # as many examples; more is no advice
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Cell:
             return ""  # something else leaves it open, which the label says
         times = (wide / distance) ** 2 if distance else math.inf
         if times > MOST_TIMES:
-            return "it lies at the margin itself, where no number of examples tells"
+            return "more than 20 times as many examples would be needed"
         return f"about {max(times, 1.1):.1f} times as many examples like these would tell"
 
     @classmethod
@@ -193,7 +193,7 @@ def _tell_data(data: Sequence[Cell]) -> Iterator[str]:
     """Tell whether the data are sound, and what gives answers away."""
     bad, unsure = ([cell for cell in data if cell.state == state] for state in ("no", "cannot tell"))
     if bad:
-        yield f"The data are not sound: {join([f'{cell.label} ({_measured(cell)})' for cell in bad])}."
+        yield f"The data are not sound: {'; '.join(f'{cell.label} ({_measured(cell)})' for cell in bad)}."
     elif unsure:
         yield f"It cannot be told whether the data are sound: {join([cell.label for cell in unsure])}."
     elif data:
@@ -202,4 +202,4 @@ def _tell_data(data: Sequence[Cell]) -> Iterator[str]:
 
 def _measured(cell: Cell) -> str:
     value = cell.value or 0.0
-    return f"{cell.measure}: " + (f"{100 * value:.0f} points" if cell.unit == "points" else f"{value:.3g}")
+    return f"{100 * value:+.0f} points" if cell.unit == "points" else f"{value:+.3g}"

@@ -1,6 +1,5 @@
 """Lay out rows as grids of text, the form of every table on a page, and save records as CSV."""
 
-import base64
 import csv
 import io
 import json
@@ -118,13 +117,13 @@ def format_p(value: float | None) -> str | None:
 
 
 def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as a data URL of CSV at full precision, without empty columns."""
+    """Return records as CSV at full precision, without empty columns."""
     names = [name for name in (records[0] if records else ()) if any(record[name] is not None for record in records)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([_csv_cell(record[name]) for name in names] for record in records)
-    return f"data:text/csv;charset=utf-8;base64,{base64.b64encode(file.getvalue().encode()).decode('ascii')}"
+    return file.getvalue()
 
 
 def _csv_cell(value: object) -> object:

@@ -105,6 +105,11 @@ function offer(place, kind) {
   place.append(button, " ");
 }
 
+function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed.textContent), (sign) => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+}
+
 const watcher = new IntersectionObserver((seen) => {
   for (const { isIntersecting, target } of seen) {
     if (isIntersecting) {
@@ -124,12 +129,20 @@ function furnish(part) {
 furnish(document);
 
 // What is folded becomes part of the page when it is opened, so that a page of a hundred tables opens at once.
-addEventListener("toggle", ({ target }) => {
-  const waiting = target.matches("details[data-later]") ? target.querySelector(":scope > template") : null;
+addEventListener("toggle", async ({ target }) => {
+  const waiting = target.matches("details[data-later]") ? target.querySelector(":scope > script") : null;
   if (!waiting) return;
-  waiting.replaceWith(waiting.content);
+  waiting.remove();
+  const content = document.createElement("template");
+  content.innerHTML = await unpack(waiting);
+  target.append(content.content);
   furnish(target);
 }, true);
+
+for (const button of document.querySelectorAll("button[data-packed]")) {
+  const packed = document.getElementById(button.dataset.packed);
+  button.addEventListener("click", async () => save(new Blob([await unpack(packed)], { type: "text/csv" }), button.dataset.name));
+}
 
 // A link to a folded part opens it.
 function unfold() {

@@ -27,10 +27,11 @@ from eyechart.reporting.grid import (
 )
 from eyechart.reporting.overall import Overall
 from eyechart.reporting.palette import NO_LOOKS, Palette
-from eyechart.reporting.rendering import FEW, Figure, PageTable, fill
+from eyechart.reporting.rendering import FEW, Figure, PageTable, fill, meaning
 from eyechart.reporting.sections import MeasureRow, Section, Summary, join_questions
 from eyechart.reporting.standings import AuditRanking, Entrant, Standings
 
+ALWAYS_EXPLAINED = ("margin", "interval")  # below each chart, beside its measures
 WORDS = ("text", "note")  # fields of a measure that are text on the page and not in its CSV
 SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔ cannot tell", "not tested": "not tested"}
 COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
@@ -127,6 +128,7 @@ def _block(audit: str, sections: list[Section], page: Page, draw: Callable[[Draw
         "cells": measured,
         "title": say_cells(measured),
         "reading": read_cells(measured),
+        "terms": [name for name in (*(cell.measure for _, cell in measured), *ALWAYS_EXPLAINED) if meaning(name)],
         "sections": sections,
         "galleries": [
             {"subject": section.subject, "figure": draw(drawing)}

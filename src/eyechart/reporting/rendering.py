@@ -1,7 +1,10 @@
 """Render templates to self-contained HTML, and make the figures and tables that pages consist of."""
 
+import base64
 import json
+import zlib
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
@@ -82,8 +85,32 @@ def open_templates(package: str, folder: str, palette: Palette = NO_LOOKS) -> "E
         lstrip_blocks=True,
     )
     templates.globals["badges"] = BADGES
-    templates.filters |= {"family": palette.family, "described": palette.describe, "slug": slug}
+    templates.filters |= {
+        "family": palette.family,
+        "described": palette.describe,
+        "meaning": meaning,
+        "pack": pack,
+        "slug": slug,
+    }
     return templates
+
+
+def pack(text: str) -> str:
+    """Compress text for the page's script, which unpacks it when it is opened."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+
+
+def meaning(term: str) -> str:
+    """Look a term up in the glossary; empty if it is not there."""
+    return _glossary().get(term, "")
+
+
+@cache
+def _glossary() -> dict[str, str]:
+    """Read the glossary of the documentation, which is a table of terms with their meanings."""
+    text = files("eyechart.reporting").joinpath("glossary.md").read_text(encoding="utf-8")
+    rows = (line.strip("| ").split(" | ", 1) for line in text.splitlines() if line.startswith("| "))
+    return {name.strip("` "): row[1] for row in rows if len(row) > 1 for name in row[0].split(",")}
 
 
 def slug(state: State) -> str:
