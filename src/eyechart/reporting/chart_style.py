@@ -6,9 +6,7 @@ models of a family differ at the end.
 """
 
 import json
-import re
 from collections.abc import Iterable
-from html import escape
 from typing import Any, TypeAlias
 
 from eyechart.reporting.drawing import Drawing, DrawingColumn, format_name
@@ -62,23 +60,6 @@ def chart_config() -> dict[str, Any]:
         "text": {"fontSize": FONT},
         "view": {"stroke": None},
     }
-
-
-def inline_svg(svg: str, title: str, mark: str) -> str:
-    """Give the ids of a chart the prefix `mark`, and label the chart for screen readers."""
-    new_ids: dict[str, str] = {}
-
-    def rename(match: re.Match[str]) -> str:
-        new = new_ids.setdefault(match["id"], f"{mark}-{len(new_ids) + 1}")
-        return f"{match['before']}{new}"
-
-    def tidy(tag: re.Match[str]) -> str:
-        named = re.sub(r'(?P<before> id="|url\(#|href="#)(?P<id>[^")]+)', rename, tag[0])
-        bare = re.sub(r' (?:aria-[a-z]+|role|pointer-events|font-family|xmlns:xlink)="[^"]*"', "", named)
-        return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", bare)
-
-    svg = re.sub(r"<[^>]+>", tidy, svg)  # text between tags comes from the data and stays as it is
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}" font-family="sans-serif"', 1)
 
 
 def has_values(drawing: Drawing, role: str) -> bool:

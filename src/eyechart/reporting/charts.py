@@ -22,7 +22,6 @@ from eyechart.reporting.chart_style import (
     color_bars,
     few_colors,
     has_values,
-    inline_svg,
     make_axis,
     make_tooltips,
     relabel,
@@ -159,13 +158,6 @@ def make_spec(drawing: Drawing, palette: Palette = NO_LOOKS) -> dict[str, Any]:
     chart.config = alt.Config(**chart_config())  # `configure` would copy the data
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return spec
-
-
-def make_svg(spec: dict[str, Any], title: str, mark: str = "chart") -> str:
-    """Draw a specification as SVG; `mark` is the prefix of all ids in it, and must be unique on a page."""
-    import vl_convert
-
-    return inline_svg(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), title, mark)
 
 
 def caption(drawing: Drawing) -> str:

@@ -155,7 +155,9 @@ unfold();
 // The keys 1, 2, 3 ... change what is shown of the example.
 addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
   if (ctrlKey || metaKey || altKey || target.matches("input:not([type=radio]), select, textarea")) return;
-  document.getElementById(`scene-${key}`)?.click();
+  const scene = document.getElementById(`scene-${key}`);
+  scene?.click();
+  scene?.focus({ preventScroll: true });
 });
 
 document.querySelector("[data-print]")?.addEventListener("click", () => print());

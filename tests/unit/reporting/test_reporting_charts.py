@@ -11,7 +11,7 @@ from jsonschema import Draft7Validator, ValidationError
 from eyechart.data.furniture import Look
 from eyechart.data.result import Result, View
 from eyechart.reporting.chart_style import AGAINST, PAPER
-from eyechart.reporting.charts import CHARTS, MOST_BARS, caption, drawable, make_spec, make_svg
+from eyechart.reporting.charts import CHARTS, MOST_BARS, caption, drawable, make_spec
 from eyechart.reporting.drawing import Drawing, DrawingColumn, prepare
 from eyechart.reporting.palette import Palette
 
@@ -43,8 +43,11 @@ def bars(n: int, *, left_out: int = 0, value: float | None = 0.5, table: str = "
     return Drawing("Bars", "", "bars", table, columns, rows, left_out)
 
 
-def svg_of(shown: Drawing, mark: str = "chart") -> str:
-    return make_svg(make_spec(shown), shown.title, mark)
+def svg_of(shown: Drawing) -> str:
+    """Draw a chart as the runtime in the page does."""
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(make_spec(shown), allowed_base_urls=[])
 
 
 def words(svg: str) -> list[str]:
@@ -118,28 +121,12 @@ def test_a_chart_has_no_colour_of_its_own(kinds: Result, title: str) -> None:
 def test_a_chart_fetches_nothing(kinds: Result, title: str) -> None:
     svg = svg_of(drawing(kinds, title))
 
-    assert set(re.findall(r"https?://[^\"' ]+", svg)) == {"http://www.w3.org/2000/svg"}
-    assert "href" not in svg
+    assert {address.split("/")[2] for address in re.findall(r"https?://[^\"' ]+", svg)} == {"www.w3.org"}
+    assert "href=" not in svg
 
 
-def test_drawing_twice_gives_the_same_bytes(kinds: Result) -> None:
-    assert svg_of(drawing(kinds, "bars")) == svg_of(drawing(kinds, "bars"))
-
-
-def test_ids_begin_with_the_mark_and_are_the_ones_referred_to(kinds: Result) -> None:
-    svg = svg_of(drawing(kinds, "bars"), "mine")
-
-    ids = re.findall(r' id="([^"]+)"', svg)
-
-    assert ids
-    assert all(name.startswith("mine-") for name in ids)
-    assert set(re.findall(r"url\(#([^)]+)\)", svg)) == set(ids)
-
-
-def test_text_that_looks_like_a_reference_stays_as_it_is() -> None:
-    odd = replace(bars(1), rows=((0.5, 'url(#clip0) id="clip0" 1.23456', 7),))
-
-    assert 'url(#clip0) id="clip0" 1.23456' in words(svg_of(odd))
+def test_drawing_twice_gives_the_same_chart(kinds: Result) -> None:
+    assert make_spec(drawing(kinds, "bars")) == make_spec(drawing(kinds, "bars"))
 
 
 def test_a_bar_says_its_number_its_interval_and_n(result: Result) -> None:
@@ -296,12 +283,6 @@ def test_bars_of_words_are_a_table(kinds: Result) -> None:
 def test_a_chart_without_a_needed_role_is_a_table(kinds: Result) -> None:
     assert not drawable(prepare(kinds, View("bars", "rules", "", "", {"x": "support"})))
     assert not drawable(prepare(kinds, View("bars", "rules", "", "")))
-
-
-def test_the_title_is_heard_and_escaped() -> None:
-    svg = svg_of(replace(bars(1), title='a "b" <c>'))
-
-    assert ET.fromstring(svg).get("aria-label") == 'a "b" <c>'  # noqa: S314 - our own drawing
 
 
 def test_a_table_of_bars_keeps_its_order_with_colours(kinds: Result) -> None:

@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from html import escape
 from itertools import product
 from pathlib import Path
 
@@ -257,9 +258,9 @@ def test_every_page_shows_the_line(run: Store, nasty: str, type_in: Callable[[st
 
     assert json.loads(json.dumps(as_dict(page)))["overall"][0]["state"] == "not tested"
     for each in page.overall:
-        assert each.sentence in shown
         assert each.sentence in markdown
-    assert shown.index('class="overall"') < shown.index('<table class="verdicts">')
+        assert all(escape(command) in shown for _, command in each.tests())
+    assert shown.index('class="lead"') < shown.index('<table class="matrix">')
     assert nasty not in shown
     assert not any(line.startswith(f"- **c {nasty}") for line in markdown.splitlines())
     assert page.overall[0].sentence[:60] in type_in(f"eyechart compare {shlex.quote(str(run.folder))} --markdown")

@@ -25,6 +25,7 @@ from eyechart.reporting.drawing import Drawing, DrawingColumn, prepare
 from eyechart.reporting.gallery import Frame, arrange_cards, make_thumbnails
 from eyechart.reporting.grid import drawing_grid, format_p
 from eyechart.reporting.palette import NO_LOOKS
+from packed import files_of, unpacked
 
 NASTY = "<b>no</b>"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -73,7 +74,7 @@ def read(html: str) -> Reader:
 
 @pytest.fixture(scope="module")
 def html(page: Page) -> str:
-    return render(page)
+    return unpacked(render(page))
 
 
 def test_every_measure_count_and_sentence_is_on_the_page(page: Page, html: str) -> None:
@@ -96,9 +97,9 @@ def test_the_data_and_the_way_back_to_it_are_on_the_page(page: Page, html: str) 
     assert page.facts is not None
     assert page.origin is not None
     for row in page.facts.counts:
-        assert f"{row.status} {row.reason or '-'} {row.n}" in words
+        assert (f"{row.status} {row.reason or '-'} {row.n}" in words) == (row.reason is not None), "only what was lost"
     for split, n in page.facts.splits.items():
-        assert f"in split {split} {n}" in words
+        assert f"{split} {n}" in words
     for row in page.coverage:
         assert f"{row.model} {row.condition} 4 2 (50.0%) 1 1 0 1 1" in words
     for model in ("a:one", "b/two"):
@@ -109,11 +110,12 @@ def test_the_data_and_the_way_back_to_it_are_on_the_page(page: Page, html: str) 
     assert "limited to 4 examples" in words
 
 
-def test_a_verdict_is_words_and_a_sign_not_a_colour(html: str) -> None:
-    badges = re.findall(r'<span class="badge ([\w-]+)"><span aria-hidden="true">(.)</span> ([\w ]+)</span>', html)
+@pytest.mark.parametrize("kind", ["badge", "sign"])
+def test_a_verdict_is_words_and_a_sign_not_a_colour(html: str, kind: str) -> None:
+    shown = re.findall(rf'<span class="{kind} ([\w-]+)"><span aria-hidden="true">(.)</span> ([\w ]+)</span>', html)
 
-    assert {("no", "✕", "no"), ("cannot-tell", "?", "cannot tell")} <= set(badges)
-    assert len({sign for _, sign, _ in badges}) == len({state for state, *_ in badges}) == 4
+    assert ("no", "✕", "no") in shown
+    assert len({sign for _, sign, _ in shown}) == len({state for state, *_ in shown}) >= 2
 
 
 def test_data_are_never_taken_for_html(html: str, nasty: str) -> None:
@@ -126,8 +128,6 @@ def test_data_are_never_taken_for_html(html: str, nasty: str) -> None:
     assert nasty not in code
     assert any(nasty in json.dumps(json.loads(spec), ensure_ascii=False) for spec in specs)
     assert html.count(escape(nasty)) > 20
-    drawn = "".join(re.findall(r"<svg.*?</svg>", html, re.DOTALL))
-    assert f">{escape(nasty)}</text>" in drawn
 
 
 def test_nothing_is_fetched(html: str) -> None:
@@ -136,11 +136,9 @@ def test_nothing_is_fetched(html: str) -> None:
     style = files("eyechart.reporting").joinpath("style.css").read_text(encoding="utf-8")
 
     assert links
-    assert all(link.startswith(("#", "data:text/")) for link in links)
+    assert all(link.startswith("#") for link in links)
     assert "url(" not in style
     assert "@import" not in style
-    drawn = "".join(re.findall(r"<svg.*?</svg>", html, re.DOTALL))
-    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", drawn))
     assert not {tag for tag, _ in reader.seen} & {"link", "iframe", "img", "object", "embed"}
     assert not any("src" in attrs for tag, attrs in reader.seen if tag == "script")
 
@@ -172,10 +170,10 @@ def test_a_report_leaves_only_the_page_and_replaces_the_old_one(result: Result, 
 
 
 def test_a_run_of_studies_alone_is_a_page(data_only: Store) -> None:
-    words = read(render(collect(data_only))).words
+    words = read(unpacked(render(collect(data_only)))).words
 
     assert "the data does not beat the floor." in words
-    assert "Probes answered" not in words
+    assert "of the probes usable" not in words
 
 
 def test_no_result_at_all_is_a_page() -> None:
@@ -183,18 +181,16 @@ def test_no_result_at_all_is_a_page() -> None:
 
 
 def test_results_without_views_are_a_page(result: Result) -> None:
-    html = render(collect_results([replace(result, views=())]))
+    html = unpacked(render(collect_results([replace(result, views=())])))
 
-    read(html)
-    assert "<svg" not in html
+    assert not any("data-chart" in attrs for _, attrs in read(html).seen)
 
 
 def test_a_view_of_every_kind_is_set(kinds: Result) -> None:
-    html = render(collect_results([kinds]))
+    reader = read(unpacked(render(collect_results([kinds]))))
 
-    reader = read(html)
     words = reader.words
-    assert [tag for tag, _ in reader.seen].count("svg") == 9
+    assert sum("data-chart" in attrs for _, attrs in reader.seen) == 9
     assert all(view.title in words for view in kinds.views)
     assert "Nothing to draw." in words
     assert "No measures." in words
@@ -203,7 +199,7 @@ def test_a_view_of_every_kind_is_set(kinds: Result) -> None:
 def test_an_interval_that_is_not_known_is_a_dash(result: Result) -> None:
     unknown = result.measures.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ("value", "low", "high"))
 
-    words = read(render(collect_results([replace(result, measures=unknown)]))).words
+    words = read(unpacked(render(collect_results([replace(result, measures=unknown)])))).words
 
     assert "- [-, -]" in words
     assert not re.search(r"\b(nan|None|null)\b", words, re.IGNORECASE)
@@ -212,7 +208,7 @@ def test_an_interval_that_is_not_known_is_a_dash(result: Result) -> None:
 def test_an_audit_that_wants_more_says_so(result: Result) -> None:
     words = read(render(collect_results([replace(result, wants_more=True)]))).words
 
-    assert "asked for more draws" in words
+    assert "More draws would narrow its intervals" in words
 
 
 def test_a_question_of_the_data_stands_before_that_of_the_models(result: Result) -> None:
@@ -222,21 +218,11 @@ def test_a_question_of_the_data_stands_before_that_of_the_models(result: Result)
     assert words.count("Are the data well? Better than guessing?") == 1
 
 
-def test_a_short_breakdown_stands_open_and_a_long_one_is_folded(result: Result) -> None:
-    long = pl.concat(
-        [
-            result.measures,
-            *(
-                result.measures.filter(by="type").with_columns(by=pl.lit(f"b{k % 2}"), group=pl.lit(f"{k}")).head(1)
-                for k in range(40)
-            ),
-        ]
-    )
+def test_a_breakdown_has_its_title_and_is_made_when_its_subject_is_opened(result: Result) -> None:
+    html = render(collect_results([result]))
 
-    html = render(collect_results([replace(result, measures=long)]))
-
-    assert "<h4>3 measures by type</h4>" in html
-    assert "<summary>20 measures by b0</summary>" in html
+    assert "<h4>3 measures by type</h4>" not in html
+    assert "<h4>3 measures by type</h4>" in unpacked(html)
 
 
 def test_settings_that_subjects_share_stand_once(html: str) -> None:
@@ -247,8 +233,9 @@ def test_a_large_scatter_brings_no_table(kinds: Result) -> None:
     rows = pl.DataFrame({"id": [str(k) for k in range(300)], "a": range(300), "b": range(300)})
     view = View("scatter", "rows", "cloud", "", {"x": "a", "y": "b"})
 
-    html = render(collect_results([replace(kinds, rows=rows, views=(view,))]))
+    html = unpacked(render(collect_results([replace(kinds, rows=rows, views=(view,))])))
 
+    assert "cloud" in html
     assert "The numbers" not in html
 
 
@@ -280,12 +267,13 @@ def test_a_run_of_six_models_stays_small_beside_the_runtime_of_the_charts(result
 
 
 def test_measures_can_be_had_as_csv_at_full_precision(result: Result) -> None:
-    reader = read(render(collect_results([result])))
-    [link] = [str(attrs["href"]) for _, attrs in reader.seen if attrs.get("download") == "eyechart-measures.csv"]
-    table = pl.read_csv(base64.b64decode(link.partition(",")[2]))
+    html = render(collect_results([result]))
+    table = pl.read_csv(files_of(html)["measures-csv"].encode())
 
+    assert 'data-packed="measures-csv"' in html
     assert table["value"].to_list() == result.measures["value"].to_list()
     assert table["name"].to_list() == result.measures["name"].to_list()
+    assert table["subject"].unique().to_list() == [result.subject]
 
 
 def test_models_of_a_run_stand_side_by_side(page: Page, html: str) -> None:
@@ -329,7 +317,7 @@ def test_a_gallery_shows_pictures_as_they_were_seen_with_boxes(tmp_path: Path) -
         View("gallery", "cards", "seen", "", roles),
     )
 
-    ((_, (whole, edited, bare)),) = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
+    ((_, (whole, edited, bare)),) = arrange_cards(drawing, make_thumbnails([drawing], None, images), NO_LOOKS)
 
     assert whole.frames == (Frame(NASTY, 25.0, 25.0, 50.0, 50.0),)
     assert whole.picture != edited.picture
@@ -347,7 +335,7 @@ def test_a_gallery_shows_several_pictures_side_by_side_with_boxes_in_the_first(t
     columns = (DrawingColumn("image", "image", "text"), DrawingColumn("boxes", "boxes", "list"))
     drawing = Drawing("seen", "", "gallery", "cards", columns, (("v", [[20.0, 10.0, 60.0, 30.0]]),))
 
-    thumbnails = make_thumbnails([drawing], Images(table, tmp_path))
+    thumbnails = make_thumbnails([drawing], None, Images(table, tmp_path))
     ((_, (card,)),) = arrange_cards(drawing, thumbnails, NO_LOOKS)
     sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(card.picture.url.partition(",")[2]))))
 
@@ -366,6 +354,6 @@ def test_pictures_that_are_not_there_leave_the_words(tmp_path: Path) -> None:
     columns = (DrawingColumn("image", "image", "text"), DrawingColumn("asked", "title", "text"))
     drawing = Drawing("seen", "", "gallery", "cards", columns, (("a", "what is it?"),))
 
-    ((_, (card,)),) = arrange_cards(drawing, make_thumbnails([drawing], images), NO_LOOKS)
+    ((_, (card,)),) = arrange_cards(drawing, make_thumbnails([drawing], None, images), NO_LOOKS)
 
     assert (card.title, card.picture) == ("what is it?", None)

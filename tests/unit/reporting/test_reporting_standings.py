@@ -2,9 +2,7 @@
 
 import json
 import re
-from base64 import b64decode
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -23,6 +21,7 @@ from eyechart.reporting.page import render_standings, summarise, summarise_stand
 from eyechart.reporting.standings import Standings, _unhidden, as_dict, collect_standings
 from eyechart.runs.comparison import compare, list_judged_models
 from eyechart.runs.verbs import audit
+from packed import files_of
 
 NASTY = "<script>alert(1)</script>"
 MODELS = ("seer", "blind", "cheater")
@@ -126,9 +125,9 @@ def test_the_page_is_whole_and_escapes_what_it_shows(found: Standings) -> None:
 
     assert NASTY not in page
     assert not re.search(r"""(src|href)=["']https?:""", page)
-    files = re.findall(r'href="data:text/csv;charset=utf-8;base64,([^"]+)"', page)
+    files = files_of(page).values()
     assert len(files) == len(found.contests)
-    tables = [pl.read_csv(BytesIO(b64decode(text)), infer_schema_length=None) for text in files]
+    tables = [pl.read_csv(text.encode(), infer_schema_length=None) for text in files]
     assert [table.height for table in tables] == [len(contest.records) for contest in found.contests]
 
 
