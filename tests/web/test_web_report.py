@@ -88,7 +88,7 @@ def test_keys_and_the_switch_change_what_is_shown(read_run: "Page") -> None:
     assert page.evaluate("document.activeElement.id") == "scene-2"
     page.keyboard.press("ArrowRight")
     assert [place for place, is_shown in enumerate(shown()) if is_shown] == [2]
-    told = page.locator(".scene").nth(1).inner_text()
+    told = page.locator(".scene").nth(1).text_content()
     assert "seer" in told
     assert "changes" in told
 

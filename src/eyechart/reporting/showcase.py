@@ -19,7 +19,7 @@ from eyechart.data.probes import PLAIN_CONDITION, fill, source
 from eyechart.data.store import Store
 from eyechart.data.tables import PICTURE_COLUMNS
 from eyechart.reporting.drawing import plain as as_json
-from eyechart.scoring import auto_score, score
+from eyechart.scoring import SCORES, auto_score, score
 
 CANDIDATES = 2000  # examples to choose from
 RIGHT = 0.5  # the lowest score that counts as right
@@ -100,10 +100,10 @@ def _changes(store: Store, models: Iterable[str], contrasts: Sequence[tuple[str,
 
 def _answers(store: Store, model: str, condition: str) -> pl.LazyFrame | None:
     """Scan the first usable answer to each example, in normal form."""
-    file = store.answers_under(model, condition)
-    if file is None:
+    file = store.answer_file(model, condition)
+    if not file.is_file():
         return None
-    usable = file.scan().filter(pl.col("status").is_in(USABLE) & (pl.col("draw") == 0))
+    usable = store.lazy(file).filter(pl.col("status").is_in(USABLE) & (pl.col("draw") == 0))
     return usable.select("id", "answer", form=normalize_answer(clean_answer(pl.col("answer"))))
 
 
@@ -128,14 +128,17 @@ def _gather(store: Store, models: Sequence[str], conditions: Sequence[str]) -> p
     drawn = shared.gather(hash_text(shared).argsort(kind="stable")[:CANDIDATES]).implode()
     answers = pl.concat(
         pl.collect_all(
-            scan.filter(pl.col("id").is_in(drawn)).with_columns(model=pl.lit(model), condition=pl.lit(condition))
-            for model in models
-            for condition in conditions
-            if (scan := _answers(store, model, condition)) is not None
+            [
+                scan.filter(pl.col("id").is_in(drawn)).with_columns(model=pl.lit(model), condition=pl.lit(condition))
+                for model in models
+                for condition in conditions
+                if (scan := _answers(store, model, condition)) is not None
+            ]
         )
     )
-    examples = store.examples.scan().filter(pl.col("id").is_in(drawn)).drop("condition", "model", strict=False)
-    beside = answers.rename({"answer": "given"}).join(examples.collect(), on="id", maintain_order="left")
+    wanted = {"id", *(name for each in SCORES.values() for name in each.needs)} - {"given", "ranking"}
+    references = store.data.take(pl.col("id").is_in(drawn)).scan(*sorted(wanted & {*store.data.columns})).collect()
+    beside = answers.rename({"answer": "given"}).join(references, on="id", maintain_order="left")
     if not beside.height:
         return beside
     whole = answers.filter(pl.col("condition") == PLAIN_CONDITION).select("id", "model", whole="form")
@@ -159,10 +162,11 @@ def _judged(store: Store, model: str) -> pl.DataFrame:
     """Read the scores by which a model was judged, whichever scoring was used."""
     columns = {name: furniture_of(AUDITS.get(name)).scored for name in AUDITS.names()}
     for audit, column in columns.items():
-        rows = store.rows(audit, model) if column else None
-        if rows is not None and column in rows.scan().collect_schema():
+        results = store.results().get(model)
+        result = results.get(audit) if results and column else None
+        if result is not None and column in result.rows.columns:
             marks = (pl.lit(model).alias("model"), pl.lit(PLAIN_CONDITION).alias("condition"))
-            return rows.scan().select("id", *marks, pl.col(column).cast(pl.Float64).alias("judged")).collect()
+            return result.rows.select("id", *marks, pl.col(column).cast(pl.Float64).alias("judged"))
     return pl.DataFrame(schema={"id": pl.String, "model": pl.String, "condition": pl.String, "judged": pl.Float64})
 
 
