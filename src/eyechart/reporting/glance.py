@@ -29,6 +29,7 @@ MANY: dict[State, str] = {
     "cannot tell": "may or may not look",
     "not tested": "were not tested for looking",
 }
+NO_MODEL = "No model has answered yet."
 FEW = 0.005  # of the answers: rounds to none, or to all
 MOST_TIMES = 20  # as many examples; more is no advice
 
@@ -99,6 +100,21 @@ class Glance:
     changes: tuple[Change, ...]
     showcase: Showcase | None
 
+    def advice(self) -> Iterator[tuple[str, str]]:
+        """Say of verdicts that could not be told what would tell them: who it is about, and what."""
+        for line in self.models:
+            for cell in line.cells:
+                if cell.advice:
+                    yield line.model, f"{cell.audit}, {cell.label}: {cell.advice}"
+
+    def commands(self) -> Iterator[tuple[str, str, str]]:
+        """List the commands that test what was not tested: for whom, by which audits, and the command."""
+        sharing: dict[tuple[str, str], list[str]] = {}
+        for line in self.models:
+            for audits, command in line.overall.tests():
+                sharing.setdefault((audits, command), []).append(line.model)
+        yield from ((join(models), *step) for step, models in sharing.items())
+
 
 NOTHING = Glance((), (), (), (), (), None)
 
@@ -115,7 +131,7 @@ def glance_at(sections: Sequence[Section], overall: Sequence[Overall], store: St
         for verdict, measure in ((section.verdict, section.headline), *section.further)
         if verdict.state != "not tested"
     )
-    told = (*_tell_models(lines, changes), *_tell_data(data))
+    told = (*_tell_models(lines, changes), *_tell_data(data), *([] if lines else [NO_MODEL] if sections else []))
     return Glance(told, tuple(heads.items()), lines, data, changes, find_showcase(store) if store else None)
 
 
@@ -176,7 +192,7 @@ def _tell(line: ModelLine, changes: Iterable[Change]) -> str:
     """Tell how often a model is right, whether it looks, and what shows it."""
     state, right = line.overall.state, line.right.value if line.right else None
     often = "" if right is None else f"is right {right:.0%} of the time".replace("%", " %")
-    beginning = " ".join(filter(None, [line.model, often, often and ("and" if state == "yes" else "but"), ONE[state]]))
+    beginning = " ".join(filter(None, [line.model, often, often and ("but" if state == "no" else "and"), ONE[state]]))
     for change in changes:
         if change.model == line.model and change.audit in line.overall.audits and state in ("yes", "no"):
             return f"{beginning}: with {change.label} {say_share(change.share)} of its answers change."
@@ -191,13 +207,10 @@ def say_share(share: float) -> str:
 
 def _tell_data(data: Sequence[Cell]) -> Iterator[str]:
     """Tell whether the data are sound, and what gives answers away."""
-    bad, unsure = ([cell for cell in data if cell.state == state] for state in ("no", "cannot tell"))
-    if bad:
+    if bad := [cell for cell in data if cell.state == "no"]:
         yield f"The data are not sound: {'; '.join(f'{cell.label} ({_measured(cell)})' for cell in bad)}."
-    elif unsure:
-        yield f"It cannot be told whether the data are sound: {join([cell.label for cell in unsure])}."
     elif data:
-        yield f"The data pass: {join([cell.label for cell in data])}."
+        yield f"The data: {' '.join(f'{cell.question} {cell.state.capitalize()} ({cell.label}).' for cell in data)}"
 
 
 def _measured(cell: Cell) -> str:

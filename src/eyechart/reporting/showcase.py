@@ -113,10 +113,24 @@ def find_showcase(store: Store) -> Showcase | None:
     contrasts = [(condition, look) for _, condition, look in find_contrasts(store)]
     asked = [(PLAIN_CONDITION, UNCHANGED), *contrasts] if PLAIN_CONDITION in store.conditions() else []
     if not models or not asked:
-        return None
+        return _show_alone(store)
     answers = _gather(store, models, [condition for condition, _ in asked])
     name = _choose(answers) if answers.height else None
     return None if name is None else _show(store, name, asked, answers.filter(pl.col("id") == name))
+
+
+def _show_alone(store: Store) -> Showcase | None:
+    """Show an example of data that nobody was asked about."""
+    if not store.data.height:
+        return None
+    ids = store.data.scan("id").collect()["id"]
+    one = store.data.take(pl.col("id") == ids[int(hash_text(ids).argmin())]).examples.row(0, named=True)
+    image = one.get("image")
+    picture = dict.fromkeys(PICTURE_COLUMNS) | {"image": image} if image else None
+    scene = Scene(PLAIN_CONDITION, UNCHANGED.label, UNCHANGED.color, one.get("question"), picture, ())
+    return Showcase(
+        one["id"], one.get("question") or "", one.get("answer") or "", tuple(one.get("choices") or ()), (scene,)
+    )
 
 
 def _gather(store: Store, models: Sequence[str], conditions: Sequence[str]) -> pl.DataFrame:

@@ -4,21 +4,21 @@ import json
 
 # By the part of a name before the colon; of the cheaters, two do something else.
 BEHAVIOUR = {
-    "seer": "looks at the objects that a question is about",
-    "reader": "looks at the pixels of the picture",
-    "cheater": "follows planted shortcuts and never looks at the evidence",
-    "leaner": "follows planted shortcuts and looks only where none applies",
+    "seer": "looks at the evidence",
+    "reader": "looks at the pixels",
+    "cheater": "follows planted shortcuts",
+    "leaner": "follows shortcuts, else looks",
     "blind": "sees the question alone",
     "deaf": "sees the picture alone",
-    "guesser": "picks an answer at random",
+    "guesser": "guesses at random",
     "refuser": "refuses where there is no picture",
-    "talker": "looks, and answers in sentences",
-    "shouter": "looks, and answers in another case or with punctuation",
-    "letterer": "looks, and answers by letter",
-    "mumbler": "says nothing that could be read as an answer",
-    "hedger": "looks, and names two answers",
-    "abstainer": "looks at half of the examples and is not sure of the others",
-    "mix": "answers each example as one of several others would",
+    "talker": "looks, answers in sentences",
+    "shouter": "looks, answers in other letters",
+    "letterer": "looks, answers by letter",
+    "mumbler": "says nothing of use",
+    "hedger": "looks, names two answers",
+    "abstainer": "looks at half of the examples",
+    "mix": "a mixture of others",
 }
 OPTIONS_ALONE = {"cheater:decoy", "cheater:length"}
 
