@@ -4,6 +4,7 @@ It says who each model is, whether it looks, and which audits say so; of the dat
 """
 
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -17,6 +18,7 @@ from eyechart.reporting.overall import Overall, join
 from eyechart.reporting.sections import MeasureRow, Section
 from eyechart.reporting.showcase import Change, Showcase, find_showcase, measure_changes
 
+ARROWS: dict[Better, str] = {"higher": "↑", "lower": "↓", "neither": ""}
 ONE: dict[State, str] = {
     "no": "does not look",
     "yes": "looks",
@@ -99,11 +101,69 @@ class Glance:
     data: tuple[Cell, ...]  # verdicts on the data
     changes: tuple[Change, ...]
     showcase: Showcase | None
+    steps: tuple[tuple[str, str], ...] = ()  # what else to do next, and its command
+
+    def arrow(self, audit: str) -> str:
+        """Show which way the numbers of an audit are better."""
+        cells = (cell for line in self.models for cell in line.cells if cell.audit == audit and cell.measure)
+        return next((ARROWS[cell.better] for cell in cells), "")
+
+    def advice(self) -> str:
+        """Say how many more examples would tell, where the interval alone leaves the verdict open."""
+        if self.state != "cannot tell" or None in (self.value, self.low, self.high, self.margin):
+            return ""
+        value, low, high, margin = (float(each or 0) for each in (self.value, self.low, self.high, self.margin))
+        distance = min(abs(value - margin), abs(value + margin))
+        wide = (high - low) / 2
+        if not low <= margin <= high and not low <= -margin <= high:
+            return ""  # something else leaves it open, which the label says
+        times = (wide / distance) ** 2 if distance else math.inf
+        if times > MOST_TIMES:
+            return "more than 20 times as many examples would be needed"
+        return f"about {max(times, 1.1):.1f} times as many examples like these would tell"
+
+    @classmethod
+    def of(cls, audit: str, verdict: Verdict, measure: MeasureRow | None) -> Self:
+        """Combine a verdict with its measure."""
+        cell = cls(audit, verdict.question, verdict.state, verdict.label, verdict.sentence, verdict.margin)
+        if measure is None:
+            return cell
+        names = ("text", "value", "low", "high", "n", "unit", "better")
+        return replace(cell, measure=measure.name, **{name: getattr(measure, name) for name in names})
+
+
+@dataclass(frozen=True)
+class ModelLine:
+    """A row of the matrix: who the model is, how often it is right, whether it looks, and a cell for each audit."""
+
+    model: str
+    about: str
+    right: MeasureRow | None
+    overall: Overall
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """Everything on the first screen."""
+
+    sentences: tuple[str, ...]
+    heads: tuple[tuple[str, str], ...]  # the audits of models, with their questions
+    models: tuple[ModelLine, ...]
+    data: tuple[Cell, ...]  # verdicts on the data
+    changes: tuple[Change, ...]
+    showcase: Showcase | None
+    steps: tuple[tuple[str, str], ...] = ()  # what else to do next, and its command
+
+    def measure(self, audit: str) -> str:
+        """Name what the numbers of an audit are, with an arrow for the better direction."""
+        cells = (cell for line in self.models for cell in line.cells if cell.audit == audit and cell.measure)
+        return next((f"{cell.measure} {ARROWS[cell.better]}".rstrip() for cell in cells), "")
 
     def advice(self) -> Iterator[tuple[str, str]]:
-        """Say of verdicts that could not be told what would tell them: who it is about, and what."""
+        """Say what would tell where a verdict leaves open whether a model looks: who it is about, and what."""
         for line in self.models:
-            for cell in line.cells:
+            for cell in line.cells if line.overall.state != "no" else ():
                 if cell.advice:
                     yield line.model, f"{cell.audit}, {cell.label}: {cell.advice}"
 
@@ -132,7 +192,19 @@ def glance_at(sections: Sequence[Section], overall: Sequence[Overall], store: St
         if verdict.state != "not tested"
     )
     told = (*_tell_models(lines, changes), *_tell_data(data), *([] if lines else [NO_MODEL] if sections else []))
-    return Glance(told, tuple(heads.items()), lines, data, changes, find_showcase(store) if store else None)
+    if store is None:
+        return Glance(told, tuple(heads.items()), lines, data, changes, None)
+    return Glance(told, tuple(heads.items()), lines, data, changes, find_showcase(store), tuple(_next(data, store)))
+
+
+def _next(data: Iterable[Cell], store: Store) -> Iterator[tuple[str, str]]:
+    """List what to do about data that are not sound, and how to see the examples."""
+    unsound = dict.fromkeys(cell.audit for cell in data if cell.state == "no" and cell.audit in AUDITS.names())
+    for audit in unsound:
+        for name in list(furniture_of(AUDITS.get(audit)).exports)[:1]:
+            command = shlex.join(["eyechart", "export", str(store.folder), "--to", name, "-o", "repaired"])
+            yield "To repair the data", f"{command}  (eyechart ls exports lists other forms)"
+    yield "To see the examples behind every number", shlex.join(["eyechart", "view", str(store.folder)])
 
 
 def _line(overall: Overall, heads: Mapping[str, str], sections: Iterable[Section], store: Store | None) -> ModelLine:
@@ -215,4 +287,5 @@ def _tell_data(data: Sequence[Cell]) -> Iterator[str]:
 
 def _measured(cell: Cell) -> str:
     value = cell.value or 0.0
-    return f"{100 * value:+.0f} points" if cell.unit == "points" else f"{value:+.3g}"
+    base = f" over {cell.measure.rpartition(' over ')[2]}" if " over " in cell.measure else ""
+    return (f"{100 * value:+.0f} points" if cell.unit == "points" else f"{value:+.3g}") + base
