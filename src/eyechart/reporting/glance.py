@@ -108,58 +108,6 @@ class Glance:
         cells = (cell for line in self.models for cell in line.cells if cell.audit == audit and cell.measure)
         return next((ARROWS[cell.better] for cell in cells), "")
 
-    def advice(self) -> str:
-        """Say how many more examples would tell, where the interval alone leaves the verdict open."""
-        if self.state != "cannot tell" or None in (self.value, self.low, self.high, self.margin):
-            return ""
-        value, low, high, margin = (float(each or 0) for each in (self.value, self.low, self.high, self.margin))
-        distance = min(abs(value - margin), abs(value + margin))
-        wide = (high - low) / 2
-        if not low <= margin <= high and not low <= -margin <= high:
-            return ""  # something else leaves it open, which the label says
-        times = (wide / distance) ** 2 if distance else math.inf
-        if times > MOST_TIMES:
-            return "more than 20 times as many examples would be needed"
-        return f"about {max(times, 1.1):.1f} times as many examples like these would tell"
-
-    @classmethod
-    def of(cls, audit: str, verdict: Verdict, measure: MeasureRow | None) -> Self:
-        """Combine a verdict with its measure."""
-        cell = cls(audit, verdict.question, verdict.state, verdict.label, verdict.sentence, verdict.margin)
-        if measure is None:
-            return cell
-        names = ("text", "value", "low", "high", "n", "unit", "better")
-        return replace(cell, measure=measure.name, **{name: getattr(measure, name) for name in names})
-
-
-@dataclass(frozen=True)
-class ModelLine:
-    """A row of the matrix: who the model is, how often it is right, whether it looks, and a cell for each audit."""
-
-    model: str
-    about: str
-    right: MeasureRow | None
-    overall: Overall
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Glance:
-    """Everything on the first screen."""
-
-    sentences: tuple[str, ...]
-    heads: tuple[tuple[str, str], ...]  # the audits of models, with their questions
-    models: tuple[ModelLine, ...]
-    data: tuple[Cell, ...]  # verdicts on the data
-    changes: tuple[Change, ...]
-    showcase: Showcase | None
-    steps: tuple[tuple[str, str], ...] = ()  # what else to do next, and its command
-
-    def measure(self, audit: str) -> str:
-        """Name what the numbers of an audit are, with an arrow for the better direction."""
-        cells = (cell for line in self.models for cell in line.cells if cell.audit == audit and cell.measure)
-        return next((f"{cell.measure} {ARROWS[cell.better]}".rstrip() for cell in cells), "")
-
     def advice(self) -> Iterator[tuple[str, str]]:
         """Say what would tell where a verdict leaves open whether a model looks: who it is about, and what."""
         for line in self.models:
@@ -203,7 +151,7 @@ def _next(data: Iterable[Cell], store: Store) -> Iterator[tuple[str, str]]:
     for audit in unsound:
         for name in list(furniture_of(AUDITS.get(audit)).exports)[:1]:
             command = shlex.join(["eyechart", "export", str(store.folder), "--to", name, "-o", "repaired"])
-            yield "To repair the data", f"{command}  (eyechart ls exports lists other forms)"
+            yield "To try a repair of the data", f"{command}  (eyechart ls exports lists other forms)"
     yield "To see the examples behind every number", shlex.join(["eyechart", "view", str(store.folder)])
 
 
@@ -220,7 +168,7 @@ def _line(overall: Overall, heads: Mapping[str, str], sections: Iterable[Section
 
 def _rightness(sections: Mapping[str, Section]) -> MeasureRow | None:
     """Find how often a model is right, in the result of the audit that scores the unchanged examples."""
-    for audit in sections.keys() & set(AUDITS.names()):
+    for audit in sorted(sections.keys() & {*AUDITS.names()}):
         scored = furniture_of(AUDITS.get(audit)).scored
         for row in sections[audit].measures if scored else ():
             if (row.name, row.condition, row.by) == (scored, PLAIN_CONDITION, None):
