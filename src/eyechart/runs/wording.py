@@ -7,8 +7,11 @@ of models that were asked in words are read anew, by the rules of this version.
 """
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
 from string import ascii_uppercase
 
 import polars as pl
@@ -24,6 +27,9 @@ from eyechart.scoring.answers import forms_of
 
 _log = logging.getLogger("eyechart.runs.run")
 _READ = {"row": pl.UInt32, "read": pl.String}
+_ANSWERED = ("condition", "answer", "status", "raw")
+_SHOWN = ("question", "choices")
+_AT_ONCE = 100_000  # answers
 _PLACES = {letter: place for place, letter in enumerate(ascii_uppercase)}
 
 
@@ -58,15 +64,15 @@ def read_stored_answers(store: Store, model: str) -> None:
     template = TEMPLATES.get(str(identity.get("prompt")).partition("@")[0])
     template = template if template is not None and template.digest == identity.get("words") else None
     known = KnownAnswers(store.data.examples["answer"])
-    asked = set(store.conditions())  # people may have answered what no audit asks any more
-    for condition in filter(asked.__contains__, store.answered(model)):
-        file = store.answer_file(model, condition)
-        answers, probes = store.table(file), fill(store.probes(condition), store.data)
-        shown = answers.select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left")
+    for stored, shown in _take_out(store, model):
+        answers = pl.concat([table.select(_ANSWERED) for table in stored.values()])
         read = _read_again(answers, shown, template) if template is not None else answers
         read = read.with_columns(read_wording(read, shown, known))
-        if not read.equals(answers):
-            store.write(read, file)
+        starts = accumulate(map(len, stored.values()), initial=0)
+        for (file, table), start in zip(stored.items(), starts, strict=False):
+            changed = table.with_columns(read.slice(start, len(table)))
+            if not changed.equals(table):
+                store.write(changed, file)
         both = read.select("answer", before=answers["answer"])
         changes.append(both.filter(pl.col("answer").ne_missing(pl.col("before"))))
         n += answers.height
@@ -74,12 +80,32 @@ def read_stored_answers(store: Store, model: str) -> None:
         _tell(model, pl.concat(changes), n, is_file="extract" in identity)
 
 
+def _take_out(store: Store, model: str) -> Iterator[tuple[dict[Path, pl.DataFrame], pl.DataFrame]]:
+    """Yield the stored answers of some conditions by file, and what was shown, row by row.
+
+    The rules take nearly as long for few answers as for many, so conditions are taken together up to a number of them.
+    People may have answered what no audit asks any more; that stays as it is.
+    """
+    asked = set(store.conditions())
+    conditions = [condition for condition in store.answered(model) if condition in asked]
+    stored: dict[Path, pl.DataFrame] = {}
+    shown: list[pl.DataFrame] = []
+    for condition in conditions:
+        file = store.answer_file(model, condition)
+        stored[file], probes = store.table(file), fill(store.probes(condition), store.data)
+        probes = probes.select("id", *(name for name in _SHOWN if name in probes.columns))
+        shown.append(stored[file].select("id").join(probes, on="id", how="left", validate="m:1", maintain_order="left"))
+        if sum(map(len, stored.values())) >= _AT_ONCE or condition == conditions[-1]:
+            yield stored, pl.concat(shown, how="diagonal")
+            stored, shown = {}, []
+
+
 def read_wording(answers: pl.DataFrame, shown: pl.DataFrame, known: KnownAnswers) -> pl.Series:
-    """Return the answers (`answer`, `status`), those replaced that say in other words what was asked for.
+    """Return the answers (`answer`, `status`, `raw`, `condition`), those replaced that say in other words what was asked.
 
     `shown` has the questions and options, row by row.
     """
-    given = (answers["answer"].alias("given"), answers["status"], answers["raw"])
+    given = (answers["answer"].alias("given"), *answers.select("status", "raw", "condition"))
     rows = shown.with_row_index("row").with_columns(given)
     rows = rows.filter((pl.col("status") == "ok") & (pl.col("given") != ""))
     listed = pl.col("choices").list.len() > 0 if "choices" in rows.columns else pl.lit(value=False)
@@ -96,23 +122,28 @@ def _read_choices(rows: pl.DataFrame, known: KnownAnswers) -> pl.DataFrame:
         return pl.DataFrame(schema=_READ)
     labels = _read_labels(rows)
     rows = rows.filter(~names_option(rows)).join(labels, on="row", how="anti", maintain_order="left")
-    read = extract(rows["given"], rows, TEMPLATES["choice"])["answer"]
-    itself = known.recognize(rows["given"])
+    if rows.is_empty():
+        return labels
+    texts = rows.select("given", "choices").unique(maintain_order=True)
+    read = extract(texts["given"], texts, TEMPLATES["choice"])["answer"]
+    itself = known.recognize(texts["given"])
     is_other = (itself.is_not_null() & (forms_of(itself)["normal"] != forms_of(read)["normal"])).fill_null(value=False)
-    return pl.concat([labels, rows.select("row", pl.when(~is_other).then(read).alias("read"))])
+    texts = texts.with_columns(pl.when(~is_other).then(read).alias("read"))
+    found = rows.join(texts, on=["given", "choices"], how="left", validate="m:1", maintain_order="left")
+    return pl.concat([labels, found.select("row", "read")])
 
 
 def _read_labels(rows: pl.DataFrame) -> pl.DataFrame:
-    """Read letters as labels where the options are letters themselves, if most other answers are labels.
+    """Read letters as labels where the options are letters themselves, if most other answers of a condition are labels.
 
     An answer that differs from its response has been read before, and is the option's text by now.
     """
     of_letters = pl.col("choices").list.eval(pl.element().str.contains(r"^\s*[A-Z]\s*$")).list.all()
     place = pl.col("given").str.extract(r"^\s*\(?([A-Z])[).:]?\s*$").replace_strict(_PLACES, default=None)
-    both = rows.select("row", "choices", is_first=pl.col("given") == pl.col("raw"), of_letters=of_letters, place=place)
-    others = both.filter(~pl.col("of_letters"))["place"]
-    if 2 * others.count() <= len(others):
-        return pl.DataFrame(schema=_READ)
+    is_first = pl.col("given") == pl.col("raw")
+    both = rows.select("row", "choices", "condition", is_first=is_first, of_letters=of_letters, place=place)
+    others = pl.col("place").filter(~pl.col("of_letters"))
+    both = both.filter((2 * others.count() > others.len()).over("condition"))
     found = both.filter("of_letters", "is_first")
     return found.select("row", read=pl.col("choices").list.get(pl.col("place"), null_on_oob=True)).drop_nulls()
 
@@ -120,6 +151,8 @@ def _read_labels(rows: pl.DataFrame) -> pl.DataFrame:
 def _read_open(rows: pl.DataFrame, known: KnownAnswers) -> pl.DataFrame:
     """Find the answer in the data that answers in other words are, as they stand or as an extract."""
     rows = rows.filter(~pl.col("given").is_in(known.texts.implode()))
+    if rows.is_empty():  # the usual case, and the rules take their time even if there is nothing to read
+        return pl.DataFrame(schema=_READ)
     extracted = extract(rows["given"], rows, TEMPLATES["short"])["answer"]
     bare = rows.select(strip_sentence(strip_markup(pl.col("given"))).alias("bare")).to_series()
     ways = [

@@ -21,7 +21,7 @@ OPTIONS = ["red", "blue", "dark red", "bus"]
 
 def reread(texts: list[str], question: str, choices: list[str] | None = None) -> list[str]:
     """Give what is judged for each text."""
-    answers = pl.DataFrame({"answer": texts, "raw": texts, "status": "ok"})
+    answers = pl.DataFrame({"answer": texts, "raw": texts, "status": "ok", "condition": "plain"})
     shown = pl.DataFrame({"question": [question] * len(texts), "choices": [choices] * len(texts)})
     return read_wording(answers, shown.cast({"choices": pl.List(pl.String)}), KNOWN).to_list()
 
@@ -82,7 +82,7 @@ def test_an_open_answer_is_read_where_it_is_one_in_the_data_in_other_words(
 
 def test_what_was_not_answered_stays_so() -> None:
     said = ["RED", "RED", None]
-    answers = pl.DataFrame({"answer": said, "raw": said, "status": ["refused", "ok", "failed"]})
+    answers = pl.DataFrame({"answer": said, "raw": said, "status": ["refused", "ok", "failed"], "condition": "plain"})
     shown = pl.DataFrame({"question": ["what color?"] * 3})
 
     assert read_wording(answers, shown, KNOWN).to_list() == ["RED", "red", None]
