@@ -6,12 +6,14 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from eyechart.base.errors import ReadingWarning
 from eyechart.cli import main
 
 PROJECT = Path(__file__).parent.parent
@@ -101,9 +103,8 @@ def test_a_page_does_what_it_says(
 ) -> None:
     """A block that begins with `# name.py` is a file; Python is run and consoles are typed into, in one folder.
 
-    The consoles of the README are a real shell.
+    Python that reads something doubtful says so by `# warns: ...`.
     """
-    run = shell if page.name == "README.md" else here
     put_down_vqa_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -113,9 +114,12 @@ def test_a_page_does_what_it_says(
         if name:
             Path(name[1]).write_text(text[name.end() :], encoding="utf-8")
         elif language == "console":
-            type_in(text, run)
+            type_in(text, here)
         elif language == "python":
-            exec(compile("\n" * line + text, str(page), "exec"), namespace)  # noqa: S102 - our own docs
+            with warnings.catch_warnings(record=True) as doubts:
+                warnings.simplefilter("always", ReadingWarning)
+                exec(compile("\n" * line + text, str(page), "exec"), namespace)  # noqa: S102 - our own docs
+            assert len(doubts) == text.count("  # warns: "), [str(doubt.message) for doubt in doubts]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))

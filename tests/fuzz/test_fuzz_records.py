@@ -18,6 +18,8 @@ from eyechart.formats.aokvqa import read_aokvqa
 from eyechart.formats.gqa import read_gqa
 from eyechart.formats.scienceqa import read_scienceqa
 
+# Damaged files lose rows, and reading them says so.
+pytestmark = pytest.mark.filterwarnings("ignore::eyechart.base.errors.ReadingWarning")
 Record = dict[str, Any]
 SOUND: dict[str, Record] = {
     "gqa": {

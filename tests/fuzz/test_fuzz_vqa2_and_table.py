@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.formats import read
 from eyechart.formats.predictions import read_predictions
 
+# Damaged files lose rows, and reading them says so.
+pytestmark = pytest.mark.filterwarnings("ignore::eyechart.base.errors.ReadingWarning")
 SCALARS = (
     st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "1", "2", "yes", "A", "[1]"]) | st.just(0.5)
 )

@@ -14,6 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images, picture_paths
 from eyechart.data.web import is_address
 from eyechart.formats.names import looks_like_models, plain_name
+from eyechart.formats.rows import READ_BEFORE
 
 LOST = 0.05  # share of the rows
 _MEMBER = re.compile(r"(.*?)[ _-]?(?:\d\d?|[A-Ha-h])$")
@@ -34,7 +35,8 @@ def find_doubts(data: Dataset, settings: Mapping[str, object]) -> list[ReadingWa
 
 def lost_rows(counts: pl.DataFrame, origin: str, advice: str) -> ReadingWarning | None:
     """Return the doubt about a file of which too many rows were dropped."""
-    lost = counts.filter(pl.col("status") == "dropped").sort("n", descending=True)
+    is_lost = (pl.col("status") == "dropped") & ~pl.col("reason").fill_null("").str.ends_with(READ_BEFORE)
+    lost = counts.filter(is_lost).sort("n", descending=True)
     n, read = int(lost["n"].sum()), int(counts.filter(pl.col("status") == "read")["n"].sum())
     if n <= LOST * (n + read):
         return None

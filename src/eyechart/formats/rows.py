@@ -13,6 +13,7 @@ import polars as pl
 from eyechart.data.tables import COUNTS, empty
 
 REPEATED = "row with an id seen before"
+READ_BEFORE = "read before"  # ends the reason of rows that a layout has twice on purpose: dropping one loses nothing
 LONGEST_ID = 60  # characters: texts are no ids
 
 

@@ -25,6 +25,7 @@ from eyechart.formats.names import split_of_file
 from eyechart.formats.records import Records, tabulate
 from eyechart.formats.references import takes_first, vote_again
 from eyechart.formats.rows import (
+    READ_BEFORE,
     CountedTable,
     blank,
     clear_blank_answers,
@@ -159,7 +160,7 @@ def _keep_first(table: pl.DataFrame, kind: str, reasons: Mapping[str, pl.Expr], 
     whole, damaged = drop_rows(table, reasons)
     repeated = ~pl.col("id").is_first_distinct()
     repeat_reasons = {
-        f"{kind} of an OOD test set, read before": repeated & pl.col("repeats"),
+        f"{kind} of an OOD test set, {READ_BEFORE}": repeated & pl.col("repeats"),
         f"{kind} with an id seen before": repeated,
     }
     unique, counts = drop_rows(whole, repeat_reasons)
