@@ -1,6 +1,6 @@
 """Every audit keeps every promise, catches the planted cheaters it is meant to catch, and clears the seer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -24,7 +24,7 @@ from eyechart.models import load
 from eyechart.reporting.overall import Overall, Remedies, combine
 from eyechart.runs.contract import PROMISES, Case, check_audit, work_resumes_from_files
 from eyechart.runs.run import Run
-from eyechart.runs.verbs import audit, study
+from eyechart.runs.verbs import audit
 
 # The right verdict on each planted answerer; no audit may be missing there.
 STATES: tuple[State, ...] = ("yes", "no", "cannot tell", "not tested")
@@ -74,12 +74,6 @@ def large_world() -> Dataset:
 def cases(world: Dataset) -> Mapping[str, Case]:
     settings, model = {"by": ("question_type", "split")}, load("world:mix:seer=0.6,guesser=0.4")
     return {name: Case(make_audit(name, settings), world, model) for name in AUDITS.names()}
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder for runs: in one run, all answerers share the study of the data."""
-    return tmp_path_factory.mktemp("runs")
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
@@ -150,9 +144,22 @@ def on_own_options(name: str) -> Audit:
     return make_audit(name, {"sets": ("orig",), "ask": ("orig",)} if name == "decoys" else {})
 
 
+@pytest.fixture(scope="module")
+def form_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+    """Give the run of a form, whose data are studied by decoys: all answerers share it, and all audits the answers."""
+
+    @cache
+    def start(form: str) -> Run:
+        run = Run(Store(tmp_path_factory.mktemp("form") / "run")).start(make_form(form))
+        run.study([on_own_options("decoys")])
+        return run
+
+    return start
+
+
 @pytest.mark.parametrize("form", FORMS["settings"])
-def test_data_of_every_form_get_the_right_verdicts(form: str) -> None:
-    verdicts = study(make_form(form), [on_own_options("decoys")])["decoys"].verdicts
+def test_data_of_every_form_get_the_right_verdicts(form: str, form_runs: Callable[[str], Run]) -> None:
+    verdicts = form_runs(form).store.studies()["decoys"].verdicts
 
     questions = [verdict.question.lower() for verdict in verdicts]
     assert questions == [column for column in FORMS if column != "settings"]
@@ -170,17 +177,16 @@ def test_data_of_every_form_get_the_right_verdicts(form: str) -> None:
     ],
 )
 def test_a_planted_answerer_gets_the_right_verdict_on_every_form(
-    name: str, answerer: str, form: str, runs: Path
+    name: str, answerer: str, form: str, form_runs: Callable[[str], Run]
 ) -> None:
-    found = audit(make_form(form), f"world:{answerer}", [on_own_options(name)], to=runs / f"{form} {name}")[name]
+    run = form_runs(form)
+    run.study([on_own_options(audit) for audit in AUDITS.names()])  # what is studied already stays
 
-    assert found.verdict.state == RIGHT[name][answerer]
+    assert judged(run, answerer)[name].verdict.state == RIGHT[name][answerer]
 
 
-def test_who_goes_by_length_is_caught_where_length_is_planted() -> None:
-    found = audit(make_form("length cue"), "world:cheater:length", [on_own_options("decoys")])["decoys"]
-
-    assert found.verdict.state == "no"
+def test_who_goes_by_length_is_caught_where_length_is_planted(form_runs: Callable[[str], Run]) -> None:
+    assert judged(form_runs("length cue"), "cheater:length")["decoys"].verdict.state == "no"
 
 
 @pytest.mark.parametrize("name", AUDITS.names())
