@@ -12,7 +12,7 @@ demo: $(VENV)/.run-ready
 
 # One thread a process: there are as many processes as cores, and threads of several would only wait for each other.
 test: check browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal  # neighbours share what they make: they stay together
+	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal  # neighbours share what they make: they stay together
 
 # The tests of the page and the explorer use a real browser, and are skipped with a reason where there is none.
 browser:

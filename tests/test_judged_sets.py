@@ -15,6 +15,7 @@ from eyechart.models import load
 from eyechart.runs.run import NamedSplits, Run
 
 SETTINGS = {"rules": {"min_support": "3"}, "perception": {"draws": "1"}, "splits": {"concepts": "QT"}}
+SETTINGS["decoys"] = {"sets": "orig,iou+qou", "folds": "2"}  # every set is made of the same examples
 SPLIT = pl.col("split")
 
 

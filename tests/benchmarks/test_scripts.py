@@ -28,7 +28,8 @@ NOT_SMALL = {
     "zoo_speed": "12 GB of features are made on a GPU",
 }
 # They start processes like themselves or measure what one has used; the others run in this one, which has loaded most.
-IN_OWN_PROCESS = {"audit_stages", "engines", "out_of_core", "predict", "read", "scale", "verdicts", "view", "zoo"}
+IN_OWN_PROCESS = {"audit_stages", "engines", "out_of_core", "predict", "read", "scale", "verdicts", "view"}
+IN_OWN_PROCESS |= {f"zoo {verb}" for verb in ("train", "time", "forecast")}
 TIMEOUT_S = 1200  # kernels may have to be compiled first, on a machine that is busy
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 N = r" *[\d.,]+ *"
@@ -181,11 +182,11 @@ def test_a_script_runs_small_and_prints_its_table(
 ) -> None:
     if name in NOT_SMALL:
         pytest.skip(NOT_SMALL[name])
-    run = run_alone if name in IN_OWN_PROCESS else run_here
     steps, needs = SMALL[name]
     if missing := [module for module in needs if find_spec(module) is None]:
         pytest.skip(f"not installed: {', '.join(missing)}")
     for words, row in steps.items():
+        run = run_alone if {name, f"{name} {words.split()[0]}"} & IN_OWN_PROCESS else run_here
         said = run(scripts / f"{name}.py", words.format(place=tmp_path, data=data), tmp_path)
 
         assert re.search(row, said, re.MULTILINE), said

@@ -11,7 +11,7 @@ from eyechart.audits.splits.verdict import Reach, decide
 from eyechart.data.result import Measure
 from eyechart.statistics import no_surer_than_parts, paired_difference
 
-HEADS, DRAWS, MARGIN = 400, 100, 0.05
+HEADS, DRAWS, MARGIN = 400, 50, 0.05
 
 REACH = Reach(("QT",), 1, HEADS, ("QT", HEADS))
 
@@ -54,7 +54,7 @@ def test_intervals_of_the_gap_hold_the_truth(case: Case) -> None:
     found = [one for measures in judged(case) for one in measures if one.name == "pooled gap"]
 
     assert len(found) == DRAWS
-    assert np.mean([one.low <= case.gap <= one.high for one in found]) > 0.88
+    assert np.mean([one.low <= case.gap <= one.high for one in found]) > 0.85
 
 
 def test_a_gap_as_wide_as_the_margin_is_hardly_ever_cleared() -> None:
@@ -66,7 +66,7 @@ def test_a_gap_as_wide_as_the_margin_is_hardly_ever_cleared() -> None:
 
 @pytest.mark.parametrize("case", [Case(5, 0.7, 0.7), Case(24, 0.97, 0.97), Case(100, 0.6, 0.4)])
 def test_intervals_of_the_difference_of_two_drops_hold_the_truth(case: Case) -> None:
-    """Two models that are equally good: no difference, and p below 5 % in 5 % of draws (3.2 standard errors: 12 %)."""
+    """Two models that are equally good: no difference, and p below 5 % in 5 % of draws (3.2 standard errors: 15 %)."""
     rng = np.random.default_rng([case.tails, 7])
     found = []
     for _ in range(DRAWS):
@@ -75,5 +75,5 @@ def test_intervals_of_the_difference_of_two_drops_hold_the_truth(case: Case) -> 
         scores = one.weights["score"], other.weights["score"]
         found.append(no_surer_than_parts(plain, *scores, one.weights["drop, QT"], one.rows["cluster"]))
 
-    assert np.mean([each.low <= 0 <= each.high for each in found]) > 0.88
-    assert np.mean([each.p < 0.05 for each in found]) < 0.12
+    assert np.mean([each.low <= 0 <= each.high for each in found]) > 0.85
+    assert np.mean([each.p < 0.05 for each in found]) < 0.15

@@ -63,6 +63,8 @@ def test_all_audits_run_end_to_end_twice_alike_and_alike_over_the_network(
             assert_frame_equal(other.results[name].tables["parsing"], result.tables["parsing"])
     assert all(result.tables["parsing"].height for result in here.results.values())
     run = Store(tmp_path / "here")
+    plain = here.results["accuracy"].tables["counts"].filter(pl.col("condition") == "plain")["n"].sum()
+    assert plain == run.probes("plain").height
     edited = pl.concat([run.probes(condition) for condition in ("evidence", "rest")], how="diagonal")
     assert edited["hidden"].list.len().min() >= 1
     donated = run.probes("image#0")
