@@ -12,6 +12,7 @@ from eyechart.data.store import Store
 from eyechart.formats import read
 from eyechart.language.prompts import choose_template
 from eyechart.models import load
+from eyechart.runs import wording
 from eyechart.runs.run import Run
 from eyechart.runs.wording import KnownAnswers, read_wording
 
@@ -88,6 +89,46 @@ def test_what_was_not_answered_stays_so() -> None:
     assert read_wording(answers, shown, KNOWN).to_list() == ["RED", "red", None]
 
 
+def test_whether_letters_are_labels_is_decided_for_each_condition() -> None:
+    """B is the label of A where the other answer is a label, too; beside a text it is the option itself."""
+    said = ["B", "A", "B", "cat"]
+    answers = pl.DataFrame({"answer": said, "raw": said, "status": "ok", "condition": ["one", "one", "two", "two"]})
+    options = [["C", "A", "B"], ["dog", "cat"]] * 2
+    shown = pl.DataFrame({"question": ["which?"] * 4, "choices": options})
+
+    assert read_wording(answers, shown, KNOWN).to_list() == ["A", "A", "B", "cat"]
+
+
+def test_the_same_text_is_read_by_the_options_of_each_question() -> None:
+    answers = pl.DataFrame({"answer": "Option B.", "raw": "Option B.", "status": "ok", "condition": ["one", "two", "two"]})
+    shown = pl.DataFrame({"question": ["which?"] * 3, "choices": [["red", "blue"], ["cat", "dog"], ["red", "blue"]]})
+
+    assert read_wording(answers, shown, KNOWN).to_list() == ["blue", "dog", "blue"]
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 100_000])
+def test_conditions_that_are_read_together_keep_their_answers(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wording, "_AT_ONCE", at_once)
+    run = start(tmp_path)
+    run.study([make_audit("perception", {"modalities": ("question",), "draws": 4})])
+    run.probe()
+    wanted = {}
+    for n, condition in enumerate(run.store.conditions()):
+        probes = run.store.probes(condition)
+        wanted[condition] = ["cat", "dog"][n % 2]
+        told = {"answer": f"It is a {wanted[condition]}.", "raw": "", "status": "ok", "condition": condition}
+        told = {name: pl.lit(value) for name, value in told.items()} | {"draw": pl.lit(0, pl.Int64)}
+        run.store.write(probes.select("id", "probe", **told), run.store.answer_file("told", condition))
+
+    wording.read_stored_answers(run.store, "told")
+
+    assert len(wanted) > 2
+    for condition, answer in wanted.items():
+        assert set(run.store.answers("told").under(condition)["answer"]) == {answer}
+
+
 class Said:
     """Answer with the same text every time."""
 
@@ -100,7 +141,7 @@ class Said:
 
 
 def start(folder: Path) -> Run:
-    rows = [{"id": str(n), "question": "what?", "answer": "cat", "choices": ["dog", "cat"]} for n in range(4)]
+    rows = [{"id": str(n), "question": f"what {n}?", "answer": "cat", "choices": ["dog", "cat"]} for n in range(4)]
     (folder / "data.json").write_text(json.dumps(rows))
     run = Run(Store(folder / "run")).start(read(folder / "data.json"))
     run.study([make_audit("accuracy")])
