@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +26,14 @@ def pytest_collection_finish() -> None:
     """Take all that is loaded by now for good: each look for garbage would go through half a million objects again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _never_wait_for_the_disk() -> Iterator[None]:
+    """Let files be written when the system likes: no test cuts the power."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="session")

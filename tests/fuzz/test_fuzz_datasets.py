@@ -20,7 +20,7 @@ from fuzz.seeds import DATASETS, Seed
 # Damaged files lose rows, and reading them says so.
 pytestmark = pytest.mark.filterwarnings("ignore::eyechart.base.errors.ReadingWarning")
 CASES = [pytest.param(name, seed, id=f"{name}-{n}") for name, seeds in DATASETS.items() for n, seed in enumerate(seeds)]
-# Half as many as other properties in `make test`, where they are the same each time; `make fuzz` draws as many as it says.
+# In `make test`, where they are the same each time, half as many as of other properties; `make fuzz` draws all.
 EXAMPLES = settings.default.max_examples
 patient = settings(
     deadline=None, suppress_health_check=list(HealthCheck), max_examples=EXAMPLES if EXAMPLES > 100 else EXAMPLES // 2

@@ -111,9 +111,10 @@ class Interview:
     def _predict(self, step: AnswerStep, condition: str) -> pl.DataFrame:
         file = self.store.answer_file(self.model.name, condition)
         log = AnswerLog(self.store.answer_log(self.model.name, condition))
-        if (copied := self._copy_answers(condition)).height:
-            log.append(copied)
         todo = self._unanswered(condition)
+        if (copied := self._copy_answers(condition, todo)).height:
+            log.append(copied)
+            todo = self._unanswered(condition)
         if todo.height:
             with self.progress(f"asking {self.model.name}, {condition}", todo.height * self._draws) as advance:
                 for answers in ask(step, todo, self.store.data, self.engine, self.asking.batch):
@@ -127,9 +128,8 @@ class Interview:
             else empty(COUNTS)
         )
 
-    def _copy_answers(self, condition: str) -> pl.DataFrame:
-        """Copy the answers that were given to exactly the same content under other conditions."""
-        todo = self._unanswered(condition)
+    def _copy_answers(self, condition: str, todo: pl.DataFrame) -> pl.DataFrame:
+        """Copy the answers to these probes that were given to exactly the same content under other conditions."""
         files = [
             self.store.answer_file(self.model.name, other) for other in self.store.conditions() if other != condition
         ]

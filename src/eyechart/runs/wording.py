@@ -101,9 +101,9 @@ def _take_out(store: Store, model: str) -> Iterator[tuple[dict[Path, pl.DataFram
 
 
 def read_wording(answers: pl.DataFrame, shown: pl.DataFrame, known: KnownAnswers) -> pl.Series:
-    """Return the answers (`answer`, `status`, `raw`, `condition`), those replaced that say in other words what was asked.
+    """Return the answers, those replaced that say in other words what was asked for.
 
-    `shown` has the questions and options, row by row.
+    They come with `status`, `raw` and `condition`; `shown` has the questions and options, row by row.
     """
     given = (answers["answer"].alias("given"), *answers.select("status", "raw", "condition"))
     rows = shown.with_row_index("row").with_columns(given)

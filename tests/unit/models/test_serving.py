@@ -38,13 +38,15 @@ def test_a_served_model_says_what_it_says_in_this_process(tiny_llava: Path, url:
     assert len({one.raw for one in here}) > 1  # it does look
 
 
-@pytest.mark.parametrize("kind", ["hf", "openai"])
-def test_a_second_run_asks_nothing(
-    kind: str, tiny_llava: Path, url: str, world: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All audits are run by a model of either kind from the command line."""
-    spec = f"{kind}:{tiny_llava},max_new_tokens=4,cache={tmp_path / 'cache.sqlite'}"
-    spec += f",base_url={url}" if kind == "openai" else ",device=cpu"
+@pytest.fixture(params=["hf", "openai"])
+def spec(request: pytest.FixtureRequest, tiny_llava: Path, url: str, tmp_path: Path) -> str:
+    """Name the model in this process, and as it is served."""
+    where = f"base_url={url}" if request.param == "openai" else "device=cpu"
+    return f"{request.param}:{tiny_llava},max_new_tokens=4,cache={tmp_path / 'cache.sqlite'},{where}"
+
+
+def test_a_second_run_asks_nothing(spec: str, world: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line runs all audits of a model of either kind, in `test_all_audits_from_the_command_line`."""
     model = load(spec)
     results = audit(world, model, ["accuracy", "perception"], to=tmp_path / "run")
     answers = Store(tmp_path / "run").answers(model.name).answers

@@ -100,7 +100,9 @@ def test_whether_letters_are_labels_is_decided_for_each_condition() -> None:
 
 
 def test_the_same_text_is_read_by_the_options_of_each_question() -> None:
-    answers = pl.DataFrame({"answer": "Option B.", "raw": "Option B.", "status": "ok", "condition": ["one", "two", "two"]})
+    answers = pl.DataFrame(
+        {"answer": "Option B.", "raw": "Option B.", "status": "ok", "condition": ["one", "two", "two"]}
+    )
     shown = pl.DataFrame({"question": ["which?"] * 3, "choices": [["red", "blue"], ["cat", "dog"], ["red", "blue"]]})
 
     assert read_wording(answers, shown, KNOWN).to_list() == ["blue", "dog", "blue"]
