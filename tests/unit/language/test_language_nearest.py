@@ -62,11 +62,14 @@ def test_blocks_find_what_brute_force_finds(engine: Engine, monkeypatch: pytest.
     assert np.array_equal(find_nearest(vectors, 7, engine=engine).places, brute_force(vectors, 7))
 
 
-def test_the_number_of_threads_does_not_decide_which_of_equally_near_ones_a_block_finds() -> None:
+def test_the_number_of_threads_does_not_decide_which_of_equally_near_ones_a_block_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     vectors = made_up(900, 4, 5)[np.random.default_rng(5).integers(0, 60, 900)]  # 15 times each, of which 8 are wanted
     search, block = ExactSearch(vectors, 8), pl.DataFrame({"row": np.arange(900, dtype=np.int32)})
     found = []
     for threads in (1, 2, 5):
+        monkeypatch.setattr(pl, "thread_pool_size", lambda n=threads: n)
         with threadpool_limits(threads):
             found.append(search(block))
 
@@ -91,8 +94,10 @@ def test_one_vector_alone_has_no_neighbours(n: int) -> None:
     assert find_nearest(np.ones((n, 2), np.float32), 5).places.shape == (n, 0)
 
 
-def test_approximate_search_tells_a_recall_that_brute_force_confirms() -> None:
+def test_approximate_search_tells_a_recall_that_brute_force_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: 3)  # each has a block
+    monkeypatch.setattr(room, "AT_ONCE", 800)
     vectors = made_up(3_000, 8, 0)
 
     found = find_nearest(vectors, 20, exact_below=1_000)
