@@ -1,6 +1,7 @@
 """Pages stay short enough to be read, and every audit's page answers the same questions in the same order."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,12 @@ def test_the_glossary_is_in_alphabetical_order_and_knows_the_words_that_are_pref
     words = [word.split(",")[0].strip("`").lower() for word in glossary()]
     assert words == sorted(words)
     assert set(BANNED.values()) <= {term.strip("`") for word in glossary() for term in word.split(", ")}
+
+
+def test_pages_explain_terms_by_the_glossary_of_the_documentation() -> None:
+    shown = files("eyechart.reporting").joinpath("glossary.md").read_text(encoding="utf-8")
+
+    assert shown == (DOCS / "glossary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("**/*.md")), ids=lambda page: str(page.relative_to(DOCS)))
