@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 import polars as pl
 
+from eyechart.base.characters import ESCAPES
 from eyechart.base.errors import AnswerMismatchError, CoverageError, ModelError
 from eyechart.data.tables import ANSWERS, check
 
@@ -16,6 +17,8 @@ REASONS = {
     "unparsed": "no answer found in the text",
     "failed": "no answer obtained",
 }
+CUT = "cut off"  # the reason of texts that end in the middle
+CUT_STOPS = ("length", "max_tokens", "max_output_tokens", "model_length")  # stop reasons, in small letters
 
 
 class AnsweredExamples(NamedTuple):
@@ -58,12 +61,22 @@ class Predictions:
         if stale.height:
             found = f"{stale.height} answers to other probes, the first for id {stale['id'].min()!r}"
             raise AnswerMismatchError(f"answers of {self.model} to the probes of {condition!r}", found, "ask it again")
-        n = probes.join(answers, on="id", how="semi").height
-        if n < COVERAGE * probes.height and not allow_partial:
-            expected = f"answers of {self.model} to {COVERAGE:.0%} of the {probes.height} probes of {condition!r}"
-            advice = "complete them, or allow partial answers (--allow-partial)"
-            raise CoverageError(expected, f"{n} ({n / probes.height:.1%})", advice)
+        if not allow_partial:
+            self._check_coverage(probes, condition)
         return self
+
+    def _check_coverage(self, probes: pl.DataFrame, condition: str) -> None:
+        """Raise an error if too few probes got a reply: one that is refused, unparsed or cut off is a reply."""
+        answers = probes.select("id").join(self.under(condition), on="id")
+        replied = answers.filter(pl.col("status") != "failed")
+        n, failed = replied["id"].n_unique(), answers.join(replied, on="id", how="anti")
+        if n >= COVERAGE * probes.height:
+            return
+        expected = f"answers of {self.model} to {COVERAGE:.0%} of the {probes.height} probes of {condition!r}"
+        found = f"{n} ({n / probes.height:.1%})"
+        if failed.height:
+            found += f", and {failed['id'].n_unique()} that failed, the first with {failed['raw'][0]}"
+        raise CoverageError(expected, found, "complete them, or allow partial answers (--allow-partial)")
 
 
 def tidy(reply: object, asked: pl.DataFrame, model: str) -> pl.DataFrame:
@@ -77,7 +90,16 @@ def tidy(reply: object, asked: pl.DataFrame, model: str) -> pl.DataFrame:
         raise ModelError(f"answers of {model} to the probes it was asked", f"an answer to {unknown['id'][0]!r}", advice)
     keys = asked.select("id", "condition", "probe")
     rows = reply.drop("condition", "probe", strict=False).join(keys, on="id", how="left", validate="m:1")
-    return rows.select(_column(name, rows.columns) for name in _column_names(rows.columns)).sort(ANSWERS.key)
+    chosen = rows.select(_column(name, rows.columns) for name in _column_names(rows.columns))
+    visible = pl.col("raw").str.replace_many(list(ESCAPES), list(ESCAPES.values()))
+    return chosen.with_columns(visible).sort(ANSWERS.key)
+
+
+def is_cut(answers: pl.DataFrame) -> pl.Expr:
+    """Return whether a text was cut off before its end, so that nobody knows what it would have said."""
+    if "stop_reason" not in answers.columns:
+        return pl.lit(value=False)
+    return pl.col("stop_reason").str.to_lowercase().is_in(CUT_STOPS).fill_null(value=False)
 
 
 def _column_names(columns: list[str]) -> Iterator[str]:
@@ -98,17 +120,19 @@ def _count(joined: pl.DataFrame, condition: str) -> pl.DataFrame:
     """Count examples, not draws: one with any usable draw is judged, any other is counted by its first draw."""
     status = pl.col("status").fill_null("missing")
     usable = status.filter(status.is_in(USABLE))
-    outcome = pl.when(usable.len() > 0).then(usable.first()).otherwise(status.first())
+    reason = pl.when((status == "unparsed") & is_cut(joined)).then(pl.lit(CUT)).otherwise(_reason(status))
+    is_judged = usable.len() > 0
+    outcome = pl.when(is_judged).then(usable.first()).otherwise(status.first())
+    why = pl.when(~is_judged).then(reason.first())
     return (
         joined.group_by("id")
-        .agg(outcome.alias("status"))
-        .group_by("status")
+        .agg(outcome.alias("status"), why.alias("reason"))
+        .group_by("status", "reason")
         .agg(pl.len().cast(pl.Int64).alias("n"))
-        .select(
-            pl.lit(condition).alias("condition"),
-            "status",
-            pl.col("status").replace_strict(REASONS, default=None, return_dtype=pl.String).alias("reason"),
-            "n",
-        )
-        .sort("status")
+        .select(pl.lit(condition).alias("condition"), "status", "reason", "n")
+        .sort("status", "reason")
     )
+
+
+def _reason(status: pl.Expr) -> pl.Expr:
+    return status.replace_strict(REASONS, default=None, return_dtype=pl.String)

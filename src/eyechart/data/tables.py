@@ -158,6 +158,8 @@ ANSWERS = Schema(
         "score_kind": ColumnSpec(pl.String),
         "ranking": ColumnSpec(pl.List(pl.String)),
         "attention": ColumnSpec(pl.List(pl.Float64)),
+        "stop_reason": ColumnSpec(pl.String),
+        "model_name": ColumnSpec(pl.String),
     },
     key=("id", "condition", "draw"),
     rules=(

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,7 @@ from eyechart.data.probes import Filler
 from eyechart.data.protocols import Engine, EstimatingModel, Model, PrerecordedModel, WorkerKind
 from eyechart.data.tables import ANSWERS, empty
 from eyechart.models.cache import CALLS
+from eyechart.models.first_replies import BATCHES, FirstReplies
 
 _LOST = "the batch was lost: "  # in `raw`, before the reason
 _MAX_LOST = 3  # lost batches at the start, after which the model itself is to blame
@@ -85,13 +87,31 @@ def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
-def ask(step: AnswerStep, probes: pl.DataFrame, data: Dataset, engine: Engine, batch: int) -> Iterator[pl.DataFrame]:
-    """Yield the answers to each batch of probes; raise an error if the first few batches are all lost."""
+def ask(
+    step: AnswerStep,
+    probes: pl.DataFrame,
+    data: Dataset,
+    engine: Engine,
+    batch: int,
+    *,
+    first: FirstReplies | None = None,
+) -> Iterator[pl.DataFrame]:
+    """Yield the answers to each batch of probes; raise an error if the first few batches are all lost.
+
+    `first` watches the first replies, and may also raise an error; it makes the first batches small.
+    """
+    small = () if first is None or first.is_over else BATCHES
+    batches = _batches(probes, data, batch, small)
+    # Nothing more is asked before a look at the answers to the small ones.
+    parts = [*(islice(batches, 1) for _ in small), batches]
     n, lost, reason = 0, 0, ""
-    for answers in engine.map(step, _batches(probes, data, batch)):
+    for answers in chain.from_iterable(engine.map(step, part) for part in parts):
         yield answers
         n += 1
-        if answers.height and answers["raw"].str.starts_with(_LOST).fill_null(value=False).all():
+        is_lost = answers["raw"].str.starts_with(_LOST).fill_null(value=False).all()
+        if first is not None and not is_lost:
+            first.watch(answers)
+        if answers.height and is_lost:
             lost, reason = lost + 1, answers["raw"][0].removeprefix(_LOST)
             _log.warning(
                 "%s: %d probes failed, ids %r to %r: %s",
@@ -110,10 +130,14 @@ def ask(step: AnswerStep, probes: pl.DataFrame, data: Dataset, engine: Engine, b
         )
 
 
-def _batches(probes: pl.DataFrame, data: Dataset, batch: int) -> Iterator[pl.DataFrame]:
+def _batches(probes: pl.DataFrame, data: Dataset, batch: int, small: tuple[int, ...] = ()) -> Iterator[pl.DataFrame]:
     block = batch * max(1, 16_384 // batch)  # probes filled at once: small batches have too much overhead
-    filler = Filler(probes, data)
-    for start in range(0, probes.height, block):
+    filler, begin = Filler(probes, data), 0
+    for size in small:
+        if begin < probes.height:
+            yield filler.fill(begin, min(size, batch))
+            begin += min(size, batch)
+    for start in range(begin, probes.height, block):
         yield from filler.fill(start, block).iter_slices(batch)
 
 

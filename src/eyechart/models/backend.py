@@ -1,7 +1,7 @@
 """Define what answers prompts: a backend takes a batch of prompts and returns a response to each."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 from eyechart.data.protocols import WorkerKind
 from eyechart.language.prompts import PromptBatch
@@ -14,6 +14,15 @@ class Response(NamedTuple):
     scores: list[tuple[str, float]] | None = None  # possible answers with their log-probabilities
     failed: str | None = None
     refused: bool = False  # set by the backend itself, whatever the text
+    stop: str | None = None  # why the text ends, in the words of the service
+    model: str | None = None  # the model's own name, as the service gives it
+
+    def edit_texts(self, edit: Callable[[str], str]) -> Self:
+        """Edit all texts that came from outside."""
+        raw, failed, stop, model = (
+            None if text is None else edit(text) for text in (self.raw, self.failed, self.stop, self.model)
+        )
+        return self._replace(raw=raw, failed=failed, stop=stop, model=model)
 
 
 OnResponse = Callable[[int, Response], None]  # called with the row of the prompt and its response

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 import polars as pl
 
+from eyechart.base.characters import storable
 from eyechart.base.errors import FileFormatError
 from eyechart.base.progress import tracked
 from eyechart.data.pictures import Picture
@@ -27,7 +28,7 @@ from eyechart.models.backend import Backend, Response, StreamingBackend, worker_
 from eyechart.models.messages import MAX_SIDE
 
 CACHE_VARIABLE = "EYECHART_CACHE"  # the environment variable for another file
-VERSION = 1  # of the tables below
+VERSION = 2  # of the tables below and the responses in them; 2 added why a text ends and the model's own name
 CALLS = {"key": pl.String, "known": pl.Boolean, "pictures": pl.Int64, "tokens": pl.Int64}
 _TIMEOUT = 60  # seconds to wait for another process that is writing
 
@@ -90,7 +91,7 @@ class MemoryStore:
     @contextmanager
     def writing(self, identity: str) -> Iterator[Put]:  # noqa: ARG002 - part of the contract
         """Start storing responses, except for failures."""
-        yield lambda responses: self._responses.update(_without_failures(responses))
+        yield lambda responses: self._responses.update(_storable(responses))
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class AnswerCache:
 
             def put(responses: Mapping[str, Response]) -> None:
                 now = time.time()
-                rows = [(key, json.dumps(one), now, identity) for key, one in _without_failures(responses).items()]
+                rows = [(key, json.dumps(one), now, identity) for key, one in _storable(responses).items()]
                 with database:
                     database.execute(_NAME, (identity,))
                     database.executemany(_PUT, rows)
@@ -244,8 +245,8 @@ def _count_tiles(picture: Picture) -> int:
     return math.ceil(height * scale / 512) * math.ceil(width * scale / 512)
 
 
-def _without_failures(responses: Mapping[str, Response]) -> dict[str, Response]:
-    return {key: one for key, one in responses.items() if one.failed is None}
+def _storable(responses: Mapping[str, Response]) -> dict[str, Response]:
+    return {key: one.edit_texts(storable) for key, one in responses.items() if one.failed is None}
 
 
 def _read_response(text: str) -> Response:

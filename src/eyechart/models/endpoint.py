@@ -21,6 +21,7 @@ from eyechart.language.prompts import PromptBatch
 from eyechart.models.backend import OnResponse, Response
 from eyechart.models.messages import MAX_SIDE, Failure, Scope, data_url, read_error, read_response
 from eyechart.models.prompted import Prompted, open_prompted
+from eyechart.models.replies import open_client
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -42,7 +43,9 @@ class Endpoint:
     scores: bool = False  # ask for log-probabilities of the options
     concurrency: int = 8
     per_minute: float | None = None  # requests, at most
-    timeout: float = 120.0  # seconds for one attempt
+    timeout: float = 120.0  # seconds to wait for the next part of a reply
+    deadline: float = 600.0  # seconds for a whole reply, with all its attempts
+    max_reply: int = 16_000_000  # of a reply, decompressed
     retries: int = 5
     max_side: int = MAX_SIDE
     max_bytes: int = 8_000_000
@@ -93,10 +96,13 @@ class Endpoint:
 
         try:
             request = await asyncio.to_thread(self._build_request, prompt)
-            response = read_response(await client.chat.completions.create(**request), prompt.choices[0])
+            async with asyncio.timeout(self.deadline):
+                response = read_response(await client.chat.completions.create(**request), prompt.choices[0])
         except DataError as error:
             return failures.add(Failure(Scope.PROMPT, str(error)))
-        except (openai.OpenAIError, ValueError) as error:
+        except TimeoutError:
+            return failures.add(Failure(Scope.PROMPT, f"no whole reply after {self.deadline:g} s"))
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
             return failures.add(read_error(error))
         if response.failed:
             return failures.add(Failure(Scope.PROMPT, response.failed))
@@ -127,7 +133,10 @@ class Endpoint:
         if key is None:
             advice = "set it, or give the address of your own endpoint with --base-url"
             raise ModelError(f"a key in the environment variable {self.key}", "none", advice)
-        return AsyncOpenAI(api_key=key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries)
+        client = open_client(self.max_reply, self.timeout)
+        return AsyncOpenAI(
+            api_key=key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries, http_client=client
+        )
 
 
 @dataclass
@@ -142,7 +151,7 @@ class FailureCount:
     def reset(self, response: Response) -> Response:
         """Record a response, with the key redacted: a server may repeat it even there."""
         self.reached, self.in_a_row = True, 0
-        return response._replace(raw=self._redact(response.raw or ""))
+        return response.edit_texts(self._redact)
 
     def add(self, failure: Failure) -> Response:
         """Record a failure, or raise it if it affects more than one prompt."""

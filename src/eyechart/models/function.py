@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import polars as pl
 
+from eyechart.base.characters import storable
 from eyechart.base.errors import ModelError
 from eyechart.base.registry import import_object
 from eyechart.data.images import Images, shown_path_lists
@@ -42,7 +43,8 @@ class Function:
         if isinstance(answers, str) or len(answers) != len(rows):
             found = "one text" if isinstance(answers, str) else f"{len(answers)}"
             raise ModelError(f"{len(rows)} answers from {self.name}", found, "return one answer for each probe")
-        return pl.DataFrame({"id": probes["id"], "answer": pl.Series(answers, dtype=pl.String, strict=False)})
+        texts = [_storable(answer, row) for answer, row in zip(answers, rows, strict=True)]
+        return pl.DataFrame({"id": probes["id"], "answer": pl.Series(texts, dtype=pl.String, strict=False)})
 
 
 def open_function(reference: str) -> Model:
@@ -58,6 +60,11 @@ def open_function(reference: str) -> Model:
     module, _, name = reference.rpartition(":")
     module = str(Path(module).resolve()) if module.endswith(".py") else module
     return Function(name, cast("Answerer", answerer), f"{module}:{name}")
+
+
+def _storable(answer: Any, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a function may return anything
+    """Escape what files do not take, except in an answer that is an option to the letter."""
+    return storable(answer) if isinstance(answer, str) and answer not in (row.get("choices") or ()) else answer
 
 
 def _paths(probes: pl.DataFrame, images: Images) -> list[pl.Series]:

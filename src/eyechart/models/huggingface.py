@@ -89,8 +89,11 @@ class Chat:
         words = f"{self.max_new_tokens} for the answer are more than its room of {room}"
         return [None if fit else f"{n} tokens and {words}" for n, fit in zip(tokens, fits, strict=True)]
 
-    def write(self, inputs: Inputs, draw: int) -> list[str]:
-        """Write answers: greedily at temperature 0, else with a seed derived from the batch and the draw."""
+    def write(self, inputs: Inputs, draw: int) -> list[tuple[str, str]]:
+        """Write answers, each with why it ends (stop, length).
+
+        They are greedy at temperature 0, else drawn with a seed derived from the batch and the draw.
+        """
         import torch
 
         prompt = inputs["input_ids"]
@@ -102,8 +105,19 @@ class Chat:
             torch.manual_seed(int.from_bytes(seed[:7], "big"))
             padding = self.loaded.tokenizer.pad_token_id
             written = self.loaded.model.generate(**inputs, **options, pad_token_id=padding)
-        texts = self.loaded.tokenizer.batch_decode(written[:, prompt.shape[1] :], skip_special_tokens=True)
-        return [str(text) for text in texts]
+        answers = written[:, prompt.shape[1] :]
+        texts = self.loaded.tokenizer.batch_decode(answers, skip_special_tokens=True)
+        return [(str(text), stop) for text, stop in zip(texts, self._find_stops(answers), strict=True)]
+
+    def _find_stops(self, answers: "torch.Tensor") -> list[str]:
+        """Return for each answer whether the model ended it, or the limit of tokens did."""
+        import torch
+
+        config = self.loaded.model.generation_config.eos_token_id
+        ends = answers.new_tensor([config] if isinstance(config, int) else list(config or ()))
+        ended = torch.isin(answers, ends).any(dim=1).tolist()
+        is_full = answers.shape[1] >= self.max_new_tokens
+        return ["stop" if end or not is_full else "length" for end in ended]
 
     def score(self, texts: Sequence[str], batch: PromptBatch) -> list[Scores | None]:
         """Score the possible answers to each prompt; None if any answer is possible."""
@@ -258,7 +272,8 @@ class HuggingFace:
         scores = chat.score(texts, batch) if self.scores or self.decide == "scores" else [None] * len(texts)
         if self.decide == "scores" and all(scores):
             return [_choose_likeliest(one or []) for one in scores]
-        written = [Response(text, one) for text, one in zip(chat.write(inputs, batch.draw), scores, strict=True)]
+        answers = chat.write(inputs, batch.draw)
+        written = [Response(text, one, stop=stop) for (text, stop), one in zip(answers, scores, strict=True)]
         return [_choose_likeliest(one.scores) if one.scores and self.decide == "scores" else one for one in written]
 
 

@@ -3,7 +3,7 @@
 import base64
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,6 +12,10 @@ from eyechart.base.errors import DataError
 from eyechart.data.pictures import Picture
 from eyechart.models.backend import Response
 
+_TEXT_FIELDS = {"text": "text", "output_text": "text", "refusal": "refusal"}  # type of a part -> field with its text
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")  # parts that are not yet the answer
+_LONGEST_NAME = 200  # characters
+_LARGEST_LOG = 0.1  # of a probability; rounding may bring one above 0
 MAX_SIDE = 1536  # default longer side of a picture that is sent, in pixels
 
 
@@ -53,17 +57,55 @@ def _encode(picture: Picture, side: int, form: str) -> bytes:
 
 
 def read_response(reply: Any, choices: Sequence[str] | None) -> Response:  # noqa: ANN401 - a server may send anything
-    """Extract the text, the refusal and the log-probabilities of the options from a reply."""
+    """Extract the text, the refusal, why it ends, the model's name and the options' log-probabilities from a reply."""
     try:
         choice = reply.choices[0]
         message = choice.message
-        text = message.content or ""
-        refusal = getattr(message, "refusal", None)
+        stop = choice.finish_reason
+        text, refusal = _read_content(message.content)
+        refusal = getattr(message, "refusal", None) or refusal
+        if not (text or refusal) and getattr(message, "tool_calls", None):
+            return Response(None, failed="a reply that calls a tool instead of answering")
+        if not isinstance(refusal, str | None):
+            return Response(None, failed=f"a refusal of type {type(refusal).__name__!r} instead of text")
         scores = _score_options(choice.logprobs, choices) if choices else None
+    except _UnreadableError as error:
+        return Response(None, failed=str(error))
     except (AttributeError, IndexError, KeyError, TypeError):
         return Response(None, failed="a reply without an answer")
-    refused = bool(refusal) or choice.finish_reason == "content_filter"
-    return Response(str(refusal or text), scores, refused=refused)
+    refused = bool(refusal) or stop == "content_filter"
+    model = getattr(reply, "model", None)
+    return Response(refusal or text, scores, refused=refused, stop=_name(stop), model=_name(model))
+
+
+class _UnreadableError(Exception):
+    """A part of a reply of another form than the protocol has, with the reason."""
+
+
+def _read_content(content: object) -> tuple[str, str]:
+    """Return the text and the refusal in the content of a message: a text, nothing, or parts with their types."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
+    if not isinstance(content, list):
+        raise _UnreadableError(f"content of type {type(content).__name__!r} instead of text")
+    texts: dict[str, list[str]] = {"text": [], "refusal": []}
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+        if kind in _THOUGHTS:
+            continue
+        field = _TEXT_FIELDS.get(str(kind))
+        if field is None or not isinstance(part.get(field), str):
+            raise _UnreadableError(f"content with a part of type {str(kind)[:40]!r} instead of text")
+        texts[field].append(part[field])
+    return "".join(texts["text"]), "".join(texts["refusal"])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _name(value: object) -> str | None:
+    return value[:_LONGEST_NAME] if isinstance(value, str) and value else None
 
 
 def _score_options(logprobs: Any, choices: Sequence[str]) -> list[tuple[str, float]] | None:  # noqa: ANN401
@@ -75,7 +117,9 @@ def _score_options(logprobs: Any, choices: Sequence[str]) -> list[tuple[str, flo
     return [(choice, _add_logs(scores)) for choice, scores in likely.items() if scores] or None
 
 
-def _add_logs(logs: Iterable[float]) -> float:
+def _add_logs(logs: Sequence[float]) -> float:
+    if not all(_is_number(log) and log < _LARGEST_LOG for log in logs):
+        raise _UnreadableError(f"a log-probability of {logs[0]!r:.40}")
     return math.log(sum(map(math.exp, logs)))
 
 
@@ -89,11 +133,13 @@ def read_error(error: Exception) -> Failure:
         return Failure(Scope.CONNECTION, f"no connection ({_first_line(error.__cause__ or error)})")
     if isinstance(error, openai.APIStatusError):
         return Failure(_find_scope(error.status_code), f"status {error.status_code} ({_first_line(error)})")
+    if type(error) is openai.OpenAIError:  # ours, about a reply that was not read to its end
+        return Failure(Scope.PROMPT, str(error))
     return Failure(Scope.PROMPT, f"a reply that is not JSON ({_first_line(error)})")
 
 
 def _find_scope(status: int) -> Scope:
-    if status in {401, 403, 404}:
+    if status in {401, 403, 404} or 300 <= status < 400:  # a redirect: the address is another one
         return Scope.CALLER
     return Scope.SERVICE if status == 429 or status >= 500 else Scope.PROMPT
 

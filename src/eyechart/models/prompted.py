@@ -11,9 +11,11 @@ from typing import Any, get_type_hints
 
 import polars as pl
 
+from eyechart.base.characters import storable
 from eyechart.base.errors import ModelError, SettingError
 from eyechart.base.settings import fit_settings
 from eyechart.data.images import Images
+from eyechart.data.predictions import is_cut
 from eyechart.data.protocols import WorkerKind
 from eyechart.data.tables import ANSWERS
 from eyechart.language.prompts import (
@@ -30,7 +32,10 @@ from eyechart.models.extraction import extract
 
 COMMON: dict[str, Any] = {"prompt": str, "draws": int, "cache": str, "fresh": bool}  # settings of every backend
 # Settings that change how an answer is obtained, but not which one; they are left out of the model's name.
-UNNAMED = ("base_url", "key", "concurrency", "per_minute", "timeout", "retries", "cache", "fresh", "batch", "device")
+UNNAMED = (
+    "base_url", "key", "concurrency", "per_minute", "timeout", "deadline", "max_reply", "retries", "cache", "fresh",
+    "batch", "device",
+)  # fmt: skip
 _ScoredAnswer = dict[str, str | float]
 
 
@@ -82,16 +87,24 @@ class Prompted:
 
 
 def read_responses(responses: list[Response], probes: pl.DataFrame, template: Template) -> pl.DataFrame:
-    """Extract a table of answers (id, answer, raw, status, scores, score_kind) from responses, in the order of probes.
+    """Extract a table of answers from responses, in the order of probes.
 
-    If a prompt failed, `raw` holds the reason.
+    It has id, answer, raw, status, scores, score_kind, stop_reason and model_name. If a prompt failed, `raw` holds the
+    reason. A text that was cut off is unparsed: what it would have said is unknown.
     """
+    responses = [one.edit_texts(storable) for one in responses]
     raw = pl.Series("raw", [one.failed if one.failed is not None else one.raw for one in responses], pl.String)
     failed = pl.Series("failed", [one.failed is not None or one.raw is None for one in responses], pl.Boolean)
     refused = pl.Series("refused", [one.refused for one in responses], pl.Boolean)
-    status = pl.when(failed).then(pl.lit("failed")).when(refused).then(pl.lit("refused")).otherwise("status")
-    extracted = extract(raw, probes, template).select(
-        pl.when(~failed & ~refused).then("answer").alias("answer"), raw, status.alias("status")
+    ends = {"stop_reason": [one.stop for one in responses], "model_name": [one.model for one in responses]}
+    read = extract(raw, probes, template).with_columns(pl.Series(name, ends[name], pl.String) for name in ends)
+    cut = is_cut(read) & ~failed & ~refused
+    status = pl.when(failed).then(pl.lit("failed")).when(refused).then(pl.lit("refused"))
+    extracted = read.select(
+        pl.when(~failed & ~refused & ~cut).then("answer").alias("answer"),
+        raw,
+        status.when(cut).then(pl.lit("unparsed")).otherwise("status").alias("status"),
+        *ends,
     )
     scores = pl.Series("scores", _name_scores(responses, probes, template), ANSWERS.columns["scores"].dtype)
     kind = pl.when(pl.col("scores").is_not_null()).then(pl.lit("logprob")).alias("score_kind")

@@ -12,11 +12,14 @@ import polars as pl
 from eyechart.base.errors import FileFormatError, ModelError
 from eyechart.base.files import write_record
 from eyechart.base.progress import Progress, watched_by
+from eyechart.data.predictions import is_cut
 from eyechart.data.protocols import Engine, EstimatingModel, IdentifiedModel, Model, PrerecordedModel
 from eyechart.data.records import ModelIdentity
 from eyechart.data.store import Store
 from eyechart.data.tables import ANSWERS, COUNTS, empty
 from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
+from eyechart.models.first_replies import FirstReplies
+from eyechart.models.own_names import doubt_names
 
 _log = logging.getLogger("eyechart.runs.run")
 
@@ -66,9 +69,29 @@ class Interview:
                 shutil.rmtree(self.store.answer_folder(name), ignore_errors=True)
             if isinstance(self.model, IdentifiedModel):
                 self._record_identity(json.loads(self.model.identity))
-            stock = pl.concat([empty(COUNTS), *(self._predict(step, condition) for condition in calls)])
+            first = self._first_replies(calls)
+            stock = pl.concat([empty(COUNTS), *(self._predict(step, condition, first) for condition in calls)])
             self.store.write(stock, self.store.stock_file(name))
+            self._warn_of_replies()
         return stock
+
+    def _first_replies(self, conditions: Iterable[str]) -> FirstReplies | None:
+        """Watch the first replies of a model that is asked and has answered nothing in this run yet."""
+        known = any((self._known(condition)["status"] != "failed").any() for condition in conditions)
+        return None if known or isinstance(self.model, PrerecordedModel) else FirstReplies(self.model.name)
+
+    def _warn_of_replies(self) -> None:
+        """Warn of answers that were cut off, and of a service that answers with another model."""
+        name = self.model.name
+        answers = self.store.answers(name).answers
+        if n := answers.select(is_cut(answers).sum()).item():
+            message = "%d of the %d answers of %s were cut off, so they are unparsed: raise max_new_tokens"
+            _log.warning(message, n, answers.height, name)
+        names = answers["model_name"].drop_nulls() if "model_name" in answers.columns else pl.Series(dtype=pl.String)
+        asked = self.store.identity(name).get("model")
+        doubt = doubt_names(dict(names.value_counts().iter_rows()), asked if isinstance(asked, str) else None)
+        if doubt:
+            _log.warning("the answers of %s may be those of another model: %s", name, doubt)
 
     def _served_conditions(self) -> set[str]:
         """Return the conditions to ask under: all, or for an answer file those of the audits that it covers."""
@@ -108,7 +131,7 @@ class Interview:
                 raise ModelError(f"the {name} that gave the answers so far", found, "ask it again with --fresh")
         write_record(current, file)
 
-    def _predict(self, step: AnswerStep, condition: str) -> pl.DataFrame:
+    def _predict(self, step: AnswerStep, condition: str, first: FirstReplies | None) -> pl.DataFrame:
         file = self.store.answer_file(self.model.name, condition)
         log = AnswerLog(self.store.answer_log(self.model.name, condition))
         todo = self._unanswered(condition)
@@ -117,7 +140,7 @@ class Interview:
             todo = self._unanswered(condition)
         if todo.height:
             with self.progress(f"asking {self.model.name}, {condition}", todo.height * self._draws) as advance:
-                for answers in ask(step, todo, self.store.data, self.engine, self.asking.batch):
+                for answers in ask(step, todo, self.store.data, self.engine, self.asking.batch, first=first):
                     log.append(answers)
                     advance(answers.height)
         self.store.write(self._known(condition).sort(ANSWERS.key), file)  # whatever order they arrived in

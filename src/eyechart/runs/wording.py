@@ -16,6 +16,7 @@ from string import ascii_uppercase
 
 import polars as pl
 
+from eyechart.data.predictions import is_cut
 from eyechart.data.probes import fill
 from eyechart.data.store import Store
 from eyechart.language.labels import words
@@ -162,9 +163,9 @@ def _read_open(rows: pl.DataFrame, known: KnownAnswers) -> pl.DataFrame:
 
 
 def _read_again(answers: pl.DataFrame, shown: pl.DataFrame, template: Template) -> pl.DataFrame:
-    """Extract the answers from stored responses; those that failed or were refused stay as they are."""
+    """Extract the answers from stored responses; those that failed, were refused or cut off stay as they are."""
     again = extract(answers["raw"], shown, template)
-    is_text = pl.col("status").is_in(["ok", "unparsed"])
+    is_text = pl.col("status").is_in(["ok", "unparsed"]) & ~is_cut(answers)
     return answers.with_columns(
         pl.when(is_text).then(again[name]).otherwise(name).alias(name) for name in ("answer", "status")
     )

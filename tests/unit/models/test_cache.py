@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from eyechart.base.errors import FileFormatError
 from eyechart.base.progress import watched_by
 from eyechart.data.pictures import Picture
-from eyechart.language.prompts import PromptBatch
+from eyechart.language.prompts import PromptBatch, choose_template
 from eyechart.models.backend import Response
 from eyechart.models.cache import (
     AnswerCache,
@@ -31,6 +32,7 @@ from eyechart.models.cache import (
     open_cache,
 )
 from eyechart.models.messages import MAX_SIDE
+from eyechart.models.prompted import read_responses
 
 PICTURE = Picture.of(np.zeros((3, 4, 3), np.uint8))
 OPTIONS = ["red", "blue"]
@@ -194,7 +196,9 @@ def test_a_listing_names_the_settings_that_are_set(tmp_path: Path) -> None:
 
 said = st.builds(
     Response,
-    raw=st.text(st.characters(exclude_categories=["Cs"])),
+    raw=st.text(st.characters(exclude_categories=["Cs", "Cc"])),
+    stop=st.none() | st.sampled_from(["stop", "length"]),
+    model=st.none() | st.just("m-2026"),
     scores=st.none() | st.lists(st.tuples(st.text(max_size=3), st.floats(-50, 0))),
     failed=st.none(),
     refused=st.booleans(),
@@ -298,9 +302,24 @@ def test_answers_paid_for_long_ago_are_found(tmp_path: Path) -> None:
     put(cache, "somebody", {"new": Response("blue")})
 
     assert cache.get(["k", "new"]) == {"k": Response("red", [("red", -0.5)]), "new": Response("blue")}
-    with sqlite3.connect(tmp_path / "old.sqlite") as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (1,)
+    with sqlite3.connect(tmp_path / "old.sqlite") as database:  # an older eyechart could not read the new answer
+        assert database.execute("PRAGMA user_version").fetchone() == (2,)
     database.close()
+
+
+def test_a_surrogate_in_an_older_cache_does_not_poison_the_batch(tmp_path: Path) -> None:
+    """An older eyechart stored what no table takes; each later run got it back and failed."""
+    asked = PromptBatch(["what?", "where?"], [None, None], [None, None])
+    backend = CachedBackend(Parrot(), AnswerCache(tmp_path / "it.sqlite"))
+    backend.respond(asked)
+    with sqlite3.connect(tmp_path / "it.sqlite") as database:
+        poisoned = json.dumps(["red \ud83d\x00", None, None, False])
+        database.execute("UPDATE answers SET said = ? WHERE key = ?", (poisoned, backend.keys(asked)[0]))
+    database.close()
+    probes = pl.DataFrame({"id": ["1", "2"], "question": ["what?", "where?"]})
+    answers = read_responses(backend.respond(asked), probes, choose_template(None))
+
+    assert answers["raw"].to_list() == ["red \\ud83d\\x00", "where?!"]
 
 
 def test_a_cache_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:

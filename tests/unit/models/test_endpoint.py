@@ -122,9 +122,13 @@ def test_a_service_that_keeps_failing_is_left_alone(server: Served) -> None:
 
 
 def test_refusals_and_empty_answers_are_kept_as_such(server: Served) -> None:
-    assert ask(server, "refusing", "why?") == [Response("No, thank you.", refused=True)]
-    assert ask(server, "filtered", "why?") == [Response("", refused=True)]
-    assert ask(server, "empty", "why?") + ask(server, "empty", "why?") == [Response(""), Response("")]
+    (refusing,) = ask(server, "refusing", "why?")
+    (filtered,) = ask(server, "filtered", "why?")
+    empty = ask(server, "empty", "why?") + ask(server, "empty", "why?")
+
+    assert refusing == Response("No, thank you.", refused=True, stop="stop", model="refusing")
+    assert filtered == Response("", refused=True, stop="content_filter", model="filtered")
+    assert empty == [Response("", stop="stop", model="empty")] * 2
 
 
 def test_options_get_their_log_probabilities_where_they_are_offered(server: Served) -> None:
@@ -133,7 +137,7 @@ def test_options_get_their_log_probabilities_where_they_are_offered(server: Serv
     (without,) = replace(asking, model="echo").respond(show("which?", choices=["A", "B"]))
     asking.respond(show("open?"))
 
-    assert said == Response("A", [("A", pytest.approx(-0.5)), ("B", pytest.approx(-1.25))])
+    assert (said.raw, said.scores) == ("A", [("A", pytest.approx(-0.5)), ("B", pytest.approx(-1.25))])
     assert without.scores is None
     assert [one["logprobs"] for one in server.seen("letters")] == [True, None]
 
@@ -250,6 +254,7 @@ def test_it_also_answers_inside_a_running_loop(server: Served) -> None:
 def test_identities_tell_apart_what_answers_differently() -> None:
     base = Endpoint("m", "http://127.0.0.1:1/v1")
     same = [replace(base, concurrency=2), replace(base, timeout=1.0), replace(base, retries=0)]
+    same += [replace(base, deadline=1.0), replace(base, max_reply=9)]
     other = [replace(base, temperature=0.1), replace(base, max_side=9), replace(base, model="n"), Endpoint("m")]
 
     assert {one.identity for one in same} == {base.identity}

@@ -16,10 +16,11 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.pictures import Picture
 from eyechart.data.probes import Prober, fill
-from eyechart.language.prompts import PromptBatch
+from eyechart.language.prompts import PromptBatch, choose_template
 from eyechart.models import load
 from eyechart.models.backend import Response
 from eyechart.models.huggingface import HuggingFace
+from eyechart.models.prompted import read_responses
 from eyechart.models.weights import find_kind, find_revision
 
 torch = pytest.importorskip("torch")
@@ -384,3 +385,26 @@ def test_a_blind_model_does_not_open_pictures_and_says_so(
 
     assert answers.height == 8
     assert "failed" not in set(answers["status"])
+
+
+def test_an_answer_that_the_limit_of_tokens_ends_is_cut_and_one_that_the_model_ends_is_not(
+    tiny_llama: Path, tmp_path: Path
+) -> None:
+    """The same answer, by the same weights: only the token that ends an answer is another one."""
+    prompt = PromptBatch(["what color is it?"], [None], [None])
+    (cut,) = HuggingFace(str(tiny_llama), device="cpu", max_new_tokens=4).respond(prompt)
+    by_hand = ByHand(tiny_llama, "llama")
+    third = by_hand.begin(prompt.prompts[0], ())
+    for _ in range(3):
+        token = int(by_hand.next_token(third).argmax())
+        third = by_hand.extend(third, token)
+    shutil.copytree(tiny_llama, tmp_path / "ending")
+    for name in ("generation_config.json", "config.json"):
+        file = tmp_path / "ending" / name
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"eos_token_id": [token, 0]}))
+    (ended,) = HuggingFace(str(tmp_path / "ending"), device="cpu", max_new_tokens=4).respond(prompt)
+    (read,) = read_responses([cut], pl.DataFrame({"id": ["1"], "question": ["?"]}), choose_template("short")).to_dicts()
+
+    assert (cut.stop, ended.stop) == ("length", "stop")
+    assert str(cut.raw).startswith(str(ended.raw))
+    assert (read["status"], read["answer"]) == ("unparsed", None)

@@ -1,10 +1,13 @@
 """What is opened under a name, found without opening it."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from eyechart.base.errors import MissingExtraError, ModelError
+from eyechart.base.errors import MissingExtraError, ModelError, SettingError
+from eyechart.language.prompts import PromptBatch
 from eyechart.models import load, weights
 from eyechart.models.weights import find_config, find_kind, find_revision
 
@@ -52,6 +55,31 @@ def test_the_kind_follows_from_the_configuration(tmp_path: Path, content: str, k
     (tmp_path / "config.json").write_text(content)
 
     assert find_kind(str(tmp_path), None) == kind
+
+
+def test_a_model_that_comes_with_code_never_runs_it(tiny_llama: Path, tmp_path: Path) -> None:
+    """A folder may name Python beside its weights: opening it raises or ignores that, but never imports it."""
+    folder = tmp_path / "coded"
+    shutil.copytree(tiny_llama, folder)
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass Evil: ...\n")
+    for name, known in (("config.json", "AutoModelForCausalLM"), ("tokenizer_config.json", "AutoTokenizer")):
+        content = json.loads((folder / name).read_text())
+        classes = ["evil.Evil", None] if known == "AutoTokenizer" else "evil.Evil"
+        content |= {"auto_map": {"AutoConfig": "evil.Evil", known: classes}, "model_type": "evil"}
+        (folder / name).write_text(json.dumps(content))
+    with pytest.raises(ModelError):
+        load(f"hf:{folder},kind=text,device=cpu").backend.respond(PromptBatch(["?"], [None], [None]))
+
+    assert not (tmp_path / "ran").exists()
+
+
+def test_no_setting_and_no_code_of_ours_trusts_remote_code() -> None:
+    source = Path(weights.__file__).parents[1]
+    uses = [line for file in source.rglob("*.py") for line in file.read_text().splitlines() if "trust_remote" in line]
+
+    assert uses == ['    options = {"revision": revision, "trust_remote_code": False}']
+    with pytest.raises(SettingError, match="'trust_remote_code'"):
+        load("hf:org/tiny,trust_remote_code=yes")
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
