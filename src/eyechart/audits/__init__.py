@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
@@ -11,6 +12,7 @@ import polars as pl
 from eyechart.base.errors import ModelError, SettingError
 from eyechart.base.registry import Registry, Shape, reference_to
 from eyechart.base.settings import fit_settings
+from eyechart.base.trust import check_found, trusting
 from eyechart.data.dataset import Dataset
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import AnnouncingAudit, Audit, Model, PrerecordedModel
@@ -64,13 +66,21 @@ def refer_to(audit: Audit) -> str:
     return audit.name if audit.name in AUDITS.names() and AUDITS.get(audit.name) is kind else reference_to(kind)
 
 
-def remake_audit(reference: str, settings: Mapping[str, Any]) -> Audit:
-    """Build the audit of a recorded plan; plans of older versions may name its module, and settings since removed."""
+def remake_audit(reference: str, settings: Mapping[str, Any], *, trust: bool = False) -> Audit:
+    """Build the audit of a recorded plan; plans of older versions may name its module, and settings since removed.
+
+    A plan may come from anywhere, so other code than ours and that of installed packages is imported only on `trust`.
+    """
     ours = _OUR_MODULE.match(reference)
-    kind = AUDITS.get(name := ours["name"] if ours else reference)
-    if hasattr(kind, "upgrade_plan"):
-        settings = kind.upgrade_plan(settings)
-    return make_audit(name, {key: value for key, value in settings.items() if key not in gone_settings(kind)})
+    name = ours["name"] if ours else reference
+    is_known = name in AUDITS.names()
+    if not is_known:
+        check_found(name, trust=trust)
+    with nullcontext() if is_known else trusting():
+        kind = AUDITS.get(name)
+        if hasattr(kind, "upgrade_plan"):
+            settings = kind.upgrade_plan(settings)
+        return make_audit(name, {key: value for key, value in settings.items() if key not in gone_settings(kind)})
 
 
 def known_audits(named: Iterable[str] = ()) -> list[type[Audit]]:

@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from eyechart.base.errors import SettingError, UnknownNameError
+from eyechart.base.trust import FILE_MODULE, check_named, module_name
 
 Entry = TypeVar("Entry")
-FILE_MODULE = "eyechart file "  # no importable module has a space in its name
 
 
 class Shape(NamedTuple):
@@ -55,6 +55,7 @@ class Registry(Generic[Entry]):
         """Import the object of a name, or raise an error that suggests the nearest name."""
         target = self._targets.get(name) or self._offered().get(name)
         if target is None and ":" in name:
+            check_named(name)
             target = name
         if target is None:
             raise unknown_name(self.kind, name, self.names())
@@ -122,7 +123,7 @@ def _import_module(name: str) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise SettingError(f"a Python file at {path}", "none", "check the path before the colon")
-    name = f"{FILE_MODULE}{path.resolve()}"
+    name = module_name(path)
     if name in sys.modules:  # so that a class is the same object each time it is referenced
         return sys.modules[name]
     loader = SourceFileLoader(name, str(path))

@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from eyechart.base.errors import EyechartError
 from eyechart.base.files import damaged_inside, our_version
+from eyechart.base.trust import words_of
 from eyechart.cli import listing, models, reading, results, running
 from eyechart.cli.options import AuditCommand
 
@@ -74,7 +75,8 @@ def start(
 def main() -> None:
     """Run a command: a user error prints one line and exits with code 1; only a bug shows a traceback."""
     try:
-        code = typer.main.get_command(app).main(prog_name="eyechart", standalone_mode=False)
+        with words_of(sys.argv[1:]):
+            code = typer.main.get_command(app).main(prog_name="eyechart", standalone_mode=False)
     except EyechartError as error:
         code = _fail(str(error))
     except PolarsError as error:

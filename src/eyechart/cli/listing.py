@@ -48,6 +48,7 @@ def ls(
     *,
     data: For = None,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """List the audits, formats, models and so on to choose from.

@@ -68,6 +68,7 @@ def train(
     seed: options.Seed = 0,
     limit: options.Limit = None,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Train a network, with or without a bias-reduction method.
@@ -168,6 +169,7 @@ def cache(
     model: Named = None,
     file: File = None,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """List, prune or clear the cached responses of models.

@@ -3,6 +3,7 @@
 Commands that create audits also take the short options that audits declare, looked up when the command is called.
 """
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,9 +19,11 @@ from typer.main import get_command
 from eyechart.audits import AUDITS
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.base.registry import unknown_choice, unknown_name
+from eyechart.base.trust import trust_everything
 from eyechart.data.furniture import Option, furniture_of
 
 Choice = TypeVar("Choice", bound=StrEnum)
+_TRUSTING = re.compile(r"\btrust\s*=")  # a setting of a model
 
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -30,6 +33,8 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     known = {_option_name(parameter): parameter for parameter in context.command.get_params(context)}
     defaults = {}
     for key, value in _read_yaml(path).items():
+        if key == "trust" or _TRUSTING.search(str(value)):
+            raise SettingError("trust on the command line alone", f"trust in {path}", "leave it out; add --trust there")
         if key not in known:
             raise unknown_name(f"option in {path}", str(key), tuple(known))
         default = [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
@@ -37,6 +42,13 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
         defaults[str(known[key].name)] = [default] if is_single else default
     context.default_map = defaults
     return path
+
+
+def _trust(given: bool) -> bool:  # noqa: FBT001 - as typer calls it
+    """Allow all code that files name."""
+    if given:
+        trust_everything()
+    return given
 
 
 def _option_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export the type
@@ -57,6 +69,7 @@ def _read_yaml(path: Path) -> Mapping[Any, Any]:
     return content
 
 
+_TRUST_HELP = "Run code that a settings file, a run or a trained model names, and not only this command."
 _CONFIG_HELP = "A YAML file of options; the command line overrides it."
 _SET_HELP = "A setting, such as `score=exact` or `accuracy.score=exact`; may be repeated."
 _AUDIT_HELP = "An audit; may be repeated. Default: all that apply."
@@ -82,6 +95,7 @@ _TEMPERATURE_HELP = "The sampling temperature; at 0 the model gives its likelies
 _DRY_RUN_HELP = "Make no model calls; only count them and estimate what they would take."
 _DATA_HELP = "A dataset written by `eyechart read`, or a file, folder or archive of any known kind."
 
+Trust = Annotated[bool, typer.Option("--trust", help=_TRUST_HELP, callback=_trust, is_eager=True)]
 Config = Annotated[Path | None, typer.Option("--config", help=_CONFIG_HELP, callback=_load_config, is_eager=True)]
 Engine = Annotated[str, typer.Option(help=_ENGINE_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -64,6 +64,7 @@ def demo(
     images: Pictures = 1000,
     seed: options.Seed = 0,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Run every step once on a small synthetic dataset.
@@ -109,6 +110,7 @@ def read(
     yes: options.Yes = False,
     verbose: options.Verbose = False,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Read files into a dataset folder.

@@ -60,6 +60,7 @@ def report(
     markdown: Markdown = False,
     fail_on: options.FailOn = None,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Write a run's results as one self-contained HTML page.
@@ -97,6 +98,7 @@ def compare(
     to: Form = None,
     markdown: Markdown = False,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Compare models example by example.
@@ -164,6 +166,7 @@ def export(
     allow_http: options.AllowHttp = False,
     allow_private_http: options.AllowPrivateHttp = False,
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Export a run as files for other tools.
@@ -191,6 +194,7 @@ def view(
     name: Names = None,
     audit: PageAudits = None,
     open: Open = True,  # noqa: A002 - the customary name of this option
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Explore a run in the browser.

@@ -53,6 +53,7 @@ def study(
     verbose: options.Verbose = False,
     engine: options.Engine = "local",
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Study the data alone, without a model."""
@@ -69,7 +70,12 @@ def study(
 
 
 def probe(
-    run: options.RunFolder, *, turn: Round = 0, json: options.Json = False, _config: options.Config = None
+    run: options.RunFolder,
+    *,
+    turn: Round = 0,
+    json: options.Json = False,
+    _trust: options.Trust = False,
+    _config: options.Config = None,
 ) -> None:
     """Write the probes for models to answer.
 
@@ -94,6 +100,7 @@ def predict(
     fresh: options.Fresh = False,
     engine: options.Engine = "local",
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Ask models for the answers that are still missing.
@@ -126,6 +133,7 @@ def judge(
     allow_partial: options.AllowPartial = False,
     engine: options.Engine = "local",
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Judge models by their answers."""
@@ -169,6 +177,7 @@ def audit(
     verbose: options.Verbose = False,
     engine: options.Engine = "local",
     json: options.Json = False,
+    _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
     """Study, probe, predict, judge and report in one go.

@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from eyechart.base.errors import EngineError, EyechartError, MissingExtraError
-from eyechart.base.registry import FILE_MODULE
+from eyechart.base.trust import FILE_MODULE
 from eyechart.data.protocols import PlacedStep, Step
 from eyechart.engines.worker import Worker, versions
 

@@ -11,6 +11,7 @@ import polars as pl
 from eyechart.base.characters import storable
 from eyechart.base.errors import ModelError
 from eyechart.base.registry import import_object
+from eyechart.base.trust import check_named
 from eyechart.data.images import Images, shown_path_lists
 from eyechart.data.pictures import fetch
 from eyechart.data.protocols import Model
@@ -49,6 +50,7 @@ class Function:
 
 def open_function(reference: str) -> Model:
     """Open `package.module:name` or `file.py:name`: a model, a class of models, or a function over a batch."""
+    check_named(reference)
     answerer = import_object(reference)
     if isinstance(answerer, type):
         answerer = answerer()

@@ -32,6 +32,7 @@ class Asking:
     fresh: bool = False  # ask again even what is already answered
     max_calls: int | None = None
     allow_partial: bool = False
+    trust: bool = False  # import audits from code that the run names
     skip: bool = False  # skip audits that the data or an answer file do not support, if none were named
 
 

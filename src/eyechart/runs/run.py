@@ -161,6 +161,10 @@ class Run:
             for name in names:
                 self.judge_by(name, predictions)
         else:
+            for name in names:
+                self._remade(
+                    self.store.plan(name)
+                )  # refuses untrusted code here, as other processes know no permission
             batches = [pl.DataFrame({"audit": [name]}) for name in names]
             for _ in self.engine.map(JudgeStep(self.store.folder.resolve(), self.store.web, model), batches):
                 pass
@@ -172,7 +176,7 @@ class Run:
 
     def judge_by(self, name: str, predictions: Predictions) -> None:
         """Judge a model by one study of the run, and write the result into the folder."""
-        audit, study = _remade(self.store.plan(name)), self.store.studies()[name]
+        audit, study = self._remade(self.store.plan(name)), self.store.studies()[name]
         with watched_by(self.progress):
             result = audit.judge(self._data_for(audit), study, predictions, self.engine)
         whole = with_parsing(result, self.store.data, predictions, self.store.probes)
@@ -231,7 +235,7 @@ class Run:
         """Say how the plan of a study differs from the one already made; None if it does not."""
         made = self.store.plan(audit.name)
         if made.division == plan.division:
-            return None if _remade(made) == audit else "its settings changed"
+            return None if self._remade(made) == audit else "its settings changed"
         return "an older version studied the data" if made.division is None else "its division changed"
 
     def _remove_results(self, audit: str, changed: str) -> None:
@@ -252,7 +256,7 @@ class Run:
         if not studies:
             raise FileFormatError(f"studies in {self.store.folder}", "none", "run `eyechart study` first")
         for name, study in studies.items():
-            yield _remade(self.store.plan(name)), study
+            yield self._remade(self.store.plan(name)), study
 
     def _answered(self, predictions: Predictions) -> dict[str, tuple[str, ...]]:
         """Return the audits to judge by, with their conditions, leaving out those without all answers if allowed."""
@@ -262,6 +266,9 @@ class Run:
         kept = wanted.served_by(known.__contains__)
         warn_left_out(predictions.model, wanted.conditions.keys() - kept.keys())
         return kept or wanted.without_spare(known.__contains__)
+
+    def _remade(self, plan: StudyPlan) -> Audit:
+        return remake_audit(plan.reference, plan.settings, trust=self.asking.trust)
 
     def _interview(self, model: Model) -> Interview:
         return Interview(model, self.store, self.engine, self.progress, self.asking)
@@ -277,7 +284,7 @@ class JudgeStep:
 
     def __call__(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Judge by one audit after another, and return the batch."""
-        run = Run(Store(self.folder, self.web))
+        run = Run(Store(self.folder, self.web), asking=Asking(trust=True))
         for name in batch["audit"]:
             run.judge_by(name, run.store.answers(self.model))
         return batch
@@ -292,10 +299,6 @@ def _write_division(data: Dataset, file: Path) -> None:
     record = DivisionRecord.of(data)
     if record is not None:
         write_record(record, file)
-
-
-def _remade(plan: StudyPlan) -> Audit:
-    return remake_audit(plan.reference, plan.settings)
 
 
 def _want_more(results: Mapping[str, Result]) -> bool:
