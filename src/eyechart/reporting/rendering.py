@@ -16,6 +16,7 @@ from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import CardGroup, Thumbnails, arrange_cards
 from eyechart.reporting.grid import Grid, drawing_grid
 from eyechart.reporting.palette import NO_LOOKS, Palette
+from eyechart.reporting.policy import mark_templates, secure
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,7 +71,8 @@ def fill(template: str, content: dict[str, Any], palette: Palette, *, alive: boo
     style = _own("style.css") + Markup(palette.rules())  # noqa: S704 - only names of colours
     assets = {"style": style, "script": _own("page.js"), "runtime": _runtime() if alive else None}
     templates = open_templates("eyechart.reporting", ".", palette)
-    return templates.get_template(template).render(**assets, **content).lstrip()
+    mark = mark_templates(templates)
+    return secure(templates.get_template(template).render(**assets, **content).lstrip(), mark)
 
 
 def open_templates(package: str, folder: str, palette: Palette = NO_LOOKS) -> "Environment":
