@@ -1,5 +1,6 @@
 """A comparison as a table of text for a page, Markdown or LaTeX, with a row per measure and a column per model."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +13,11 @@ LATEX = str.maketrans(
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
 
+# Brackets of intervals and underscores inside words mean nothing; the dots and colons are those of addresses.
+_MARKUP = re.compile(
+    r"[\\`*~$|]|\[(?![-\u2212\d., %]*\])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|(?<=http):(?=//)|(?<=https):(?=//)|(?<=www)\.",
+    re.IGNORECASE,
+)
 PART = "; "  # between a value, its difference and its rank
 
 
@@ -56,12 +62,19 @@ def to_markdown(grid: TextGrid) -> str:
     """Format a table as Markdown, for a README or an issue."""
     lines = [grid.columns, tuple("---" for _ in grid.columns), *grid.rows]
     escaped = ["| " + " | ".join(map(escape, line)) + " |" for line in lines]
-    return "\n".join([f"**{grid.title}**", "", *escaped, ""])
+    return "\n".join([f"**{escape(grid.title)}**", "", *escaped, ""])
 
 
-def escape(cell: str) -> str:
-    """Escape characters that would end a cell of Markdown or be read as HTML."""
-    return " ".join(cell.split()).replace("|", "\\|").replace("<", "&lt;")
+def escape(text: str) -> str:
+    """Escape everything that Markdown could take for markup, in a text inside a line."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
+
+
+def as_code(text: str) -> str:
+    """Write a text as code inside a line, whatever backticks it has."""
+    line = " ".join(text.split())
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
 
 
 def to_latex(grid: TextGrid) -> str:

@@ -1,11 +1,14 @@
 // Draw charts when they are opened and scroll into view, and let charts and tables be saved. Findings, matrix and example need no script.
 
+// No styles of the library's own: the page's policy lets only ours in, and style.css has a tooltip.
+const DRAWING = { actions: false, renderer: "svg", ast: true, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+
 async function draw(figure) {
   const place = figure.querySelector(".chart");
   const spec = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
   const live = document.createElement("div");
   try {
-    await window.vegaEmbed(live, spec, { actions: false, renderer: "svg", ast: true });
+    await window.vegaEmbed(live, spec, DRAWING);
   } catch {
     place.textContent = "This chart could not be drawn.";
     return;
@@ -72,7 +75,7 @@ const escaped = { "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "{
 const writers = {
   csv: (rows) => rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(",")),
   md: ([head, ...rows]) =>
-    [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`),
+    [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map((cell) => cell.replace(/[\\`*~$|<]|\[(?![-\u2212\d., %]*\])/g, "\\$&")).join(" | ")} |`),
   tex: (rows) => {
     const lines = rows.map((row) => row.map((cell) => cell.replace(/[&%$#_{}~^\\]/g, (sign) => escaped[sign])).join(" & ") + " \\\\");
     return [`\\begin{tabular}{${"l".repeat(rows[0].length)}}`, "\\toprule", lines[0], "\\midrule", ...lines.slice(1), "\\bottomrule", "\\end{tabular}"];

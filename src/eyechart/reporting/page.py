@@ -9,7 +9,7 @@ from typing import Any
 
 from eyechart.data.result import State
 from eyechart.reporting.charts import drawable
-from eyechart.reporting.comparison_table import TextGrid, escape, to_markdown, with_way
+from eyechart.reporting.comparison_table import TextGrid, as_code, escape, to_markdown, with_way
 from eyechart.reporting.contents import Comparison, Coverage, Page
 from eyechart.reporting.dots import Axis, read_cells, say_cells
 from eyechart.reporting.drawing import Drawing
@@ -46,19 +46,19 @@ def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
 
 def summarise(page: Page) -> str:
     """Summarise the verdicts and the comparison of models over all examples, as Markdown for GitHub."""
-    lines = [f"# {page.title}", ""]
+    lines = [f"# {escape(page.title)}", ""]
     if page.facts:
         size = f"{page.facts.examples:,} examples on {page.facts.images:,} images."
-        lines += [f"{size} {page.facts.describe_division()}".rstrip(), ""]
+        lines += [f"{size} {escape(page.facts.describe_division())}".rstrip(), ""]
     if page.outdated:
-        lines += [page.outdated, ""]
+        lines += [escape(page.outdated), ""]
     lines += _list_overall(page.overall)
     lines.append(to_markdown(TextGrid("Verdicts", COLUMNS, tuple(map(_verdict_row, page.summary)))))
     for comparison in page.comparisons:
         lines += [to_markdown(comparison.whole), *map(_as_markdown, comparison.drawings)]
     if page.left_out:
         reasons = "; ".join(f"{audit} ({why})" for audit, why in page.left_out.items())
-        lines += [f"Left out: {reasons}.", ""]
+        lines += [escape(f"Left out: {reasons}."), ""]
     if page.origin and page.origin.command:
         lines += ["```console", *(f"$ {one}" for one in page.origin.command.splitlines()), "```", ""]
     return "\n".join(lines)
@@ -68,13 +68,13 @@ def _list_overall(lines: Iterable[Overall]) -> list[str]:
     """List the line of each model, with its commands."""
     items = []
     for line in lines:
-        commands = [f"`{command}` would test {names}." for names, command in line.tests()]
+        commands = [f"{as_code(command)} would test {escape(names)}." for names, command in line.tests()]
         items.append(" ".join([f"- **{escape(line.model)}**: {escape(line.sentence)}", *commands]))
     return [*items, ""] if items else []
 
 
 def _as_markdown(drawing: Drawing) -> str:
-    return "\n".join([to_markdown(as_text(drawing)), drawing.reading, ""])
+    return "\n".join([to_markdown(as_text(drawing)), escape(drawing.reading), ""])
 
 
 def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, Any]:
@@ -237,17 +237,18 @@ def render_standings(page: Standings) -> str:
 
 def summarise_standings(page: Standings) -> str:
     """Summarise standings as Markdown for GitHub."""
-    lines = [f"# {page.title}", "", f"{page.facts.examples:,} examples on {page.facts.images:,} images.", ""]
-    lines += [page.outdated, ""] if page.outdated else []
+    size = f"{page.facts.examples:,} examples on {page.facts.images:,} images."
+    lines = [f"# {escape(page.title)}", "", size, ""]
+    lines += [escape(page.outdated), ""] if page.outdated else []
     lines += [*_list_overall(entrant.overall for entrant in page.entrants), to_markdown(page.leaders())]
     for ranking in page.contests:
         title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences from {ranking.base}"
         rows = tuple(standing.cells() for standing in ranking.standings)
-        lines += [to_markdown(TextGrid(title, tuple(head.name for head in RANKED), rows)), ranking.sentence, ""]
+        lines += [to_markdown(TextGrid(title, tuple(head.name for head in RANKED), rows)), escape(ranking.sentence), ""]
         lines += map(_as_markdown, ranking.together)
-    lines += [f"Not compared: {reason}." for reason in page.left_out]
+    lines += [escape(f"Not compared: {reason}.") for reason in page.left_out]
     if page.command:
-        lines += ["", "```console", f"$ {page.command}", "```", ""]
+        lines += ["", "```console", *(f"$ {one}" for one in page.command.splitlines()), "```", ""]
     return "\n".join(lines)
 
 

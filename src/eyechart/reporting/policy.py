@@ -17,7 +17,8 @@ POLICY = (
     "default-src 'none'; img-src data: blob:; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
     "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
-_OWN_TAG = re.compile(r"<(script|style)\b")
+_DATA = r"[^>]*\btype=\"(?:application/json|text/plain)\""  # scripts that are data, and run nothing
+_OWN_TAG = re.compile(rf"<(style|script(?!{_DATA}))\b")
 _HEAD = "<head>"
 
 

@@ -1,0 +1,49 @@
+"""Pages run our scripts alone: what came from data has no nonce, even if escaping failed."""
+
+import re
+
+from jinja2 import DictLoader, Environment
+from markupsafe import Markup
+
+from eyechart.reporting.policy import POLICY, mark_templates, secure
+
+PAGE = """<!doctype html>
+<html><head>
+<style>p { color: red }</style></head>
+<body>{{ text }}<script type="module">1</script><script type="application/json">{}</script></body></html>"""
+
+
+def filled(text: str) -> str:
+    templates = Environment(loader=DictLoader({"it.html": PAGE}), autoescape=True)
+    mark = mark_templates(templates)
+    return secure(templates.get_template("it.html").render(text=Markup(text)), mark)  # noqa: S704 - as if escaping failed
+
+
+def nonce_of(page: str) -> str:
+    (nonce,) = set(re.findall(r"'nonce-(\w+)'", page))
+    return str(nonce)
+
+
+def test_only_scripts_and_styles_of_the_template_get_the_nonce() -> None:
+    page = filled("<script>alert(1)</script><style>p { color: blue }</style>")
+    nonce = nonce_of(page)
+
+    assert page.count(f'nonce="{nonce}"') == 2
+    assert f'<style nonce="{nonce}">p {{ color: red }}' in page
+    assert f'<script nonce="{nonce}" type="module">' in page
+    assert "<script>alert(1)</script><style>p { color: blue }" in page
+    assert page.index("Content-Security-Policy") < page.index("<style")
+
+
+def test_the_same_page_has_the_same_bytes_and_another_one_another_nonce() -> None:
+    assert filled("a") == filled("a")
+    assert nonce_of(filled("a")) != nonce_of(filled("b"))
+
+
+def test_the_policy_loads_nothing_and_lets_no_inline_script_run() -> None:
+    allowed = dict(part.strip().split(" ", 1) for part in POLICY.split(";"))
+
+    assert allowed["default-src"] == "'none'"
+    assert allowed["script-src"] == "'nonce-{nonce}'"
+    assert allowed["img-src"] == "data: blob:"
+    assert not any("http" in values or "*" in values or "eval" in values for values in allowed.values())
