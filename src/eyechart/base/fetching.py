@@ -22,7 +22,8 @@ SECONDS = 60.0  # for one download, all redirects included
 _WAIT = 20.0  # seconds for one response from the network
 _PORTS = {"http": 80, "https": 443}
 _MOVED = (301, 302, 303, 307, 308)
-_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))  # these embed IPv4 addresses
+# The first two embed IPv4 addresses; the last was for sites, and Python takes it for public.
+_NOT_PUBLIC = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"), IPv6Network("fec0::/10"))
 _HEADERS = {"Accept": "image/*", "User-Agent": "eyechart", "Connection": "close"}
 _KEPT = "/%:=&?~+!$,;'@()*[]"  # characters that need no quoting in an address
 
@@ -59,7 +60,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
-        if address.sixtofour or address.teredo or any(address in network for network in _TRANSLATED):
+        if address.sixtofour or address.teredo or any(address in network for network in _NOT_PUBLIC):
             return False
     return address.is_global and not (address.is_multicast or address.is_reserved)
 

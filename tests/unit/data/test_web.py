@@ -87,10 +87,14 @@ def test_nothing_is_fetched_unless_it_is_allowed(gallery: Gallery, kept: Path) -
 
 
 def test_this_machine_is_not_public(gallery: Gallery, kept: Path) -> None:
-    for host in ("127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]", "0"):
+    dotted = ("127.0.0.1", "127.1", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "2130706433", "017700000001", "0")
+    wide = ("\uff11\uff12\uff17.0.0.1", "127\u30020.0.1")  # digits and a dot that mean the same to some resolvers
+    six = ("[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::127.0.0.1]", "[::]")
+    for host in (*dotted, *wide, *six, "localhost", "LOCALHOST.", "127.0.0.1."):
         address = f"{gallery.url}/good/private.png".replace("127.0.0.1", host)
+        found = refusal(address, Web(public=True, folder=kept))
 
-        assert "is not a public host; --allow-private-http allows it" in refusal(address, Web(public=True, folder=kept))
+        assert "is not a public host; --allow-private-http allows it" in found or "no such host" in found, host
     assert not [path for path in gallery.seen if "private.png" in path]
 
 
@@ -120,6 +124,12 @@ def test_this_machine_is_not_public(gallery: Gallery, kept: Path) -> None:
         ("2002:7f00:1::", False),
         ("64:ff9b::7f00:1", False),
         ("2001:0:4136:e378:8000:63bf:3fff:fdd2", False),
+        ("64:ff9b:1::a00:1", False),
+        ("::7f00:1", False),
+        ("fec0::1", False),
+        ("2001:db8::1", False),
+        ("192.0.2.1", False),
+        ("198.18.0.1", False),
     ],
 )
 def test_which_addresses_are_public(address: str, public: bool) -> None:  # noqa: FBT001 - a table
@@ -148,6 +158,42 @@ def test_a_redirect_cannot_lead_to_a_private_host(
         f"{gallery.url}/moved?to={quote(target)}", Web(public=True, folder=kept)
     )
     assert pictures([f"{gallery.url}/good/hop.png"], Web(public=True, folder=kept)) == [Picture.of(PIXELS)]
+
+
+def answer_as(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
+    """Let each look-up of a name have the next answer."""
+    left, real = list(answers), socket.getaddrinfo
+
+    def answer(host: str, *more: object, **named: object) -> list[object]:
+        hosts = left.pop(0) if host == "changing.test" else [host]
+        return [each for name in hosts for each in real(name, *more, **named)]  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    monkeypatch.setattr(transfer, "is_public", lambda address: str(address) == "127.0.0.1")
+
+
+def test_a_name_with_one_private_address_among_public_ones_is_refused(
+    gallery: Gallery, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_as(monkeypatch, ["127.0.0.1", "127.0.0.2"])
+    address = f"{gallery.url}/good/both.png".replace("127.0.0.1", "changing.test")
+
+    assert "changing.test is not a public host" in refusal(address, Web(public=True, folder=kept))
+    assert not [path for path in gallery.seen if "both.png" in path]
+
+
+@pytest.mark.parametrize("private", ["127.0.0.2", "2130706434"])
+def test_a_name_is_judged_anew_at_every_redirect(
+    gallery: Gallery, kept: Path, monkeypatch: pytest.MonkeyPatch, private: str
+) -> None:
+    """It was public for the first request; the redirect leads to itself, or to a number, and it is private by then."""
+    answer_as(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
+    base = gallery.url.replace("127.0.0.1", "changing.test")
+    after = base if private == "127.0.0.2" else gallery.url.replace("127.0.0.1", private)
+    found = refusal(f"{base}/moved?to={quote(f'{after}/good/later.png')}", Web(public=True, folder=kept))
+
+    assert "is not a public host" in found
+    assert not [path for path in gallery.seen if path.endswith("/good/later.png") and "moved" not in path]
 
 
 def test_a_name_cannot_change_its_meaning(gallery: Gallery, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,15 @@
 
 import re
 
+import pytest
 from jinja2 import DictLoader, Environment
 from markupsafe import Markup
 
+from eyechart.data.store import Store
+from eyechart.reporting.contents import Page
+from eyechart.reporting.page import render, render_standings
 from eyechart.reporting.policy import POLICY, mark_templates, secure
+from eyechart.reporting.standings import collect_standings
 
 PAGE = """<!doctype html>
 <html><head>
@@ -47,3 +52,16 @@ def test_the_policy_loads_nothing_and_lets_no_inline_script_run() -> None:
     assert allowed["script-src"] == "'nonce-{nonce}'"
     assert allowed["img-src"] == "data: blob:"
     assert not any("http" in values or "*" in values or "eval" in values for values in allowed.values())
+
+
+@pytest.mark.parametrize("which", ["report", "compare"])
+def test_every_page_has_the_policy_and_nothing_inline_that_it_would_stop(page: Page, which: str, run: Store) -> None:
+    html = render(page) if which == "report" else render_standings(collect_standings([run]))
+    tags = re.findall(r"<(?:script|style)\b[^>]*>", html)
+    data = [tag for tag in tags if "application/json" in tag or "text/plain" in tag]
+
+    assert POLICY.format(nonce=nonce_of(html)) in html
+    assert html.index("Content-Security-Policy") < 500
+    assert {f'nonce="{nonce_of(html)}"' in tag for tag in tags if tag not in data} == {True}
+    assert not any("nonce" in tag for tag in data)
+    assert not re.search(r"<[a-z][^>]*\son\w+=", re.sub(r"(?s)<script.*?</script>", "", html))
