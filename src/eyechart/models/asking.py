@@ -21,7 +21,7 @@ from eyechart.data.probes import Filler
 from eyechart.data.protocols import Engine, EstimatingModel, Model, PrerecordedModel, WorkerKind
 from eyechart.data.tables import ANSWERS, empty
 from eyechart.models.cache import CALLS
-from eyechart.models.first_replies import BATCHES, FirstReplies
+from eyechart.models.first_responses import BATCHES, FirstResponses
 
 _LOST = "the batch was lost: "  # in `raw`, before the reason
 _MAX_LOST = 3  # lost batches at the start, after which the model itself is to blame
@@ -94,11 +94,11 @@ def ask(
     engine: Engine,
     batch: int,
     *,
-    first: FirstReplies | None = None,
+    first: FirstResponses | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the answers to each batch of probes; raise an error if the first few batches are all lost.
 
-    `first` watches the first replies, and may also raise an error; it makes the first batches small.
+    `first` watches the first responses, and may also raise an error; it makes the first batches small.
     """
     small = () if first is None or first.is_over else BATCHES
     batches = _batches(probes, data, batch, small)

@@ -19,9 +19,9 @@ from eyechart.data.pictures import Picture
 from eyechart.data.protocols import WorkerKind
 from eyechart.language.prompts import PromptBatch
 from eyechart.models.backend import OnResponse, Response
+from eyechart.models.bounded_client import open_client
 from eyechart.models.messages import MAX_SIDE, Failure, Scope, data_url, read_error, read_response
 from eyechart.models.prompted import Prompted, open_prompted
-from eyechart.models.replies import open_client
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -45,7 +45,7 @@ class Endpoint:
     per_minute: float | None = None  # requests, at most
     timeout: float = 120.0  # seconds to wait for the next part of a reply
     deadline: float = 600.0  # seconds for a whole reply, with all its attempts
-    max_reply: int = 16_000_000  # of a reply, decompressed
+    max_response: int = 16_000_000  # of a reply, decompressed
     retries: int = 5
     max_side: int = MAX_SIDE
     max_bytes: int = 8_000_000
@@ -133,7 +133,7 @@ class Endpoint:
         if key is None:
             advice = "set it, or give the address of your own endpoint with --base-url"
             raise ModelError(f"a key in the environment variable {self.key}", "none", advice)
-        client = open_client(self.max_reply, self.timeout)
+        client = open_client(self.max_response, self.timeout)
         return AsyncOpenAI(
             api_key=key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries, http_client=client
         )

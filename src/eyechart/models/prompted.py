@@ -33,7 +33,7 @@ from eyechart.models.extraction import extract
 COMMON: dict[str, Any] = {"prompt": str, "draws": int, "cache": str, "fresh": bool}  # settings of every backend
 # Settings that change how an answer is obtained, but not which one; they are left out of the model's name.
 UNNAMED = (
-    "base_url", "key", "concurrency", "per_minute", "timeout", "deadline", "max_reply", "retries", "cache", "fresh",
+    "base_url", "key", "concurrency", "per_minute", "timeout", "deadline", "max_response", "retries", "cache", "fresh",
     "batch", "device",
 )  # fmt: skip
 _ScoredAnswer = dict[str, str | float]

@@ -18,7 +18,7 @@ from eyechart.data.records import ModelIdentity
 from eyechart.data.store import Store
 from eyechart.data.tables import ANSWERS, COUNTS, empty
 from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
-from eyechart.models.first_replies import FirstReplies
+from eyechart.models.first_responses import FirstResponses
 from eyechart.models.own_names import doubt_names
 
 _log = logging.getLogger("eyechart.runs.run")
@@ -70,18 +70,18 @@ class Interview:
                 shutil.rmtree(self.store.answer_folder(name), ignore_errors=True)
             if isinstance(self.model, IdentifiedModel):
                 self._record_identity(json.loads(self.model.identity))
-            first = self._first_replies(calls)
+            first = self._first_responses(calls)
             stock = pl.concat([empty(COUNTS), *(self._predict(step, condition, first) for condition in calls)])
             self.store.write(stock, self.store.stock_file(name))
-            self._warn_of_replies()
+            self._warn_of_responses()
         return stock
 
-    def _first_replies(self, conditions: Iterable[str]) -> FirstReplies | None:
-        """Watch the first replies of a model that is asked and has answered nothing in this run yet."""
+    def _first_responses(self, conditions: Iterable[str]) -> FirstResponses | None:
+        """Watch the first responses of a model that is asked and has answered nothing in this run yet."""
         known = any((self._known(condition)["status"] != "failed").any() for condition in conditions)
-        return None if known or isinstance(self.model, PrerecordedModel) else FirstReplies(self.model.name)
+        return None if known or isinstance(self.model, PrerecordedModel) else FirstResponses(self.model.name)
 
-    def _warn_of_replies(self) -> None:
+    def _warn_of_responses(self) -> None:
         """Warn of answers that were cut off, and of a service that answers with another model."""
         name = self.model.name
         answers = self.store.answers(name).answers
@@ -132,7 +132,7 @@ class Interview:
                 raise ModelError(f"the {name} that gave the answers so far", found, "ask it again with --fresh")
         write_record(current, file)
 
-    def _predict(self, step: AnswerStep, condition: str, first: FirstReplies | None) -> pl.DataFrame:
+    def _predict(self, step: AnswerStep, condition: str, first: FirstResponses | None) -> pl.DataFrame:
         file = self.store.answer_file(self.model.name, condition)
         log = AnswerLog(self.store.answer_log(self.model.name, condition))
         todo = self._unanswered(condition)

@@ -254,7 +254,7 @@ def test_it_also_answers_inside_a_running_loop(server: Served) -> None:
 def test_identities_tell_apart_what_answers_differently() -> None:
     base = Endpoint("m", "http://127.0.0.1:1/v1")
     same = [replace(base, concurrency=2), replace(base, timeout=1.0), replace(base, retries=0)]
-    same += [replace(base, deadline=1.0), replace(base, max_reply=9)]
+    same += [replace(base, deadline=1.0), replace(base, max_response=9)]
     other = [replace(base, temperature=0.1), replace(base, max_side=9), replace(base, model="n"), Endpoint("m")]
 
     assert {one.identity for one in same} == {base.identity}

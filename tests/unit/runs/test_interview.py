@@ -119,7 +119,7 @@ def test_fifty_unparsed_replies_are_shown_before_the_rest_is_asked(
     logging.getLogger("eyechart.models").removeHandler(handler)
 
     (message,) = (line for line in caplog.messages if "unparsed" in line)
-    assert message.startswith("the first 50 replies of mumbling are all unparsed")
+    assert message.startswith("the first 50 responses of mumbling are all unparsed")
     assert "<think>hmm" in message
     assert seen == [50]
 

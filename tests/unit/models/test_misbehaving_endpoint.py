@@ -92,7 +92,7 @@ def test_parts_are_read_by_their_types(server: Served) -> None:
 )
 def test_what_is_no_answer_fails_with_its_reason_and_alone(server: Served, model: str, reason: str) -> None:
     began = time.monotonic()
-    said = ask(Endpoint(model, server.url, scores=True, max_reply=100_000), "one?", "two?", choices=["A", "B"])
+    said = ask(Endpoint(model, server.url, scores=True, max_response=100_000), "one?", "two?", choices=["A", "B"])
 
     assert [one.raw for one in said] == [None, None]
     assert all(str(one.failed).startswith(reason) for one in said), said
@@ -105,7 +105,7 @@ def test_a_compressed_reply_is_read(server: Served) -> None:
 
 
 def test_the_limit_of_size_can_be_raised(server: Served) -> None:
-    (said,) = ask(Endpoint("bomb", server.url, max_reply=60_000_000), "why?")
+    (said,) = ask(Endpoint("bomb", server.url, max_response=60_000_000), "why?")
 
     assert said.failed is not None
     assert "more than" not in said.failed

@@ -1,4 +1,4 @@
-"""Watch the first replies of a model, so that a mistake is noticed before everything is paid for."""
+"""Watch the first responses of a model, so that a mistake is noticed before everything is paid for."""
 
 import logging
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from eyechart.data.predictions import is_cut
 from eyechart.data.probes import PLAIN_CONDITION
 
 CALLS = 20  # if the first so many all fail, nothing more is asked
-REPLIES = 50  # if the first so many to plain examples are all unparsed, one is shown
-BATCHES = (CALLS, REPLIES - CALLS)  # small ones, so that the rest is asked after a look at them
-_SHOWN = 300  # characters of a reply
+RESPONSES = 50  # if the first so many to plain examples are all unparsed, one is shown
+BATCHES = (CALLS, RESPONSES - CALLS)  # small ones, so that the rest is asked after a look at them
+_SHOWN = 300  # characters of a response
 _log = logging.getLogger("eyechart.models")
 
 
 @dataclass
-class FirstReplies:
-    """The replies of a model so far, as long as all of them failed or were unparsed."""
+class FirstResponses:
+    """The responses of a model so far, as long as all of them failed or were unparsed."""
 
     model: str
     calls: int = 0
@@ -30,10 +30,10 @@ class FirstReplies:
     def is_over(self) -> bool:
         """Return whether there is nothing left to watch."""
         is_answering = self.calls > self.failed or self.calls >= CALLS
-        return is_answering and (self.plain > self.unparsed or self.plain >= REPLIES)
+        return is_answering and (self.plain > self.unparsed or self.plain >= RESPONSES)
 
     def watch(self, answers: pl.DataFrame) -> None:
-        """Count a batch; raise an error if all first calls failed, and warn if all first replies are unparsed."""
+        """Count a batch; raise an error if all first calls failed, and warn if all first responses are unparsed."""
         if self.is_over:
             return
         self._watch_calls(answers.height, answers.filter(pl.col("status") == "failed"))
@@ -48,13 +48,13 @@ class FirstReplies:
             advice = "fix this and run the same command again; nothing more was asked"
             raise ModelError(f"answers of {self.model}", found, advice)
 
-    def _watch_plain(self, replies: pl.DataFrame) -> None:
-        if self.plain >= REPLIES or replies.is_empty():
+    def _watch_plain(self, responses: pl.DataFrame) -> None:
+        if self.plain >= RESPONSES or responses.is_empty():
             return
-        unparsed = replies.filter(pl.col("status") == "unparsed")
-        self.plain, self.unparsed = self.plain + replies.height, self.unparsed + unparsed.height
-        if self.plain == self.unparsed >= REPLIES:
+        unparsed = responses.filter(pl.col("status") == "unparsed")
+        self.plain, self.unparsed = self.plain + responses.height, self.unparsed + unparsed.height
+        if self.plain == self.unparsed >= RESPONSES:
             is_long = unparsed.select(is_cut(unparsed)).to_series()[-1]
             reason = "cut off: raise max_new_tokens" if is_long else "unparsed: try another prompt (prompt=...)"
-            message = "the first %d replies of %s are all unparsed; the last is %s: %r"
+            message = "the first %d responses of %s are all unparsed; the last is %s: %r"
             _log.warning(message, self.plain, self.model, reason, (unparsed["raw"][-1] or "")[:_SHOWN])
