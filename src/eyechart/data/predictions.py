@@ -102,6 +102,13 @@ def is_cut(answers: pl.DataFrame) -> pl.Expr:
     return pl.col("stop_reason").str.to_lowercase().is_in(CUT_STOPS).fill_null(value=False)
 
 
+def why_lost(answers: pl.DataFrame) -> pl.Expr:
+    """Return why each answer is not usable, from its `status` (null: missing); null if it is usable."""
+    status = pl.col("status").fill_null("missing")
+    reason = status.replace_strict(REASONS, default=None, return_dtype=pl.String)
+    return pl.when((status == "unparsed") & is_cut(answers)).then(pl.lit(CUT)).otherwise(reason)
+
+
 def _column_names(columns: list[str]) -> Iterator[str]:
     return (name for name, column in ANSWERS.columns.items() if column.required or name in columns)
 
@@ -120,7 +127,7 @@ def _count(joined: pl.DataFrame, condition: str) -> pl.DataFrame:
     """Count examples, not draws: one with any usable draw is judged, any other is counted by its first draw."""
     status = pl.col("status").fill_null("missing")
     usable = status.filter(status.is_in(USABLE))
-    reason = pl.when((status == "unparsed") & is_cut(joined)).then(pl.lit(CUT)).otherwise(_reason(status))
+    reason = why_lost(joined)
     is_judged = usable.len() > 0
     outcome = pl.when(is_judged).then(usable.first()).otherwise(status.first())
     why = pl.when(~is_judged).then(reason.first())
@@ -132,7 +139,3 @@ def _count(joined: pl.DataFrame, condition: str) -> pl.DataFrame:
         .select(pl.lit(condition).alias("condition"), "status", "reason", "n")
         .sort("status", "reason")
     )
-
-
-def _reason(status: pl.Expr) -> pl.Expr:
-    return status.replace_strict(REASONS, default=None, return_dtype=pl.String)

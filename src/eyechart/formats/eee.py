@@ -27,7 +27,7 @@ import polars as pl
 from eyechart.base.errors import DataError
 from eyechart.base.files import our_version, replacing
 from eyechart.data.dataset import Dataset
-from eyechart.data.predictions import REASONS, USABLE, Predictions
+from eyechart.data.predictions import USABLE, Predictions, why_lost
 from eyechart.data.result import Result
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
@@ -285,7 +285,7 @@ def _make_samples(table: pl.DataFrame, evaluation: str, model: str, data: Datase
         pl.struct(pl.col("score").fill_null(0.0), (pl.col("score").fill_null(0.0) >= RIGHT).alias("is_correct")).alias(
             "evaluation"
         ),
-        pl.col("status").replace_strict(REASONS, default=None, return_dtype=pl.String).alias("error"),
+        why_lost(table).alias("error"),
         _metadata(auto_score(data.examples)).alias("metadata"),
     )
 
