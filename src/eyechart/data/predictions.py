@@ -75,7 +75,7 @@ class Predictions:
         expected = f"answers of {self.model} to {COVERAGE:.0%} of the {probes.height} probes of {condition!r}"
         found = f"{n} ({n / probes.height:.1%})"
         if failed.height:
-            found += f", and {failed['id'].n_unique()} that failed, the first with {failed['raw'][0]}"
+            found += f", and {failed['id'].n_unique()} that failed, the first with {failed['raw'][0] or 'no reason'}"
         raise CoverageError(expected, found, "complete them, or allow partial answers (--allow-partial)")
 
 

@@ -44,7 +44,7 @@ class FirstResponses:
             return
         self.calls, self.failed = self.calls + calls, self.failed + failed.height
         if self.calls == self.failed >= CALLS:
-            found = f"first {self.calls} calls that all failed, the last with {failed['raw'][-1]}"
+            found = f"first {self.calls} calls that all failed, the last with {failed['raw'][-1] or 'no reason'}"
             advice = "fix this and run the same command again; nothing more was asked"
             raise ModelError(f"answers of {self.model}", found, advice)
 

@@ -10,6 +10,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.data.result import Result
 from eyechart.data.store import Store
+from eyechart.runs.interview import Asking
 from eyechart.runs.run import Run
 
 N = 8
@@ -37,7 +38,9 @@ def judge(folder: Path, choices: list[list[str]] | None) -> Result:
         "answer": ["red"] * N,
     }
     examples = pl.DataFrame(columns if choices is None else columns | {"choices": choices})
-    run = Run(Store(folder)).start(Dataset("quiz", examples, Images.named(examples["image"])))
+    run = Run(Store(folder), asking=Asking(allow_partial=True)).start(
+        Dataset("quiz", examples, Images.named(examples["image"]))
+    )
     run.study([Accuracy()])
     run.audit(Mumbling())
     return run.store.results()["mumbling"]["accuracy"]

@@ -165,7 +165,7 @@ def test_failed_and_missing_replies_count_against_coverage_and_unparsed_ones_do_
     good = tuple(f"{n:03}" for n in range(98))
     run.predict(Failing(good=good))
 
-    with pytest.raises(CoverageError, match=r"found 98 \(98\.0%\), and 2 that failed, the first with None"):
+    with pytest.raises(CoverageError, match=r"found 98 \(98\.0%\), and 2 that failed, the first with no reason"):
         run.judge("failing")
     run.predict(Failing(good=(*good, "098")))
     assert run.judge("failing")

@@ -130,6 +130,7 @@ def test_missing_columns_are_named_before_anything_runs(run: Run) -> None:
 
 def test_too_few_answers_are_an_error_unless_allowed(run: Run) -> None:
     half = Function("half", lambda rows: [None if row["id"] > "05" else "red" for row in rows])
+    run.probe()
     run.predict(half)
     with pytest.raises(CoverageError, match=r"found 2 \(50\.0%\), and 2 that failed"):
         run.judge("half")
