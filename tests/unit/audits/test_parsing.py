@@ -38,9 +38,8 @@ def judge(folder: Path, choices: list[list[str]] | None) -> Result:
         "answer": ["red"] * N,
     }
     examples = pl.DataFrame(columns if choices is None else columns | {"choices": choices})
-    run = Run(Store(folder), asking=Asking(allow_partial=True)).start(
-        Dataset("quiz", examples, Images.named(examples["image"]))
-    )
+    run = Run(Store(folder), asking=Asking(allow_partial=True))
+    run.start(Dataset("quiz", examples, Images.named(examples["image"])))
     run.study([Accuracy()])
     run.audit(Mumbling())
     return run.store.results()["mumbling"]["accuracy"]
