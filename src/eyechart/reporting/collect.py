@@ -58,13 +58,23 @@ def collect_results(
     return replace(page, looks=collect_looks(), overall=overall, glance=glance_at(sections, overall))
 
 
-def collect_summary(store: Store) -> tuple[Summary, ...]:
-    """Collect only the verdicts of a run, without preparing drawings or reading rows."""
+def outline(store: Store) -> tuple[Section, ...]:
+    """Collect the verdicts and the measures over all examples, without preparing drawings or reading rows."""
     judged, learned = judged_by_audit(store), learned_by_model(store)
     studies = [_outline(study, "study", judged) for study in store.studies().values()]
     results = [result for audits in store.results().values() for result in audits.values()]
     of_models = [_with_cautions(_outline(result, "result", judged), learned) for result in results]
-    return tuple(row for section in sorted([*studies, *of_models], key=_order) for row in section.summaries())
+    return tuple(sorted([*studies, *of_models], key=_order))
+
+
+def collect_section(store: Store, audit: str, model: str | None = None) -> Section | None:
+    """Collect what a run found by an audit, of the data or of a model, without drawings; None if nothing."""
+    results = store.studies() if model is None else store.results().get(model, {})
+    if audit not in results:
+        return None
+    result, judged = results[audit], judged_by_audit(store)
+    section = replace(_outline(result, "study" if model is None else "result", judged), measures=_measures(result))
+    return _with_cautions(section, learned_by_model(store))
 
 
 def learned_by_model(store: Store) -> dict[str, Learned]:
@@ -174,7 +184,7 @@ def _with_cautions(section: Section, learned: Mapping[str, Learned]) -> Section:
 def _section(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
     return replace(
         _outline(result, role, judged),
-        measures=tuple(map(MeasureRow.of, result.measures.iter_rows(named=True))),
+        measures=_measures(result),
         counts=_counts(result.tables["counts"]),
         drawings=tuple(prepare(result, view) for view in result.views),
     )
@@ -188,7 +198,7 @@ def _outline(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
         role=role,
         verdict=result.verdict,
         headline=headline,
-        measures=(),
+        measures=_measures(result, pl.col("by").is_null()),
         counts=(),
         drawings=(),
         settings=plain(dict(sorted(result.settings.items()))),
@@ -196,6 +206,10 @@ def _outline(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
         judged=judged.get(result.audit, ""),
         further=tuple(zip(result.further, others, strict=True)),
     )
+
+
+def _measures(result: Result, *chosen: pl.Expr) -> tuple[MeasureRow, ...]:
+    return tuple(map(MeasureRow.of, result.measures.filter(*chosen).iter_rows(named=True)))
 
 
 def _counts(table: pl.DataFrame) -> tuple[CountRow, ...]:

@@ -54,6 +54,7 @@ class Cell:
     n: int | None = None
     unit: Unit | None = None
     better: Better = "neither"
+    column: str | None = None  # of the rows, whose values the number is the mean of
 
     @property
     def advice(self) -> str:
@@ -76,7 +77,7 @@ class Cell:
         cell = cls(audit, verdict.question, verdict.state, verdict.label, verdict.sentence, verdict.margin)
         if measure is None:
             return cell
-        names = ("text", "value", "low", "high", "n", "unit", "better")
+        names = ("text", "value", "low", "high", "n", "unit", "better", "column")
         return replace(cell, measure=measure.name, **{name: getattr(measure, name) for name in names})
 
 
@@ -129,8 +130,20 @@ NOTHING = Glance((), (), (), (), (), None)
 
 def glance_at(sections: Sequence[Section], overall: Sequence[Overall], store: Store | None = None) -> Glance:
     """Sum up the sections of a page; with the run they come from, say who the models are and show an example."""
+    if store is None:
+        return sum_up(sections, overall)
+    return sum_up(sections, overall, store, measure_changes(store), find_showcase(store))
+
+
+def sum_up(
+    sections: Sequence[Section],
+    overall: Sequence[Overall],
+    store: Store | None = None,
+    changes: tuple[Change, ...] = (),
+    showcase: Showcase | None = None,
+) -> Glance:
+    """Sum up the sections of a page with what was already read from the answers of its run."""
     heads = {section.audit: section.verdict.question for section in sections if section.role == "result"}
-    changes = measure_changes(store) if store else ()
     lines = tuple(_line(each, heads, sections, store) for each in overall)
     data = tuple(
         Cell.of(section.audit, verdict, measure)
@@ -140,9 +153,8 @@ def glance_at(sections: Sequence[Section], overall: Sequence[Overall], store: St
         if verdict.state != "not tested"
     )
     told = (*_tell_models(lines, changes), *_tell_data(data), *([] if lines else [NO_MODEL] if sections else []))
-    if store is None:
-        return Glance(told, tuple(heads.items()), lines, data, changes, None)
-    return Glance(told, tuple(heads.items()), lines, data, changes, find_showcase(store), tuple(_next(data, store)))
+    to_do = tuple(_next(data, store)) if store else ()
+    return Glance(told, tuple(heads.items()), lines, data, changes, showcase, to_do)
 
 
 def _next(data: Iterable[Cell], store: Store) -> Iterator[tuple[str, str]]:

@@ -32,7 +32,7 @@ from eyechart.reporting.sections import MeasureRow, Section, Summary, join_quest
 from eyechart.reporting.standings import AuditRanking, Entrant, Standings
 
 ALWAYS_EXPLAINED = ("margin", "interval")  # below each chart, beside its measures
-WORDS = ("text", "note")  # fields of a measure that are text on the page and not in its CSV
+WORDS = ("text", "note", "column")  # fields of a measure that are not in its CSV
 SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔ cannot tell", "not tested": "not tested"}
 COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
 

@@ -62,12 +62,13 @@ class MeasureRow:
     unit: Unit
     better: Better
     note: str | None
+    column: str | None = None  # of the rows, whose values it is the mean of; not all measures are means
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
         """Take a measure from a row of a result's table of measures."""
-        values = {name: plain(row[name]) for name in cls.__dataclass_fields__ if name != "text"}
-        return cls(**values, text=speak(row))
+        values = {name: plain(row[name]) for name in cls.__dataclass_fields__ if name not in ("text", "column")}
+        return cls(**values, text=speak(row), column=row["of"])
 
 
 @dataclass(frozen=True)

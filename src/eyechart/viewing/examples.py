@@ -103,6 +103,7 @@ class ExampleSearch:
 
     text: str = ""
     where: tuple[tuple[str, str], ...] = ()  # column, value
+    has: tuple[str, ...] = ()  # columns with a value
     model: str = ""
     condition: str = ""
     fate: str = ""
@@ -119,6 +120,7 @@ def read_search(query: ExplorerQuery, store: Store) -> ExampleSearch:
     return ExampleSearch(
         text=query.get("text").strip().lower(),
         where=tuple((name, value) for name, value in groups if locate(store, name, model)),
+        has=tuple(name for name in query.all("has") if locate(store, name, model)),
         model=model,
         condition=query.one_of("condition", conditions, conditions[0] if conditions else ""),
         fate=query.one_of("fate", FATES) if conditions else "",
@@ -130,7 +132,7 @@ def read_search(query: ExplorerQuery, store: Store) -> ExampleSearch:
 def find_examples(store: Store, search: ExampleSearch) -> pl.Series:
     """List the ids of the matching examples, in order."""
     answers = store.answers_under(search.model, search.condition) if search.model else None
-    names = (*(name for name, _ in search.where), search.sort)
+    names = (*(name for name, _ in search.where), *search.has, search.sort)
     files = [column[0] for name in names if (column := _locate(store, name, search))]
     return _find(store, search, (store.examples, answers, *files))
 
@@ -174,6 +176,11 @@ def _find(store: Store, search: ExampleSearch, _stamps: tuple[TableFile | None, 
         if column:
             group = column[0].scan().filter(as_text(column[1]) == value).select("id")
             scan = scan.join(group, on="id", how="semi")
+    for name in search.has:
+        column = _locate(store, name, search)
+        if column:
+            measured = column[0].scan().filter(pl.col(column[1]).is_not_null()).select("id")
+            scan = scan.join(measured, on="id", how="semi")
     if search.fate or search.sort == "score":
         scan = _by_fate(scan, scored(store, search.model, search.condition), search.fate)
     return _sorted(store, scan, search).select("id").collect()["id"]

@@ -10,9 +10,10 @@ import polars as pl
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile, stat_table
-from eyechart.reporting.collect import collect_summary
+from eyechart.reporting.collect import outline
+from eyechart.reporting.glance import ModelLine, sum_up
 from eyechart.reporting.overall import Overall, read_overall
-from eyechart.reporting.sections import Summary
+from eyechart.reporting.sections import Section, Summary
 from eyechart.viewing.furniture import ExplorerFurniture
 
 
@@ -48,17 +49,32 @@ def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
     return {
         "name": store.about_data.name,
         "counts": list(counts.items()),
-        "overall": _overall(store, plans(store)),
-        "summary": verdicts(store),
+        "sections": sections(store),
         "models": models(store),
         "conditions": conditions(store),
         "manifest": store.manifest,
+        "report": store.report_file if store.report_file.is_file() else None,
     }
 
 
-def verdicts(store: Store) -> tuple[Summary, ...]:
+def sections(store: Store) -> tuple[Section, ...]:
     """Collect the verdicts, cached until the last-written file of a study or result changes."""
-    return _verdicts(store, _stamp(store.verdict_files()))
+    return _sections(store, _stamp(store.verdict_files()))
+
+
+def overall(store: Store) -> tuple[Overall, ...]:
+    """Collect the line of each model."""
+    return _overall(store, plans(store))
+
+
+def lines(store: Store) -> tuple[ModelLine, ...]:
+    """Collect the rows of the matrix."""
+    return sum_up(sections(store), overall(store), store).models
+
+
+def verdicts(store: Store) -> tuple[Summary, ...]:
+    """List the verdicts, with the measures that they are based on."""
+    return tuple(row for section in sections(store) for row in section.summaries())
 
 
 def verdict_table(store: Store) -> pl.DataFrame:
@@ -67,8 +83,8 @@ def verdict_table(store: Store) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=4)
-def _verdicts(store: Store, _stamps: tuple[TableFile, ...]) -> tuple[Summary, ...]:
-    return collect_summary(store)
+def _sections(store: Store, _stamps: tuple[TableFile, ...]) -> tuple[Section, ...]:
+    return outline(store)
 
 
 @lru_cache(maxsize=4)

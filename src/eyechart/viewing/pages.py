@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import sleep
 from typing import Any
 
 import polars as pl
 from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from eyechart.base.errors import EyechartError
 from eyechart.data.furniture import ROWS_PER_PAGE, ExplorerQuery, ListPage, Sheet
@@ -17,12 +17,15 @@ from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.reporting.collect import collect_looks
 from eyechart.reporting.palette import Palette
-from eyechart.viewing import comparing, example, examples, inventory
+from eyechart.viewing import audit, comparing, example, examples, inventory
+from eyechart.viewing.behind import behind_cell
 from eyechart.viewing.comparing import ModelPair
 from eyechart.viewing.furniture import AuditPage, ExplorerFurniture
+from eyechart.viewing.glances import first_screen
 from eyechart.viewing.pictures import PICTURE_PLACES, SIDES, list_pictures, measure, picture_of
 from eyechart.viewing.rendering import (
     Endpoint,
+    address,
     fill_fragment,
     fill_page,
     read_query,
@@ -42,6 +45,9 @@ def routes(store: Store, furniture: ExplorerFurniture) -> dict[str, Endpoint]:
     files = {f"{page.path}.csv": explorer.sheet_csv(page) for page in furniture.pages()}
     return {
         "/": explorer.overview,
+        "/glance": explorer.glance,
+        "/audit": explorer.audit,
+        "/report.html": explorer.report,
         "/overview.csv": explorer.overview_csv,
         "/examples": explorer.examples,
         "/examples.csv": explorer.examples_csv,
@@ -66,9 +72,34 @@ class Explorer:
         self.furniture = furniture
 
     def overview(self, request: Request) -> Response:
-        """Show verdicts and counts."""
-        content = {"run": inventory.overview(self.store, self.furniture)}
+        """Show what was found, and every verdict in a sentence."""
+        content = {
+            "run": inventory.overview(self.store, self.furniture),
+            "audits": audit.list_audits(self.store),
+            "link": lambda name: address("/audit", {"audit": name}),
+            "open": partial(behind_cell, self.store),
+            **first_screen(self.store),
+        }
         return self._preparing(self._page("overview.html", "/", read_query(request), content))
+
+    def glance(self, request: Request) -> Response:
+        """Show the example to play with, however long it takes to choose it."""
+        return self._page("glance.html", "/", read_query(request), first_screen(self.store, None))
+
+    def audit(self, request: Request) -> Response:
+        """Show what an audit found, and all its measures."""
+        query = read_query(request)
+        content = audit.audit_content(self.store, query)
+        if content is None:
+            return send_missing("This run has no audit of that name.")
+        own = [page for page in self.furniture.menu(self.store) if page.audit == content["audit"]]
+        return self._page("audit.html", "/audit", query, content | {"own": own})
+
+    def report(self, _request: Request) -> Response:
+        """Send the report, if there is one."""
+        if not self.store.report_file.is_file():
+            return send_missing("This run has no report yet: `eyechart report RUN` writes it.")
+        return FileResponse(self.store.report_file, filename=self.store.report_file.name)
 
     def overview_csv(self, _request: Request) -> Response:
         """Send the verdicts."""

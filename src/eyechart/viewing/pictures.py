@@ -15,7 +15,7 @@ from eyechart.data.tables import PICTURE_COLUMNS
 from eyechart.reporting.gallery import shrink
 
 PICTURE_PLACES = tuple(map(str, range(1, 100)))  # of further pictures of one example, in addresses
-SIDES = {"small": 320, "large": 1280}
+SIDES = {"small": 320, "medium": 640, "large": 1280}
 QUALITY = 82
 
 

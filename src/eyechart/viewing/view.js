@@ -26,6 +26,8 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
   } else if (event.key in keys) {
     document.querySelector(keys[event.key])?.click();
+  } else if (document.getElementById(`scene-${event.key}`)) {
+    document.getElementById(`scene-${event.key}`).click(); // what is shown of the example
   } else {
     const option = document.querySelector(`.option input[data-key="${CSS.escape(event.key.toUpperCase())}"]`);
     if (option) {
@@ -47,7 +49,7 @@ for (const place of document.querySelectorAll("[data-load]")) {
   fetch(place.dataset.load)
     .then((answer) => answer.text())
     .then((text) => {
-      const found = new DOMParser().parseFromString(text, "text/html").querySelector("#paired-table");
+      const found = new DOMParser().parseFromString(text, "text/html").querySelector("#loaded");
       if (found) place.replaceChildren(...found.childNodes);
     })
     .catch(() => {}); // the link stays
