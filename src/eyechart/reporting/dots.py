@@ -7,7 +7,7 @@ is made.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from eyechart.reporting.glance import Cell
+from eyechart.reporting.glance import Cell, Glance
 from eyechart.reporting.overall import join
 
 ENDS = (2.0, 98.0)  # of the axis, in percent of its width
@@ -50,6 +50,13 @@ class Axis:
     def dot(self, cell: Cell) -> Dot:
         """Place a cell's value and interval."""
         return Dot(self.place(cell.value), self.place(cell.low), self.place(cell.high))
+
+
+def axes_of(glance: Glance) -> dict[str, Axis]:
+    """Span the axis of each audit over all models."""
+    audits = dict(glance.heads)
+    cells = [cell for line in glance.models for cell in line.cells]
+    return {audit: Axis.of(cell for cell in cells if cell.audit == audit) for audit in audits}
 
 
 def say_cells(cells: Iterable[tuple[str, Cell]]) -> str:

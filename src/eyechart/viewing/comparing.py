@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -11,6 +11,9 @@ from eyechart.data.furniture import ExplorerQuery
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile
 from eyechart.reporting.comparison_table import TextGrid, lay_out
+from eyechart.reporting.dots import axes_of
+from eyechart.reporting.glance import NOTHING
+from eyechart.reporting.pairing import Lead, choose_pair, measure_lead, tell_looks
 from eyechart.runs.comparison import compare
 from eyechart.viewing import inventory
 from eyechart.viewing.furniture import scoring_audits
@@ -35,8 +38,10 @@ class ModelPair:
         models = inventory.models(store)
         if len(models) < 2:
             return None
-        first = query.one_of("first", models, models[0])
-        second = query.one_of("second", models, next(model for model in models if model != first))
+        chosen = choose_pair(inventory.lines(store)) or ()
+        order = list(dict.fromkeys([*chosen, *models]))
+        first = query.one_of("first", models, order[0] if query.get("second") != order[0] else order[1])
+        second = query.one_of("second", models, next(model for model in order if model != first))
         others = inventory.conditions_of(store, second)
         both = [name for name in inventory.conditions_of(store, first) if name in others]
         judged = common_audits(store, first, second)
@@ -62,6 +67,25 @@ class ModelPair:
         )
         differ = pl.col("first") != pl.col("second")
         return joined.with_columns(cell.alias("cell"), differ.alias("differ")).sort("id")
+
+    def lead(self, store: Store, answers: pl.DataFrame) -> Lead | None:
+        """Measure which is right more often, from the answers of both."""
+        cluster = store.about_data.cluster
+        scan = store.examples.scan()
+        known = [cluster] if cluster in scan.collect_schema() else []
+        clusters = scan.filter(pl.col("id").is_in(answers["id"].implode())).select("id", *known).collect()
+        scores = answers.select("id", pl.col("first score").alias("first"), pl.col("second score").alias("second"))
+        beside = scores.join(clusters, on="id", how="left", validate="1:1", maintain_order="left")
+        named = beside.with_columns((pl.col(cluster) if known else pl.lit(None, pl.String)).alias("cluster"))
+        return measure_lead(self.first, self.second, named)
+
+    def matrix(self, store: Store) -> dict[str, Any]:
+        """Lay out the two rows of the matrix of models by audits, and say whether the models look."""
+        lines = {line.model: line for line in inventory.lines(store)}
+        own = tuple(lines[model] for model in (self.first, self.second) if model in lines)
+        heads = tuple((cell.audit, cell.question) for cell in (own[0].cells if own else ()))
+        glance = replace(NOTHING, models=own, heads=heads)
+        return {"glance": glance, "axes": axes_of(glance), "looks": tell_looks(own, self.first, self.second)}
 
     def paired_table(self, store: Store) -> TextGrid | str:
         """Compare the models by the audit over all examples, or say why they cannot be compared."""

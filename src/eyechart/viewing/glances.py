@@ -20,14 +20,14 @@ from eyechart.base.errors import EyechartError
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile, stat_table
-from eyechart.reporting.dots import Axis
-from eyechart.reporting.glance import Glance, sum_up
+from eyechart.reporting.dots import axes_of
+from eyechart.reporting.glance import sum_up
 from eyechart.reporting.showcase import Change, Showcase, find_contrasts, find_showcase, measure_changes
 from eyechart.viewing import inventory
 from eyechart.viewing.pictures import measure
 from eyechart.viewing.rendering import address
 
-PATIENCE = 0.4  # seconds that a page waits for what is read in the background
+PATIENCE = 0.8  # seconds that a page waits for what is read in the background
 KEPT = 4
 
 Key = tuple[Store, tuple[TableFile, ...]]
@@ -66,10 +66,9 @@ def first_screen(store: Store, patience: float | None = PATIENCE) -> dict[str, A
     }
 
 
-def axes_of(glance: Glance) -> dict[str, Axis]:
-    """Span the axis of each audit over all models."""
-    return {audit: Axis.of(cell for line in glance.models for cell in line.cells if cell.audit == audit)
-            for audit, _ in glance.heads}
+def begin_reading(store: Store) -> None:
+    """Begin to read what the first screen takes from answers, before anybody asks for it."""
+    _playgrounds.get(store, 0)
 
 
 class Playgrounds:

@@ -76,8 +76,7 @@ class Explorer:
         content = {
             "run": inventory.overview(self.store, self.furniture),
             "audits": audit.list_audits(self.store),
-            "link": lambda name: address("/audit", {"audit": name}),
-            "open": partial(behind_cell, self.store),
+            **self._links(),
             **first_screen(self.store),
         }
         return self._preparing(self._page("overview.html", "/", read_query(request), content))
@@ -204,6 +203,9 @@ class Explorer:
         questions = examples.take_examples(self.store, examples.ExampleSearch(), rows["id"])
         content = {
             "pair": pair,
+            "lead": pair.lead(self.store, table),
+            **pair.matrix(self.store),
+            **self._links(),
             "models": inventory.models(self.store),
             "conditions": inventory.conditions_of(self.store, pair.first),
             "audits": comparing.common_audits(self.store, pair.first, pair.second),
@@ -245,6 +247,13 @@ class Explorer:
         """Render a page with the menu and the colours of this run."""
         shared = {"here": here, "asked": query, "menu": self.furniture.menu(self.store)}
         return HTMLResponse(fill_page(template, shared | content, self._palette()))
+
+    def _links(self) -> dict[str, Any]:
+        """Return what the matrix links to: the page of an audit, and the examples behind a cell."""
+        return {
+            "link": lambda audit: address("/audit", {"audit": audit}),
+            "open": partial(behind_cell, self.store),
+        }
 
     def _palette(self) -> Palette:
         return _palette(self.store, self.furniture, inventory.plans(self.store))

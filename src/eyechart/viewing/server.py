@@ -18,6 +18,7 @@ from eyechart.base.errors import EyechartError, SettingError
 from eyechart.base.files import damaged_inside
 from eyechart.data.store import Store
 from eyechart.viewing.furniture import gather_furniture
+from eyechart.viewing.glances import begin_reading
 from eyechart.viewing.pages import routes
 from eyechart.viewing.questionnaire import plan_questions
 from eyechart.viewing.rendering import Endpoint, Receiver, fill_failed, fill_missing
@@ -147,6 +148,7 @@ class ServerAddress:
 def view_run(run: Store, address: ServerAddress, announce: Callable[[str], None], audits: tuple[str, ...] = ()) -> None:
     """Serve the explorer of a run, with the pages of further audits, until it is stopped."""
     run.manifest  # noqa: B018 - fails at once when this is no run
+    begin_reading(run)
     _serve(lambda guard: build_explorer(run, guard, audits), address, announce)
 
 
