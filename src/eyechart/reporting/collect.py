@@ -61,9 +61,9 @@ def collect_results(
 def outline(store: Store) -> tuple[Section, ...]:
     """Collect the verdicts and the measures over all examples, without preparing drawings or reading rows."""
     judged, learned = judged_by_audit(store), learned_by_model(store)
-    studies = [_outline(study, "study", judged) for study in store.studies().values()]
+    studies = [outline_result(study, "study", judged) for study in store.studies().values()]
     results = [result for audits in store.results().values() for result in audits.values()]
-    of_models = [_with_cautions(_outline(result, "result", judged), learned) for result in results]
+    of_models = [_with_cautions(outline_result(result, "result", judged), learned) for result in results]
     return tuple(sorted([*studies, *of_models], key=_order))
 
 
@@ -73,7 +73,7 @@ def collect_section(store: Store, audit: str, model: str | None = None) -> Secti
     if audit not in results:
         return None
     result, judged = results[audit], judged_by_audit(store)
-    section = replace(_outline(result, "study" if model is None else "result", judged), measures=_measures(result))
+    section = replace(outline_result(result, "study" if model is None else "result", judged), measures=_measures(result))
     return _with_cautions(section, learned_by_model(store))
 
 
@@ -183,14 +183,15 @@ def _with_cautions(section: Section, learned: Mapping[str, Learned]) -> Section:
 
 def _section(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
     return replace(
-        _outline(result, role, judged),
+        outline_result(result, role, judged),
         measures=_measures(result),
         counts=_counts(result.tables["counts"]),
         drawings=tuple(prepare(result, view) for view in result.views),
     )
 
 
-def _outline(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
+def outline_result(result: Result, role: Role, judged: Mapping[str, str]) -> Section:
+    """Build a section with the verdicts and the measures over all examples alone."""
     headline, *others = (None if one is None else MeasureRow.of(asdict(one)) for one in result.headlines)
     return Section(
         audit=result.audit,

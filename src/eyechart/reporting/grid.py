@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from eyechart.data.result import name_measure, speak
 from eyechart.data.tables import STATUSES
-from eyechart.reporting.comparison_table import PART, TextGrid
+from eyechart.reporting.comparison_table import TextGrid, format_difference
 from eyechart.reporting.contents import Coverage, Stock
 from eyechart.reporting.drawing import INTERVAL_ROLES, SMALLEST, Drawing, DrawingColumn, format_value
 from eyechart.reporting.sections import CountRow, MeasureRow
@@ -103,10 +104,23 @@ def as_text(drawing: Drawing) -> TextGrid:
     return TextGrid(drawing.title, tuple(head.name for head in grid.head), grid.rows)
 
 
-def beside_grid(part: TextGrid) -> Grid:
-    """Lay out models side by side, with differences and ranks below the values they belong to."""
-    rows = tuple((name, better, *(cell.replace(PART, "\n") for cell in cells)) for name, better, *cells in part.rows)
-    return Grid(tuple(map(Head, part.columns)), rows)
+def beside_grid(records: Iterable[Mapping[str, Any]], *, grouped: bool) -> Grid:
+    """Lay out compared measures with a row for each model, so that no model is out of sight; all, or those by group."""
+    chosen = [row for row in records if (row["by"] is not None) == grouped]
+    head = (
+        *(Head(name) for name in ("measure", "better", "model")),
+        *(Head(name, number=True) for name in ("value [interval]", "n", "difference [interval]", "n of both", "q")),
+        *(Head(name, number=True) for name in ("rank", "leads in")),
+    )
+    return Grid(head, tuple(map(_beside_cells, chosen))).without_blanks()
+
+
+def _beside_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    better = "-" if row["better"] == "neither" else row["better"]
+    counts = tuple("-" if row[name] is None else f"{row[name]:,}" for name in ("common", "rank"))
+    first = "-" if row["first"] is None else f"{100 * row['first']:.0f} %"
+    alone = (name_measure(row), better, row["model"], speak(row), f"{row['n']:,}")
+    return *alone, format_difference(row) or "-", counts[0], format_p(row["q"]) or "-", counts[1], first
 
 
 def format_p(value: float | None) -> str | None:

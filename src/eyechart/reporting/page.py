@@ -11,7 +11,7 @@ from eyechart.data.result import State
 from eyechart.reporting.charts import drawable
 from eyechart.reporting.comparison_table import TextGrid, as_code, escape, to_markdown, with_way
 from eyechart.reporting.contents import Comparison, Coverage, Page
-from eyechart.reporting.dots import Axis, read_cells, say_cells
+from eyechart.reporting.dots import Axis, axes_of, read_cells, say_cells
 from eyechart.reporting.drawing import Drawing
 from eyechart.reporting.gallery import Thumbnails, scene_pictures
 from eyechart.reporting.grid import (
@@ -167,7 +167,7 @@ def _measures(title: str, rows: list[MeasureRow]) -> PageTable:
 
 def _tables(comparison: Comparison) -> list[PageTable]:
     """Make the tables of a comparison: one over all examples, and a folded one by group."""
-    whole, groups = (beside_grid(part) for part in (comparison.whole, comparison.groups))
+    whole, groups = (beside_grid(comparison.records, grouped=grouped) for grouped in (False, True))
     tables = [PageTable(comparison.whole.title, whole, folded=False)]
     if groups.rows:
         tables.append(PageTable(f"{len(groups.rows)} measures by group", groups, folded=True))
@@ -228,6 +228,8 @@ def render_standings(page: Standings) -> str:
         "with_way": with_way,
         "leaders": _with_heads(page.leaders()),
         "entrants": _entrants(page.entrants),
+        "axes": axes_of(page.glance),
+        "anchors": {block["contest"].audit: block["anchor"] for block in blocks},
         "commands": dict.fromkeys(entrant.command for entrant in page.entrants if entrant.command),
         "learned": [entrant for entrant in page.entrants if entrant.learned],
     }
@@ -255,7 +257,7 @@ def summarise_standings(page: Standings) -> str:
 def _block_of_ranking(ranking: AuditRanking, anchor: str) -> dict[str, Any]:
     """Lay out a ranking for the template."""
     figures = [Figure.of(drawing, NO_LOOKS, {}) for drawing in ranking.drawings]
-    whole, groups = (beside_grid(part) for part in (ranking.whole, ranking.groups))
+    whole, groups = (beside_grid(ranking.records, grouped=grouped) for grouped in (False, True))
     tables = [PageTable(f"All {len(whole.rows)} measures, side by side", whole, folded=True)]
     if groups.rows:
         tables.append(PageTable(f"{len(groups.rows)} measures by group", groups, folded=True))

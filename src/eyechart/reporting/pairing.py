@@ -1,10 +1,13 @@
 """The two models a reader would compare, and which of them is right more often, by how much and how surely."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from eyechart.audits import AUDITS
+from eyechart.data.furniture import furniture_of
+from eyechart.data.result import Result
 from eyechart.reporting.glance import ONE, ModelLine
 from eyechart.statistics.intervals import moments
 from eyechart.statistics.means import estimate
@@ -65,6 +68,28 @@ def measure_lead(first: str, second: str, scores: pl.DataFrame) -> Lead | None:
     if value < 0:
         return Lead(second, first, float(other.mean()), float(one.mean()), -value, -high, -low, n)
     return Lead(first, second, float(one.mean()), float(other.mean()), value, low, high, n)
+
+
+def lead_of(results: Mapping[str, Mapping[str, Result]], pair: tuple[str, str]) -> Lead | None:
+    """Measure the lead from the rows of an audit that scores the unchanged examples, of results by model and audit."""
+    for audit in AUDITS.names():
+        column = furniture_of(AUDITS.get(audit)).scored
+        tables = [results[model][audit].rows for model in pair if column and audit in results[model]]
+        if len(tables) == len(pair) and all(column in table.columns for table in tables):
+            one, other = (
+                table.select("id", "cluster", pl.col(column).alias(name))
+                for name, table in zip(("first", "second"), tables, strict=True)
+            )
+            return measure_lead(*pair, one.join(other.drop("cluster"), on="id", validate="1:1", maintain_order="left"))
+    return None
+
+
+def tell_pair(lines: Sequence[ModelLine], results: Mapping[str, Mapping[str, Result]]) -> str:
+    """Say which of the two models a reader would compare leads, and whether they look."""
+    pair = choose_pair(lines)
+    if pair is None:
+        return ""
+    return " ".join(filter(None, [str(lead_of(results, pair) or ""), tell_looks(lines, *pair)]))
 
 
 def tell_looks(lines: Sequence[ModelLine], *models: str) -> str:

@@ -11,12 +11,21 @@ from eyechart.base.files import adapter, our_version
 from eyechart.base.registry import unknown_name
 from eyechart.data.result import Better, Key, Result, State, name_measure, speak
 from eyechart.data.store import Store
-from eyechart.reporting.collect import collect_hidings, columns_of, draw_together, find_facts, read_learned
+from eyechart.reporting.collect import (
+    collect_hidings,
+    columns_of,
+    draw_together,
+    find_facts,
+    outline_result,
+    read_learned,
+)
 from eyechart.reporting.comparison_table import TextGrid, format_difference, with_way
 from eyechart.reporting.contents import Comparison, Facts, Origin, describe_outdated
 from eyechart.reporting.drawing import Drawing, plain
+from eyechart.reporting.glance import NOTHING, Glance, sum_up
 from eyechart.reporting.grid import format_p
 from eyechart.reporting.overall import Overall, Remedies, verdicts_of
+from eyechart.reporting.pairing import tell_pair
 from eyechart.reporting.sections import Caution, Learned
 from eyechart.reporting.standings_charts import best_first, better_of, draw_standings, is_under
 from eyechart.runs.comparison import JudgedModel, compare, list_judged_models
@@ -131,6 +140,8 @@ class Standings:
     entrants: tuple[Entrant, ...]
     contests: tuple[AuditRanking, ...]
     left_out: tuple[str, ...]  # what is not compared, and why
+    glance: Glance = NOTHING  # models by audits
+    found: str = ""  # of the two models a reader would compare
     outdated: str = ""  # how many of the results an older version made
 
     def leaders(self) -> TextGrid:
@@ -160,6 +171,7 @@ def collect_standings(
     entrants = tuple(Entrant.of(each, by_run[each.run]) for each in judged)
     learned = {entrant.name: entrant.learned for entrant in entrants}
     kept = {name: results for name, results in chosen.items() if name not in left_out}
+    glance = _glance(judged, entrants)
     return Standings(
         title=f"{len(entrants)} models side by side on {runs[0].data.name}",
         version=our_version(),
@@ -168,6 +180,8 @@ def collect_standings(
         entrants=entrants,
         contests=tuple(_rank(results, runs[0], base, learned) for results in kept.values()),
         left_out=tuple(f"{name}: {reason}" for name, reason in left_out.items()),
+        glance=glance,
+        found=tell_pair(glance.models, {each.name: each.results for each in judged}),
         outdated=describe_outdated(result.verdict for results in kept.values() for result in results.values()),
     )
 
@@ -176,6 +190,16 @@ def as_dict(standings: Standings) -> dict[str, Any]:
     """Convert standings to values that JSON can hold."""
     content: dict[str, Any] = adapter(Standings).dump_python(standings, mode="json")
     return content
+
+
+def _glance(judged: Iterable[JudgedModel], entrants: Iterable[Entrant]) -> Glance:
+    """Sum up the models by the names they have here, which tell those of several runs apart."""
+    sections = [
+        replace(outline_result(result, "result", {}), subject=each.name)
+        for each in judged
+        for result in each.results.values()
+    ]
+    return sum_up(sections, [entrant.overall for entrant in entrants])
 
 
 def _of_audit(judged: Iterable[JudgedModel], audit: str) -> dict[str, Result]:
