@@ -10,6 +10,7 @@ import polars as pl
 import typer
 
 from eyechart.base.errors import MissingExtraError
+from eyechart.base.progress import watched_by
 from eyechart.base.registry import import_object, unknown_name
 from eyechart.cli import options, printing
 from eyechart.data.folder import REPORT
@@ -50,6 +51,10 @@ Host = Annotated[str, typer.Option(help=_HOST_HELP)]
 Port = Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help=_NAME_HELP)]
 PageAudits = Annotated[list[str] | None, typer.Option("--audit", "-a", metavar="FILE.py:CLASS", help=_OWN_AUDIT_HELP)]
+BundleFolder = Annotated[
+    Path | None,
+    typer.Option("--bundle", metavar="DIR", help="Write a static site that works from disk, instead of serving."),
+]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")]
 
 
@@ -185,6 +190,7 @@ def export(
 def view(
     run: options.RunFolder,
     *,
+    bundle: BundleFolder = None,
     ask: Ask = False,
     items: Items = 40,
     options: Options = "",
@@ -212,6 +218,12 @@ def view(
         if open:
             webbrowser.open(url)
 
+    if bundle is not None:
+        write_bundle: Any = import_object("eyechart.viewing.bundle:write_bundle")
+        with watched_by(printing.progress_bars(silent=False)):
+            written = write_bundle(Store(run), bundle, tuple(audit or ()))
+        typer.echo(f"bundle: {bundle / 'index.html'} ({', '.join(f'{n:,} {name}' for name, n in written.items())})")
+        return
     server = server_address(host, port, name or ())
     if ask:
         ask_people(Store(run), server, announce, items=items, seed=seed, options=options)

@@ -18,7 +18,7 @@ from eyechart.reporting.contents import Comparison, Coverage, Facts, Origin, Pag
 from eyechart.reporting.drawing import Drawing, plain, prepare, prepare_table
 from eyechart.reporting.glance import glance_at
 from eyechart.reporting.overall import collect_overall
-from eyechart.reporting.sections import CountRow, Learned, MeasureRow, Role, Section, Summary, describe_judged
+from eyechart.reporting.sections import CountRow, Learned, MeasureRow, Role, Section, describe_judged
 from eyechart.runs.comparison import compare, gather_results
 
 
@@ -69,11 +69,13 @@ def outline(store: Store) -> tuple[Section, ...]:
 
 def collect_section(store: Store, audit: str, model: str | None = None) -> Section | None:
     """Collect what a run found by an audit, of the data or of a model, without drawings; None if nothing."""
-    results = store.studies() if model is None else store.results().get(model, {})
+    by_model = store.results()
+    results = store.studies() if model is None else by_model[model] if model in by_model else {}
     if audit not in results:
         return None
     result, judged = results[audit], judged_by_audit(store)
-    section = replace(outline_result(result, "study" if model is None else "result", judged), measures=_measures(result))
+    section = outline_result(result, "study" if model is None else "result", judged)
+    section = replace(section, measures=_measures(result))
     return _with_cautions(section, learned_by_model(store))
 
 

@@ -33,7 +33,7 @@ def audit_content(store: Store, query: ExplorerQuery) -> dict[str, Any] | None:
         return None
     sections = [section for section in inventory.sections(store) if section.audit == audit]
     cells = [(line.model, cell) for line in inventory.lines(store) for cell in line.cells if cell.audit == audit]
-    measured = [(model, cell, behind_cell(store, model, cell)) for model, cell in cells if cell.value is not None]
+    measured = [(model, cell, behind_cell(model, cell)) for model, cell in cells if cell.value is not None]
     subjects = [section.subject if section.role == "result" else THE_DATA for section in sections]
     models = [subject for subject in subjects if subject]
     subject = query.one_of("subject", models, THE_DATA if query.get("of") == "data" or not models else models[0])
@@ -53,9 +53,7 @@ def audit_content(store: Store, query: ExplorerQuery) -> dict[str, Any] | None:
     }
 
 
-def _measures(
-    store: Store, audit: str, subject: str, section: Section | None, query: ExplorerQuery
-) -> dict[str, Any]:
+def _measures(store: Store, audit: str, subject: str, section: Section | None, query: ExplorerQuery) -> dict[str, Any]:
     """Lay out the measures over all examples, or by a column, each with the address of the examples it counts."""
     rows = section.measures if section else ()
     columns = tuple(dict.fromkeys(row.by for row in rows if row.by))

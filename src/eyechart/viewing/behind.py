@@ -15,7 +15,7 @@ from eyechart.viewing.rendering import address
 WAYS = {"higher": "up", "lower": "down", "neither": "down"}  # the worst first
 
 
-def behind_cell(store: Store, model: str, cell: Cell | None) -> str:
+def behind_cell(model: str, cell: Cell | None) -> str:
     """Return the address of the examples behind a cell of the matrix; without a cell, of those answered right."""
     if cell is None:
         return address("/examples", {"model": model, "fate": "right"})

@@ -13,7 +13,6 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-import polars as pl
 from polars.exceptions import PolarsError
 
 from eyechart.base.errors import EyechartError

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from time import sleep
 from typing import Any
 
@@ -28,6 +28,7 @@ from eyechart.viewing.rendering import (
     address,
     fill_fragment,
     fill_page,
+    flatten,
     read_query,
     send_csv,
     send_missing,
@@ -129,7 +130,7 @@ class Explorer:
             sheet = page.build(self.store, read_query(request))
             if sheet is None:
                 return send_missing(self._why_missing(page.audit))
-            return send_csv(sheet.csv or _in_parts(_flat(_rows(sheet))), page.page.path)
+            return send_csv(sheet.csv or _in_parts(flatten(_rows(sheet))), page.page.path)
 
         return send
 
@@ -252,7 +253,7 @@ class Explorer:
         """Return what the matrix links to: the page of an audit, and the examples behind a cell."""
         return {
             "link": lambda audit: address("/audit", {"audit": audit}),
-            "open": partial(behind_cell, self.store),
+            "open": behind_cell,
         }
 
     def _palette(self) -> Palette:
@@ -322,12 +323,6 @@ def _sheet_content(sheet: Sheet, query: ExplorerQuery) -> dict[str, Any]:
 
 def _rows(sheet: Sheet) -> pl.DataFrame:
     return pl.DataFrame() if sheet.table is None else sheet.table
-
-
-def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """Convert lists and records to text, because CSV cannot hold them."""
-    nested = [name for name, kind in table.schema.items() if kind.is_nested()]
-    return table.with_columns(pl.Series(name, map(example.format_value, table[name]), pl.String) for name in nested)
 
 
 @lru_cache(maxsize=4)

@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import polars as pl
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
@@ -74,6 +75,12 @@ def fill_failed(sentence: str) -> str:
 def fill_fragment(template: str, content: Mapping[str, Any], palette: Palette = NO_LOOKS) -> str:
     """Render a template whose text is inserted into another page unescaped."""
     return Markup(fill_page(template, content, palette))  # noqa: S704 - a template escapes what comes from data
+
+
+def flatten(table: pl.DataFrame) -> pl.DataFrame:
+    """Convert lists and records to text, because CSV cannot hold them."""
+    nested = [name for name, kind in table.schema.items() if kind.is_nested()]
+    return table.with_columns(pl.Series(name, map(format_value, table[name]), pl.String) for name in nested)
 
 
 def address(path: str, parameters: Mapping[str, object]) -> str:

@@ -1,6 +1,6 @@
 // Search as soon as something is chosen, keep addresses short, and page through lists from the keyboard. Everything works without this script too.
 
-for (const form of document.querySelectorAll("form.filters")) {
+for (const form of document.querySelectorAll("form.filters[action]")) {
   form.addEventListener("submit", () => {
     for (const field of form.elements) {
       if (field.name && !field.value) field.disabled = true; // keep empty fields out of the address
