@@ -24,6 +24,7 @@ from eyechart.reporting.standings import Standings, as_dict, collect_standings
 from eyechart.reporting.thresholds import Threshold, crossed, read_threshold
 from eyechart.runs.exports import find_exporter
 
+_VIEWED_HELP = "The folder of a run or of a dataset, or a file of data of any known kind."
 _OWN_AUDIT_HELP = "Your own audit, whose pages to add; may be repeated."
 _PAGE_HELP = "Also write a self-contained HTML page."
 _FORM_HELP = f"Print the tables as {', '.join(TEXTS)} or csv."
@@ -51,6 +52,7 @@ Host = Annotated[str, typer.Option(help=_HOST_HELP)]
 Port = Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help=_NAME_HELP)]
 PageAudits = Annotated[list[str] | None, typer.Option("--audit", "-a", metavar="FILE.py:CLASS", help=_OWN_AUDIT_HELP)]
+Viewed = Annotated[Path, typer.Argument(metavar="RUN", help=_VIEWED_HELP, show_default=False)]
 BundleFolder = Annotated[
     Path | None,
     typer.Option("--bundle", metavar="DIR", help="Write a static site that works from disk, instead of serving."),
@@ -188,7 +190,7 @@ def export(
 
 
 def view(
-    run: options.RunFolder,
+    run: Viewed,
     *,
     bundle: BundleFolder = None,
     ask: Ask = False,
@@ -203,7 +205,7 @@ def view(
     _trust: options.Trust = False,
     _config: options.Config = None,
 ) -> None:
-    """Explore a run in the browser.
+    """Explore a run, or a dataset before any audit, in the browser.
 
     Prints a URL with an access token; requests without it are refused. Stop it with Ctrl-C. Needs the `view` extra.
     """
@@ -218,17 +220,19 @@ def view(
         if open:
             webbrowser.open(url)
 
+    open_browsed: Any = import_object("eyechart.viewing.browsing:open_browsed")
+    store: Store = open_browsed(run)
     if bundle is not None:
         write_bundle: Any = import_object("eyechart.viewing.bundle:write_bundle")
         with watched_by(printing.progress_bars(silent=False)):
-            written = write_bundle(Store(run), bundle, tuple(audit or ()))
+            written = write_bundle(store, bundle, tuple(audit or ()))
         typer.echo(f"bundle: {bundle / 'index.html'} ({', '.join(f'{n:,} {name}' for name, n in written.items())})")
         return
     server = server_address(host, port, name or ())
     if ask:
-        ask_people(Store(run), server, announce, items=items, seed=seed, options=options)
+        ask_people(store, server, announce, items=items, seed=seed, options=options)
     else:
-        view_run(Store(run), server, announce, tuple(audit or ()))
+        view_run(store, server, announce, tuple(audit or ()))
 
 
 def _require_extra() -> None:

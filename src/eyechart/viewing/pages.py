@@ -19,6 +19,7 @@ from eyechart.reporting.collect import collect_looks
 from eyechart.reporting.palette import Palette
 from eyechart.viewing import audit, comparing, example, examples, inventory
 from eyechart.viewing.behind import behind_cell
+from eyechart.viewing.browsing import BrowsedDataset, dataset_content
 from eyechart.viewing.comparing import ModelPair
 from eyechart.viewing.furniture import AuditPage, ExplorerFurniture
 from eyechart.viewing.glances import first_screen
@@ -73,7 +74,9 @@ class Explorer:
         self.furniture = furniture
 
     def overview(self, request: Request) -> Response:
-        """Show what was found, and every verdict in a sentence."""
+        """Show what was found, and every verdict in a sentence; of a dataset, what can be run on it."""
+        if isinstance(self.store, BrowsedDataset):
+            return self._page("dataset.html", "/", read_query(request), dataset_content(self.store))
         content = {
             "run": inventory.overview(self.store, self.furniture),
             "audits": audit.list_audits(self.store),

@@ -71,13 +71,13 @@ class Shards:
         for number, start in enumerate(range(0, self.examples.height, PER_SHARD)):
             rows = slice(start, start + PER_SHARD)
             given = {
-                (model, name): part
+                (model, name): own
                 for model, by_condition in self.answers.items()
                 for name, table in by_condition.items()
-                if _has_any(part := table[rows])
+                if _has_any(own := table[rows])
             }
             texts = pl.concat([_NO_TEXT, *(table["said"] for table in given.values())]).drop_nulls().unique().sort()
-            part = self.examples[rows].to_dict(as_series=False) | {
+            part: dict[str, Any] = self.examples[rows].to_dict(as_series=False) | {
                 "texts": texts.to_list(),
                 "given": {model: {} for model, _ in given},
                 "shown": {name: _as_lists(table[rows]) for name, table in self.shown.items() if _has_any(table[rows])},
