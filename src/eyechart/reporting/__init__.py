@@ -8,6 +8,7 @@ from typing import TypeAlias
 from eyechart.base.files import replacing
 from eyechart.data.result import Result
 from eyechart.data.store import Store
+from eyechart.reporting.behind import find_behind
 from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
 from eyechart.reporting.gallery import make_thumbnails
@@ -39,8 +40,9 @@ def report(source: Source, to: str | Path) -> Path:
 
 
 def write_report(store: Store, page: Page, to: str | Path) -> Path:
-    """Write one self-contained page about a collected run, with the pictures of its galleries."""
-    return write_page(render(page, make_thumbnails(page.drawings(), page.glance.showcase, store.data.images)), to)
+    """Write one self-contained page about a collected run, with the pictures of its galleries and the examples behind it."""
+    thumbnails = make_thumbnails(page.drawings(), page.glance.showcase, store.data.images)
+    return write_page(render(page, thumbnails, find_behind(store, page.sections), str(store.folder)), to)
 
 
 def write_page(text: str, to: str | Path) -> Path:

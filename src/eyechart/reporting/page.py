@@ -1,13 +1,14 @@
 """Render a run or a comparison as one HTML file, which loads nothing and works without scripts, or as Markdown."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from typing import Any
 
 from eyechart.data.result import State
+from eyechart.reporting.behind import Finding
 from eyechart.reporting.charts import drawable
 from eyechart.reporting.comparison_table import TextGrid, as_code, escape, to_markdown, with_way
 from eyechart.reporting.contents import Comparison, Coverage, Page
@@ -37,10 +38,10 @@ SIGNS: dict[State, str] = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❔
 COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]", "n", "clusters")
 
 
-def render(page: Page, thumbnails: Thumbnails | None = None) -> str:
-    """Render a page as HTML, escaping everything that comes from data."""
+def render(page: Page, thumbnails: Thumbnails | None = None, behind: Sequence[Finding] = (), run: str = "") -> str:
+    """Render a page as HTML, escaping everything that comes from data, with the examples behind its findings."""
     palette = Palette(page.looks)
-    content = _content(page, thumbnails or {}, palette)
+    content = _content(page, thumbnails or {}, palette) | {"behind": _behind(behind), "run": run}
     return fill("report.html", content, palette, alive=any(map(drawable, page.drawings())))
 
 
@@ -109,6 +110,22 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
         ],
         "settings": _settings(page.sections),
     }
+
+
+def _behind(findings: Iterable[Finding]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Lay out the examples behind findings, by audit and model, with an anchor for links to them."""
+    return {
+        (each.audit, each.model): {
+            "anchor": f"behind-{number}",
+            "title": f"{each.model}: {_first_of(len(each.rows), each.n)} behind it",
+            "grid": Grid(tuple(Head(name, number=name == "value") for name in each.head), each.rows),
+        }
+        for number, each in enumerate(findings, start=1)
+    }
+
+
+def _first_of(shown: int, n: int) -> str:
+    return f"the {n:,} examples" if shown == n else f"{shown} of the {n:,} examples"
 
 
 def _record(row: MeasureRow) -> dict[str, Any]:
