@@ -40,7 +40,7 @@ def report(source: Source, to: str | Path) -> Path:
 
 
 def write_report(store: Store, page: Page, to: str | Path) -> Path:
-    """Write one self-contained page about a collected run, with the pictures of its galleries and the examples behind it."""
+    """Write one self-contained page about a collected run, with its pictures and the examples behind its findings."""
     thumbnails = make_thumbnails(page.drawings(), page.glance.showcase, store.data.images)
     return write_page(render(page, thumbnails, find_behind(store, page.sections), str(store.folder)), to)
 

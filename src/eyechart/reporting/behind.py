@@ -39,7 +39,16 @@ def find_behind(store: Store, sections: Iterable[Section]) -> tuple[Finding, ...
     scan = store.examples.scan()
     examples = scan.filter(pl.col("id").is_in(ids)).select("id", "question", "answer").collect()
     contrasts = {audit: (condition, look.label) for audit, condition, look in reversed(find_contrasts(store))}
-    return tuple(_lay_out(store, *key, table, examples, contrasts.get(key[0])) for key, table in chosen.items())
+    findings = []
+    for (audit, model), table in chosen.items():
+        asked = [(PLAIN_CONDITION, model)]
+        if audit in contrasts:
+            condition, label = contrasts[audit]
+            asked.append((condition, f"{model}, {label}"))
+        n = int(table["n"][0]) if table.height else 0
+        beside = table.drop("n").join(examples, on="id", how="left", validate="1:1", maintain_order="left")
+        findings.append(Finding(audit, model, n, *_lay_out(store, model, beside, asked)))
+    return tuple(findings)
 
 
 def _choose(store: Store, section: Section) -> pl.DataFrame | None:
@@ -58,28 +67,20 @@ def _choose(store: Store, section: Section) -> pl.DataFrame | None:
 
 
 def _lay_out(
-    store: Store,
-    audit: str,
-    model: str,
-    chosen: pl.DataFrame,
-    examples: pl.DataFrame,
-    contrast: tuple[str, str] | None,
-) -> Finding:
-    """Lay out the chosen examples with the answers to them, as they are and under the contrast of the audit."""
-    asked = [(PLAIN_CONDITION, model), *([(contrast[0], f"{model}, {contrast[1]}")] if contrast else [])]
-    table = chosen.join(examples, on="id", how="left", validate="1:1", maintain_order="left")
+    store: Store, model: str, table: pl.DataFrame, asked: Iterable[tuple[str, str]]
+) -> tuple[Cells, tuple[Cells, ...]]:
+    """Lay out examples with the answers to them under some conditions, each with the head of its column."""
     head = ["example", "question", "reference"]
     for number, (condition, name) in enumerate(asked):
         given = _answers(store, model, condition)
         if given is not None:
             table = table.join(given.rename({"given": f"given {number}"}), on="id", how="left", maintain_order="left")
             head.append(name)
+    columns = [pl.col("id", "question", "answer"), pl.col("^given .*$")]
     if table["value"].null_count() < table.height:
         head.append("value")
-    texts = table.select(
-        "id", "question", "answer", pl.col("^given .*$"), *([pl.col("value").round(DIGITS)] if "value" in head else [])
-    )
-    return Finding(audit, model, int(chosen["n"][0]) if chosen.height else 0, tuple(head), tuple(_texts(texts)))
+        columns.append(pl.col("value").round(DIGITS))
+    return tuple(head), tuple(_texts(table.select(columns)))
 
 
 def _texts(table: pl.DataFrame) -> Iterator[Cells]:

@@ -69,8 +69,8 @@ def outline(store: Store) -> tuple[Section, ...]:
 
 def collect_section(store: Store, audit: str, model: str | None = None) -> Section | None:
     """Collect what a run found by an audit, of the data or of a model, without drawings; None if nothing."""
-    by_model = store.results()
-    results = store.studies() if model is None else by_model[model] if model in by_model else {}
+    of_models: Mapping[str, Mapping[str, Result]] = store.results()
+    results = store.studies() if model is None else of_models.get(model, {})
     if audit not in results:
         return None
     result, judged = results[audit], judged_by_audit(store)

@@ -1,4 +1,4 @@
-"""Browse a dataset before any audit: its folder, or a file of a known kind, opened like a run that has studied nothing."""
+"""Browse a dataset before any audit: its folder, or a file of a known kind, opened like a run without studies."""
 
 import inspect
 import shlex

@@ -85,7 +85,8 @@ def test_the_explorer_begins_with_the_line_of_each_model(client: TestClient, run
     assert [line.model for line in lines] == list(MODELS)
     assert lines == collect(run).overall
     for line in lines:
-        assert line.sentence in first
+        assert f"<strong>{line.model}</strong>" in first
+        assert f"</span> {line.state}</span></td>" in first
         for command in line.commands:
             assert html.escape(command) in first
 
