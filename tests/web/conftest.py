@@ -99,6 +99,13 @@ def compared(folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
+def bundled(folder: Path) -> str:
+    """Write the run as a static site and give its folder's address."""
+    bundle = pytest.importorskip("eyechart.viewing.bundle")
+    return make_once(folder.parent / "bundle", lambda to: bundle.write_bundle(Store(folder), to)).as_uri()
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     """Open the browser of the system."""
     sync = pytest.importorskip("playwright.sync_api")

@@ -21,7 +21,11 @@ PATHS = (
     "/examples?model=blind&fate=wrong",
     "/example?id={one}",
     "/compare?first=seer&second=blind",
+    "/audit?audit=grounding",
 )
+SHIFTS = """window.shifts = 0; new PerformanceObserver(list => list.getEntries().forEach(
+    entry => { window.shifts += entry.hadRecentInput ? 0 : entry.value }
+)).observe({type: "layout-shift", buffered: true})"""
 
 
 @pytest.fixture(scope="session")
@@ -65,6 +69,52 @@ def test_the_night_is_dark(explore: Explore) -> None:
     brightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in (day, night)]
     assert brightness[0] > 600
     assert brightness[1] < 150
+
+
+def test_the_first_screen_answers_and_its_example_can_be_played_with(explore: Explore) -> None:
+    page = explore("/")
+    page.wait_for_selector(".showcase")
+
+    for seen in (".lead", ".matrix", ".showcase img"):
+        box = page.locator(seen).first.bounding_box()
+        assert box["y"] + min(box["height"], 400) < 900, seen
+    assert page.locator(".lead").inner_text().startswith("blind is right")
+    page.keyboard.press("2")
+    shown = page.locator(".scene").evaluate_all("all => all.map(one => getComputedStyle(one).visibility)")
+    assert [place for place, state in enumerate(shown) if state == "visible"] == [1]
+    image = page.locator(".scene img").nth(1)
+    image.evaluate("image => image.decode()")
+    assert "condition=" in image.get_attribute("src")
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_nothing_moves_while_the_first_page_arrives(explore: Explore, size: str) -> None:
+    page = explore("/", size=size)
+    page.add_init_script(SHIFTS)
+    page.reload()
+    page.wait_for_load_state("networkidle")
+
+    assert page.evaluate("window.shifts") < 0.02
+
+
+def test_a_cell_opens_the_examples_it_counts(explore: Explore) -> None:
+    page = explore("/audit?audit=grounding&subject=blind")
+    link = page.locator(".measures td[data-label=n] a").first
+    n = link.inner_text()
+    link.click()
+    page.wait_for_url("**/examples?**")
+
+    assert page.locator(".pager strong").first.inner_text() == n
+
+
+def test_a_comparison_opens_on_the_model_that_looks_and_says_who_leads(explore: Explore) -> None:
+    page = explore("/compare")
+
+    assert page.locator("h1").inner_text() == "seer and blind"
+    assert page.locator(".lead").inner_text().startswith("seer leads: seer is right")
+    rows = page.locator(".matrix tbody tr").evaluate_all("all => all.map(row => row.getBoundingClientRect().right)")
+    assert len(rows) == 2
+    assert max(rows) <= 1280
 
 
 def test_a_search_for_a_word_finds_rules_with_it_and_stands_in_the_address(explore: Explore) -> None:

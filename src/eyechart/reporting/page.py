@@ -41,7 +41,7 @@ COLUMNS = ("audit", "subject", "verdict", "in one sentence", "value [interval]",
 def render(page: Page, thumbnails: Thumbnails | None = None, behind: Sequence[Finding] = (), run: str = "") -> str:
     """Render a page as HTML, escaping everything that comes from data, with the examples behind its findings."""
     palette = Palette(page.looks)
-    content = _content(page, thumbnails or {}, palette) | {"behind": _behind(behind), "run": run}
+    content = _content(page, thumbnails or {}, palette) | {"behind": _behind(behind, page.sections), "run": run}
     return fill("report.html", content, palette, alive=any(map(drawable, page.drawings())))
 
 
@@ -112,15 +112,20 @@ def _content(page: Page, thumbnails: Thumbnails, palette: Palette) -> dict[str, 
     }
 
 
-def _behind(findings: Iterable[Finding]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Lay out the examples behind findings, by audit and model, with an anchor for links to them."""
+def _behind(findings: Iterable[Finding], sections: Iterable[Section]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Lay out the examples behind findings, by audit and model, with the part of the page that they are in."""
+    parts = {
+        (each.audit, each.subject): f"section-{number}"
+        for number, each in enumerate(sections, start=1)
+        if each.role == "result"
+    }
     return {
         (each.audit, each.model): {
-            "anchor": f"behind-{number}",
+            "part": parts[each.audit, each.model],
             "title": f"{each.model}: {_first_of(len(each.rows), each.n)} behind it",
             "grid": Grid(tuple(Head(name, number=name == "value") for name in each.head), each.rows),
         }
-        for number, each in enumerate(findings, start=1)
+        for each in findings
     }
 
 
