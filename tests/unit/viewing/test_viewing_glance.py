@@ -35,7 +35,7 @@ def test_the_first_page_has_sentences_matrix_and_example(client: TestClient, run
     assert nasty not in page
     assert screen["glance"].sentences
     assert all(each in html.unescape(page) for each in screen["glance"].sentences)
-    assert page.count('<th scope="row">') == len(screen["glance"].models) == 2
+    assert page.count('<td class="first"') == len(screen["glance"].models) == 2
     assert screen["glance"].showcase is not None
     assert 'id="scene-1"' in client.get("/glance").text
 
