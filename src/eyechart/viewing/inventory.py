@@ -11,6 +11,7 @@ from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.store import Store
 from eyechart.data.stored import TableFile, stat_table
 from eyechart.reporting.collect import outline
+from eyechart.reporting.contents import describe_outdated
 from eyechart.reporting.glance import ModelLine, sum_up
 from eyechart.reporting.overall import Overall, read_overall
 from eyechart.reporting.sections import Section, Summary
@@ -50,6 +51,7 @@ def overview(store: Store, furniture: ExplorerFurniture) -> dict[str, Any]:
         "name": store.about_data.name,
         "counts": list(counts.items()),
         "sections": sections(store),
+        "outdated": describe_outdated(each.verdict for each in sections(store) if each.role == "result"),
         "models": models(store),
         "conditions": conditions(store),
         "manifest": store.manifest,
