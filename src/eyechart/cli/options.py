@@ -82,6 +82,7 @@ _DRAWS_HELP = "Ask each probe this many times; needs a temperature."
 _CACHE_HELP = "The file to cache responses in, or `off`. Default: one file shared by all runs."
 _HTTP_HELP = "Download pictures that the data refer to by http(s) URL."
 _PRIVATE_HELP = "Download them from private hosts too, such as this machine."
+_LINKS_HELP = "A further folder that links in the folder of pictures may lead to; may be repeated."
 _YES_HELP = "Go on where what was read may not be what the files mean."
 _VERBOSE_HELP = "Show how each column was read, with the first example in full."
 _ID_HELP = "Join these columns to the ids of the examples, as in `video,qid`."
@@ -115,6 +116,7 @@ Temperature = Annotated[float | None, typer.Option(help=_TEMPERATURE_HELP, min=0
 Cache = Annotated[str | None, typer.Option("--cache", metavar="FILE", help=_CACHE_HELP)]
 AllowHttp = Annotated[bool, typer.Option("--allow-http", help=_HTTP_HELP)]
 AllowPrivateHttp = Annotated[bool, typer.Option("--allow-private-http", help=_PRIVATE_HELP)]
+AllowLinks = Annotated[list[Path] | None, typer.Option("--allow-links", metavar="DIR", help=_LINKS_HELP)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN_HELP)]
 MaxCalls = Annotated[int | None, typer.Option(help="Refuse to run if more model calls than this are needed.", min=0)]
 BatchSize = Annotated[int, typer.Option(help="The number of probes passed to the model at once.", min=1)]

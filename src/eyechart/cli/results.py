@@ -50,6 +50,7 @@ Host = Annotated[str, typer.Option(help=_HOST_HELP)]
 Port = Annotated[int, typer.Option(help="The port; 0 picks a free one.", min=0, max=65535)]
 Names = Annotated[list[str] | None, typer.Option("--name", help=_NAME_HELP)]
 PageAudits = Annotated[list[str] | None, typer.Option("--audit", "-a", metavar="FILE.py:CLASS", help=_OWN_AUDIT_HELP)]
+Links = options.AllowLinks  # `view` has an option called `options`
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")]
 
 
@@ -59,6 +60,7 @@ def report(
     out: PageFile = None,
     markdown: Markdown = False,
     fail_on: options.FailOn = None,
+    allow_links: options.AllowLinks = None,
     json: options.Json = False,
     _trust: options.Trust = False,
     _config: options.Config = None,
@@ -69,7 +71,7 @@ def report(
     summary to a CI job. The exit code is 2 if a --fail-on threshold is crossed.
     """
     thresholds = [read_threshold(text) for text in fail_on or ()]
-    store = Store(run)
+    store = Store(run, Web(links=tuple(allow_links or ())))
     page = collect(store)
     if json:
         typer.echo(to_json(page), nl=False)
@@ -165,6 +167,7 @@ def export(
     audit: options.OwnAudits = None,
     allow_http: options.AllowHttp = False,
     allow_private_http: options.AllowPrivateHttp = False,
+    allow_links: options.AllowLinks = None,
     json: options.Json = False,
     _trust: options.Trust = False,
     _config: options.Config = None,
@@ -173,7 +176,7 @@ def export(
 
     `eyechart ls exports` lists the formats.
     """
-    store = Store(run, Web(allow_http, allow_private_http))
+    store = Store(run, Web(allow_http, allow_private_http, links=tuple(allow_links or ())))
     _ = store.manifest  # fails early if the folder is not a run
     written = find_exporter(to, audit or ())(store, out)
     if json:
@@ -193,6 +196,7 @@ def view(
     port: Port = 0,
     name: Names = None,
     audit: PageAudits = None,
+    allow_links: Links = None,
     open: Open = True,  # noqa: A002 - the customary name of this option
     _trust: options.Trust = False,
     _config: options.Config = None,
@@ -213,10 +217,11 @@ def view(
             webbrowser.open(url)
 
     server = server_address(host, port, name or ())
+    store = Store(run, Web(links=tuple(allow_links or ())))
     if ask:
-        ask_people(Store(run), server, announce, items=items, seed=seed, options=options)
+        ask_people(store, server, announce, items=items, seed=seed, options=options)
     else:
-        view_run(Store(run), server, announce, tuple(audit or ()))
+        view_run(store, server, announce, tuple(audit or ()))
 
 
 def _require_extra() -> None:

@@ -78,7 +78,8 @@ def read_hf(
         _open_saved(folder) if _is_saved(folder) else _find_parts(folder, config, revision, streaming=streaming)
     )
     parts = _choose_splits(found, split)
-    embedded = EmbeddedPictures(pictures, (folder,), map["image"].split(",") if map and "image" in map else ())
+    columns = map["image"].split(",") if map and "image" in map else ()
+    embedded = EmbeddedPictures(pictures, (folder,), columns, (_cache(),))  # where the hub's own folders link to
     slim = TemporaryFolder()
     written = [_write(part, slim.folder / f"{n:05}.parquet", embedded, found) for n, part in enumerate(parts)]
     sources = [source for source, _ in written if source is not None]
