@@ -20,6 +20,7 @@ from eyechart.audits import AUDITS
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.base.registry import unknown_choice, unknown_name
 from eyechart.base.trust import trust_everything
+from eyechart.base.yaml_text import parse_yaml
 from eyechart.data.furniture import Option, furniture_of
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -35,6 +36,7 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     for key, value in _read_yaml(path).items():
         if key == "trust" or _TRUSTING.search(str(value)):
             raise SettingError("trust on the command line alone", f"trust in {path}", "leave it out; add --trust there")
+    for key, value in read_yaml_options(path).items():
         if key not in known:
             raise unknown_name(f"option in {path}", str(key), tuple(known))
         default = [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
@@ -56,12 +58,11 @@ def _option_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export
     return str(max(parameter.opts, key=len)).lstrip("-")
 
 
-def _read_yaml(path: Path) -> Mapping[Any, Any]:
-    import yaml  # here, because it takes 25 ms, a twentieth of `eyechart --help`
-
+def read_yaml_options(path: Path) -> Mapping[Any, Any]:
+    """Read a file of options."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise FileFormatError(f"settings in YAML at {path}", str(error), "check the file") from None
     if not isinstance(content, Mapping):
         found = f"a {type(content).__name__}"

@@ -15,11 +15,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import polars as pl
-import yaml
 
 from eyechart.base.errors import EyechartError, FileFormatError, MissingExtraError, SettingError
 from eyechart.base.files import TemporaryFolder, missing
 from eyechart.base.registry import unknown_choice
+from eyechart.base.yaml_text import parse_yaml
 from eyechart.data.dataset import Dataset
 from eyechart.formats.arrow import find_labels, name_labels
 from eyechart.formats.choices import AnswerKind
@@ -126,8 +126,8 @@ def _read_card(card: Path) -> dict[str, Any]:
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     block = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
     try:
-        content = yaml.safe_load(block[1]) if block else None
-    except yaml.YAMLError:
+        content = parse_yaml(block[1]) if block else None
+    except ValueError:
         return {}
     return content if isinstance(content, dict) else {}
 
