@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from eyechart.audits import AUDITS
 from eyechart.base.errors import FileFormatError, SettingError
+from eyechart.base.files import require_regular
 from eyechart.base.registry import unknown_choice, unknown_name
 from eyechart.base.trust import trust_everything
 from eyechart.base.yaml_text import parse_yaml
@@ -61,6 +62,7 @@ def _option_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export
 def read_yaml_options(path: Path) -> Mapping[Any, Any]:
     """Read a file of options."""
     try:
+        require_regular(path)
         content = parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileFormatError(f"settings in YAML at {path}", str(error), "check the file") from None

@@ -78,7 +78,9 @@ def check_features(folder: Path) -> Features:
     """Memory-map the arrays of a folder, and check every number in them."""
     features = read_features(folder)
     for name, values in (("features", features.regions.values), ("boxes", features.regions.boxes)):
-        for start in range(0, 0 if values is None else len(values), _BLOCK):
+        if values is None:
+            continue
+        for start in range(0, len(values), _BLOCK):
             require_finite(values[start : start + _BLOCK], f"{name}.npy in {folder}")
     return features
 
