@@ -101,27 +101,22 @@ def run_cases(name: str, start: int, stop: int) -> Iterator[tuple[int, str, str]
     """Read cases in a process of its own; one that says nothing for long is ended, and its case is a hang."""
     while start < stop:
         command = [sys.executable, __file__, "--only", name, "--worker", str(start), str(stop)]
-        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert worker.stdout is not None
-        first = True
-        while True:
-            ready, _, _ = select.select([worker.stdout], [], [], 120 if first else 3 * SECONDS)
-            line = worker.stdout.readline() if ready else ""
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0)
+        lines, ready, patience = cast("IO[bytes]", worker.stdout), True, STARTING
+        while ready := bool(select.select([lines], [], [], patience)[0]):
+            line = lines.readline()
             if not line:
                 break
-            first = False
+            patience = 3 * SECONDS
             number, fate, detail = json.loads(line)
             start = number + 1
             yield number, fate, detail
-        if start < stop:
+        if not ready:
             worker.kill()
-            yield (
-                start,
-                "tracebacks" if ready else "hangs",
-                f"the process ended ({worker.wait()})" if ready else "no end",
-            )
+        code = worker.wait()
+        if start < stop:
+            yield start, "tracebacks" if ready else "hangs", f"the process ended with {code}"
             start += 1
-        worker.wait()
 
 
 def work(name: str, start: int, stop: int) -> None:

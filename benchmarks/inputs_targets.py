@@ -4,7 +4,6 @@ A target's `read` raises an EyechartError for what it refuses; any other excepti
 """
 
 import io
-import os
 import shutil
 import sys
 import tempfile
@@ -108,7 +107,7 @@ def require_own_pictures(images: Any) -> None:  # noqa: ANN401 - imported with t
         with suppress(EyechartError):
             copied.append(find_picture(name, path, images.root))
     for file in copied:
-        if os.path.isfile(file) and SECRET in file.read_bytes():
+        if file.is_file() and SECRET in file.read_bytes():
             raise PermissionError(f"a file from elsewhere is let in as {file.name}")
 
 
@@ -144,6 +143,7 @@ def read_settings(folder: Path, lost: str) -> None:  # noqa: ARG001 - part of th
 
 def read_run(folder: Path, lost: str) -> None:  # noqa: ARG001 - part of the contract
     """Open a run whose files are replaced by damaged ones; judge it again, and collect its page."""
+    from eyechart.base.files import damaged_inside
     from eyechart.data.store import Store
     from eyechart.reporting import collect, to_json
     from eyechart.runs.run import Run
@@ -154,9 +154,11 @@ def read_run(folder: Path, lost: str) -> None:  # noqa: ARG001 - part of the con
         target = whole / path.name.replace("~", "/")
         target.parent.mkdir(parents=True, exist_ok=True)
         path.rename(target)
-    store = Store(whole)
-    to_json(collect(store))
-    Run(Store(whole)).judge("m")
+    try:
+        to_json(collect(Store(whole)))
+        Run(Store(whole)).judge("m")
+    except pl.exceptions.PolarsError as error:
+        raise damaged_inside(error) or error from None  # as the command line does
 
 
 def read_zoo(folder: Path, lost: str) -> None:  # noqa: ARG001 - part of the contract
@@ -281,11 +283,21 @@ PROMPT = b"open: '{question}'\nchoice: '{question} {options}'\nlabels: letters\n
 ANSWERS = [
     {"question_id": n, "answer": "yes", "scores": [{"answer": "yes", "score": 0.5}], "status": "ok"} for n in range(4)
 ]
+
+
+def one_each(content: Any) -> int | None:  # noqa: ANN401 - any JSON
+    """Count the samples of a log of a harness, if each has one response: others become draws of their own."""
+    said = [row.get(key) for row in content if isinstance(row, dict) for key in ("filtered_resps", "resps")]
+    return None if any(isinstance(one, list) and len(one) != 1 for one in said) else len(content)
+
+
 LOGS: dict[str, list[Seed]] = {
     "lmms-eval": [
-        Seed([{"doc_id": n, "filtered_resps": "a", "resps": ["a"], "target": "b"} for n in range(3)], as_lines, len)
+        Seed(
+            [{"doc_id": n, "filtered_resps": "a", "resps": ["a"], "target": "b"} for n in range(3)], as_lines, one_each
+        )
     ],
-    "lm-eval": [Seed([{"doc_id": n, "doc": {"id": n}, "filtered_resps": ["a"]} for n in range(3)], as_lines, len)],
+    "lm-eval": [Seed([{"doc_id": n, "doc": {"id": n}, "filtered_resps": ["a"]} for n in range(3)], as_lines, one_each)],
     "eee": [
         Seed([{"sample_id": f"{n}", "evaluation_id": "e", "output": {"raw": "a"}} for n in range(3)], as_lines, len)
     ],

@@ -52,6 +52,7 @@ def require_short_rows(name: str, parts: Iterable[bytes]) -> None:
         require_short(name, length + (len(part) if first is None else first))
         length = length + len(part) if last is None else len(part) - last
         quoted ^= part.count(b'"') % 2 == 1
+    require_short(name, length)
 
 
 def in_parts(data: bytes) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """Before a model is paid for, a run says how pictures are shown, which cannot be, and what is asked anew."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -108,3 +109,21 @@ def test_an_export_says_how_pictures_are_shown_and_holds_the_same_pixels(
     written = {path.stem for path in (tmp_path / "out" / "pictures").iterdir()}
     shown = pictures.show_pictures(pl.DataFrame({"image": NAMES}), data.images)
     assert written == {one.key for one in shown if one is not None}
+
+
+def test_links_are_followed_where_the_command_line_allows_it(
+    data: Dataset,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    eyechart: Callable[..., tuple[int, str, str]],
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (tmp_path / "plain.png").rename(elsewhere / "plain.png")
+    (tmp_path / "plain.png").symlink_to(elsewhere / "plain.png")
+    probed(data, tmp_path / "run")
+    words = ("export", tmp_path / "run", "--to", "lmms-eval", "-o", tmp_path / "out")
+
+    code, _, error = eyechart(*words)
+    assert (code, error.count("\n")) == (1, 1)
+    assert f"--allow-links {elsewhere}" in error
+    assert eyechart(*words, "--allow-links", elsewhere)[0] == 0
