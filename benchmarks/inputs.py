@@ -21,12 +21,13 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO, cast
 
 import record
-from inputs_targets import KINDS, SECRET, TARGETS, LostRowsError, draw, read_case
+from inputs_targets import KINDS, SECRET, TARGETS, Case, LostRowsError, draw, read_case
 from tables import Layout, report, table
 
 SECONDS = 10  # for a case
@@ -125,11 +126,19 @@ def work(name: str, start: int, stop: int) -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     signal.signal(signal.SIGALRM, _stop)
-    TARGETS[name].seeds()
+    warm_up(name)
     for number in range(start, stop):
         fate, detail = judge(name, number)
         out.write(json.dumps([number, fate, detail]) + "\n")
         out.flush()
+
+
+def warm_up(name: str) -> None:
+    """Read sound files, so that the libraries are imported before any time is taken."""
+    target = TARGETS[name]
+    seed = target.seeds()[0]
+    with tempfile.TemporaryDirectory() as folder, suppress(Exception):
+        read_case(target, Case("", seed.write(seed.content)), Path(folder))
 
 
 def judge(name: str, number: int) -> tuple[str, str]:
