@@ -33,7 +33,7 @@ from tables import Layout, report, table
 SECONDS = 10  # for a case
 STARTING = 300  # seconds until the first case is read: some readers need a trained model
 MEMORY_MB, TIMES = 500, 10
-ROUND = 200  # cases of a reader before the next reader has its turn
+ROUND = 100  # cases of a reader before the next reader has its turn
 LONGEST = 3_000  # characters of an error of one line
 FAULTS = ("tracebacks", "silent", "let_in", "hangs", "memory")
 FATES = ("read", "refused", *FAULTS)
