@@ -11,7 +11,7 @@ import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -206,10 +206,11 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def require_regular(path: Path) -> None:
-    """Raise an error for a pipe or a device, which would hang whoever opened it; for a missing file, an OSError."""
-    if stat.S_ISREG(mode := path.stat().st_mode) or stat.S_ISDIR(mode):
-        return
-    raise FileFormatError(f"a file at {path}", "a pipe or device", "write it to a file first")
+    """Raise an error for a pipe or a device, which would hang whoever opened it; other faults are the reader's."""
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise FileFormatError(f"a file at {path}", "a pipe or device", "write it to a file first")
 
 
 def damaged_inside(error: PolarsError) -> FileFormatError | None:
