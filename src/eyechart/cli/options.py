@@ -34,10 +34,9 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
         return None
     known = {_option_name(parameter): parameter for parameter in context.command.get_params(context)}
     defaults = {}
-    for key, value in _read_yaml(path).items():
+    for key, value in read_yaml_options(path).items():
         if key == "trust" or _TRUSTING.search(str(value)):
             raise SettingError("trust on the command line alone", f"trust in {path}", "leave it out; add --trust there")
-    for key, value in read_yaml_options(path).items():
         if key not in known:
             raise unknown_name(f"option in {path}", str(key), tuple(known))
         default = [f"{left}={right}" for left, right in value.items()] if isinstance(value, dict) else value
