@@ -27,8 +27,10 @@ format: $(VENV)/.dev-ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Every property test on examples that no run has drawn before; those of tests/fuzz on 10,000 each.
+# Damaged files of every kind, 10,000 for each reader, going on where the last run stopped; every property test on
+# examples that no run has drawn before, those of tests/fuzz on 10,000 each.
 fuzz: $(VENV)/.dev-ready
+	$(BIN)/python benchmarks/inputs.py --record
 	$(BIN)/python -m pytest tests/fuzz --numprocesses auto --hypothesis-profile fuzz
 	$(BIN)/python -m pytest --ignore tests/fuzz -m hypothesis --numprocesses auto --hypothesis-profile fresh
 

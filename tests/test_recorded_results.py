@@ -32,6 +32,7 @@ NO_RESULTS = {
     ("audits/splits-reference.md", "| setting |"): SETTINGS,
     ("design.md", "| level |"): "levels of rooms",
     ("engines.md", "| work | batches |"): "sizes of batches",
+    ("inputs.md", "| what is refused |"): "limits",
     ("logs.md", "| format | file |"): "versions of tools",
     ("models.md", "| setting |"): SETTINGS,
     ("scale.md", "| arrow | core hours |"): "the last column of the cost curves, times a billion",

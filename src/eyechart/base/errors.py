@@ -24,6 +24,15 @@ class ReadingWarning(UserWarning):
         super().__init__(f"expected {expected}; found {found}; {advice}")
 
 
+LONGEST = 1_000  # characters of a part of an error: what was found may be a whole file
+
+
+def _shorten(part: str) -> str:
+    """Write a part in one line of moderate length."""
+    line = part.replace("\r", " ").replace("\n", " ")
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ... ({len(line):,} characters)"
+
+
 class EyechartError(Exception):
     """Hold the three parts of every error message."""
 
@@ -31,7 +40,7 @@ class EyechartError(Exception):
         self.expected = expected
         self.found = found
         self.advice = advice
-        super().__init__(f"expected {expected}; found {found}; {advice}")
+        super().__init__(f"expected {_shorten(expected)}; found {_shorten(found)}; {advice}")
 
     def __reduce__(self) -> tuple[type["EyechartError"], tuple[str, str, str]]:
         """Pickle the three parts; by default an exception would be rebuilt from its whole message alone."""

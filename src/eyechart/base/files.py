@@ -7,10 +7,11 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -178,12 +179,14 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 def read_table(path: Path) -> pl.DataFrame:
     """Read a Parquet table we wrote."""
     with reading(path):
+        require_regular(path)
         return pl.read_parquet(path)
 
 
 def scan_table(path: Path) -> pl.LazyFrame:
     """Read a Parquet table we wrote lazily; its columns are read at once, so that a torn file is an error here."""
     with reading(path):
+        require_regular(path)
         scan = pl.scan_parquet(path, glob=False)
         scan.collect_schema()
     return scan
@@ -200,6 +203,14 @@ def reading(path: Path) -> Iterator[None]:
         raise unreadable(path, error) from None
     except (PolarsError, OSError) as error:
         raise damaged(path, str(error)) from None
+
+
+def require_regular(path: Path) -> None:
+    """Raise an error for a pipe or a device, which would hang whoever opened it; other faults are the reader's."""
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise FileFormatError(f"a file at {path}", "a pipe or device", "write it to a file first")
 
 
 def damaged_inside(error: PolarsError) -> FileFormatError | None:
@@ -246,13 +257,14 @@ def read_format(path: Path) -> int:
 def _read_content(path: Path) -> tuple[int, dict[str, Any]]:
     """Return the format and the content of a record, refusing newer formats."""
     try:
+        require_regular(path)
         content = json.loads(path.read_text(encoding="utf-8"))
         found, writer = int(content.pop("format")), content.pop("eyechart", "unknown")
     except FileNotFoundError:
         raise missing(path) from None
     except OSError as error:
         raise unreadable(path, error) from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise damaged(path, str(error)) from None
     if found > FORMAT:
         written = f"format {found}, written by eyechart {writer}"

@@ -18,8 +18,10 @@ from typer.main import get_command
 
 from eyechart.audits import AUDITS
 from eyechart.base.errors import FileFormatError, SettingError
+from eyechart.base.files import require_regular
 from eyechart.base.registry import unknown_choice, unknown_name
 from eyechart.base.trust import trust_everything
+from eyechart.base.yaml_text import parse_yaml
 from eyechart.data.furniture import Option, furniture_of
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -32,7 +34,7 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
         return None
     known = {_option_name(parameter): parameter for parameter in context.command.get_params(context)}
     defaults = {}
-    for key, value in _read_yaml(path).items():
+    for key, value in read_yaml_options(path).items():
         if key == "trust" or _TRUSTING.search(str(value)):
             raise SettingError("trust on the command line alone", f"trust in {path}", "leave it out; add --trust there")
         if key not in known:
@@ -56,12 +58,12 @@ def _option_name(parameter: Any) -> str:  # noqa: ANN401 - typer does not export
     return str(max(parameter.opts, key=len)).lstrip("-")
 
 
-def _read_yaml(path: Path) -> Mapping[Any, Any]:
-    import yaml  # here, because it takes 25 ms, a twentieth of `eyechart --help`
-
+def read_yaml_options(path: Path) -> Mapping[Any, Any]:
+    """Read a file of options."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        require_regular(path)
+        content = parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise FileFormatError(f"settings in YAML at {path}", str(error), "check the file") from None
     if not isinstance(content, Mapping):
         found = f"a {type(content).__name__}"
@@ -82,6 +84,7 @@ _DRAWS_HELP = "Ask each probe this many times; needs a temperature."
 _CACHE_HELP = "The file to cache responses in, or `off`. Default: one file shared by all runs."
 _HTTP_HELP = "Download pictures that the data refer to by http(s) URL."
 _PRIVATE_HELP = "Download them from private hosts too, such as this machine."
+_LINKS_HELP = "A further folder that links in the folder of pictures may lead to; may be repeated."
 _YES_HELP = "Go on where what was read may not be what the files mean."
 _VERBOSE_HELP = "Show how each column was read, with the first example in full."
 _ID_HELP = "Join these columns to the ids of the examples, as in `video,qid`."
@@ -115,6 +118,7 @@ Temperature = Annotated[float | None, typer.Option(help=_TEMPERATURE_HELP, min=0
 Cache = Annotated[str | None, typer.Option("--cache", metavar="FILE", help=_CACHE_HELP)]
 AllowHttp = Annotated[bool, typer.Option("--allow-http", help=_HTTP_HELP)]
 AllowPrivateHttp = Annotated[bool, typer.Option("--allow-private-http", help=_PRIVATE_HELP)]
+AllowLinks = Annotated[list[Path] | None, typer.Option("--allow-links", metavar="DIR", help=_LINKS_HELP)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN_HELP)]
 MaxCalls = Annotated[int | None, typer.Option(help="Refuse to run if more model calls than this are needed.", min=0)]
 BatchSize = Annotated[int, typer.Option(help="The number of probes passed to the model at once.", min=1)]

@@ -57,6 +57,7 @@ BundleFolder = Annotated[
     Path | None,
     typer.Option("--bundle", metavar="DIR", help="Write a static site that works from disk, instead of serving."),
 ]
+Links = options.AllowLinks  # `view` has an option called `options`
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")]
 
 
@@ -66,6 +67,7 @@ def report(
     out: PageFile = None,
     markdown: Markdown = False,
     fail_on: options.FailOn = None,
+    allow_links: options.AllowLinks = None,
     json: options.Json = False,
     _trust: options.Trust = False,
     _config: options.Config = None,
@@ -76,7 +78,7 @@ def report(
     summary to a CI job. The exit code is 2 if a --fail-on threshold is crossed.
     """
     thresholds = [read_threshold(text) for text in fail_on or ()]
-    store = Store(run)
+    store = Store(run, Web(links=tuple(allow_links or ())))
     page = collect(store)
     if json:
         typer.echo(to_json(page), nl=False)
@@ -172,6 +174,7 @@ def export(
     audit: options.OwnAudits = None,
     allow_http: options.AllowHttp = False,
     allow_private_http: options.AllowPrivateHttp = False,
+    allow_links: options.AllowLinks = None,
     json: options.Json = False,
     _trust: options.Trust = False,
     _config: options.Config = None,
@@ -180,7 +183,7 @@ def export(
 
     `eyechart ls exports` lists the formats.
     """
-    store = Store(run, Web(allow_http, allow_private_http))
+    store = Store(run, Web(allow_http, allow_private_http, links=tuple(allow_links or ())))
     _ = store.manifest  # fails early if the folder is not a run
     written = find_exporter(to, audit or ())(store, out)
     if json:
@@ -201,6 +204,7 @@ def view(
     port: Port = 0,
     name: Names = None,
     audit: PageAudits = None,
+    allow_links: Links = None,
     open: Open = True,  # noqa: A002 - the customary name of this option
     _trust: options.Trust = False,
     _config: options.Config = None,
@@ -221,7 +225,7 @@ def view(
             webbrowser.open(url)
 
     open_browsed: Any = import_object("eyechart.viewing.browsing:open_browsed")
-    store: Store = open_browsed(run)
+    store: Store = open_browsed(run, Web(links=tuple(allow_links or ())))
     if bundle is not None:
         write_bundle: Any = import_object("eyechart.viewing.bundle:write_bundle")
         with watched_by(printing.progress_bars(silent=False)):

@@ -94,6 +94,7 @@ def predict(
     cache: options.Cache = None,
     allow_http: options.AllowHttp = False,
     allow_private_http: options.AllowPrivateHttp = False,
+    allow_links: options.AllowLinks = None,
     batch_size: options.BatchSize = 512,
     max_calls: options.MaxCalls = None,
     dry_run: options.DryRun = False,
@@ -110,7 +111,7 @@ def predict(
     the number of `calls` by condition.
     """
     models = load_all(model, _model_settings(base_url, draws, temperature, cache), fresh=fresh)
-    web = Web(allow_http, allow_private_http)
+    web = Web(allow_http, allow_private_http, links=tuple(allow_links or ()))
     opened = _open(run, Asking(batch_size, fresh, max_calls), web, engine=engine, json=json)
     if dry_run:
         _preview(opened, models, json=json)
@@ -166,6 +167,7 @@ def audit(
     cache: options.Cache = None,
     allow_http: options.AllowHttp = False,
     allow_private_http: options.AllowPrivateHttp = False,
+    allow_links: options.AllowLinks = None,
     batch_size: options.BatchSize = 512,
     max_calls: options.MaxCalls = None,
     dry_run: options.DryRun = False,
@@ -189,7 +191,7 @@ def audit(
     thresholds = [read_threshold(text) for text in fail_on or ()]  # before anything is asked
     models = load_all(model, _model_settings(base_url, draws, temperature, cache), fresh=fresh)
     asking = Asking(batch_size, fresh, max_calls, allow_partial, skip=audit is None)
-    web = Web(allow_http, allow_private_http)
+    web = Web(allow_http, allow_private_http, links=tuple(allow_links or ()))
     opened = _open(out, asking, web, engine=engine, json=json)
     models = [_with_ids(one, id) for one in models]
     examples = _read(data, id, models, yes=yes)

@@ -6,25 +6,23 @@ entirely, with every pixel that it touches; with `feather` the edit fades out ar
 values exactly. The same input always gives the same output: even the noise is deterministic.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
-from os.path import normpath
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyechart.base.errors import DataError, FileFormatError, SettingError
-from eyechart.base.fetching import BYTES
+from eyechart.base.errors import SettingError
 from eyechart.data.images import Images, shown_names, shown_paths
+from eyechart.data.picture_files import Pixels, Size, check_file, decode_file, find_picture, stat_picture
+from eyechart.data.turning import require_upright
 from eyechart.data.web import is_address
 
-Pixels = NDArray[np.uint8]  # height x width x 3
 Box = Sequence[float]
 
 GRAY = 128
@@ -87,29 +85,35 @@ def _blurred(pixels: Pixels) -> Pixels:
 WAYS: dict[str, Callable[[Pixels], Pixels]] = {"mask": _mean, "blur": _blurred, "noise": _noise, "blank": _blank}
 
 
-if TYPE_CHECKING:
-    from PIL.ImageFile import ImageFile
-
 CROP = "crop"
 _KEPT = 64  # pictures in memory
 _WHOLE = {"blank": "blank", "mean": "mask", "noise": "noise"}  # way to hide the whole picture -> way to hide a box
 _EVERYTHING = ((0.0, 0.0, float("inf"), float("inf")),)
 _SIDE = 336  # pixels of the placeholder for a picture that was not provided
-PIXELS = 64_000_000  # at most: a small file can hold a very large picture
-KINDS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # not EPS, which would be run as a program
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that is shown to a model; pictures with the same pixels are equal."""
+    """A picture that is shown to a model; pictures with the same pixels are equal.
+
+    `former` is the same picture as versions showed it that left out orientation, transparency and deep colours.
+    """
 
     key: str  # SHA-256 of size and pixels, part of the key of cached responses
     pixels: Pixels = field(compare=False, repr=False)
+    former: "Picture | None" = field(default=None, repr=False)
+    orientation: int = field(default=1, compare=False, repr=False)  # of the file, by its EXIF; the pixels are upright
+
+    @property
+    def size(self) -> Size:
+        """Return the width and height."""
+        height, width = self.pixels.shape[:2]
+        return width, height
 
     @classmethod
-    def of(cls, pixels: Pixels) -> Self:
+    def of(cls, pixels: Pixels, former: "Picture | None" = None, orientation: int = 1) -> Self:
         """Build a picture from pixels."""
-        return cls(sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest(), pixels)
+        return cls(sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest(), pixels, former, orientation)
 
 
 class Edit(NamedTuple):
@@ -135,8 +139,13 @@ def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | No
         edit = _read_edit(removal or "", hidden or ())
         if edit is None or (image is None and edit.boxes != _EVERYTHING):
             yield None
-        else:  # a picture that is entirely hidden need not exist
-            yield _edited(_canvas() if image is None else _open(image, path, fetched, images.root), edit)
+        elif image is None:  # a picture that is entirely hidden need not exist
+            yield _edited(_canvas(), edit)
+        else:
+            picture = _open(image, path, fetched, images)
+            if edit.boxes not in ((), _EVERYTHING):
+                require_upright(image, images, picture.size, picture.orientation)
+            yield _edited(picture, edit)
 
 
 def show_all_pictures(probes: pl.DataFrame, images: Images) -> list[tuple[Picture, ...]]:
@@ -156,7 +165,7 @@ def show_all_pictures(probes: pl.DataFrame, images: Images) -> list[tuple[Pictur
 def fetch(paths: Iterable[str | None], images: Images) -> dict[str, Path]:
     """Find the files of paths that are addresses, fetching those that are not cached if that is allowed."""
     addresses = dict.fromkeys(path for path in paths if path is not None and is_address(path))
-    return images.web.fetch(addresses, lambda draft: _decoded(draft, draft.stat().st_size)) if addresses else {}
+    return images.web.fetch(addresses, check_file) if addresses else {}
 
 
 def _read_edit(removal: str, hidden: Sequence[Sequence[float]]) -> Edit | None:
@@ -172,12 +181,13 @@ def _read_edit(removal: str, hidden: Sequence[Sequence[float]]) -> Edit | None:
 def _edited(picture: Picture, edit: Edit) -> Picture:
     if not edit.boxes:
         return picture
+    former = None if picture.former is None else _edited(picture.former, edit)
     height, width = picture.pixels.shape[:2]
     edge = (width, height, width, height)
     boxes = [tuple(map(min, box, edge)) for box in edit.boxes]
     if edit.how == CROP:
-        return Picture.of(crop(picture.pixels, boxes))
-    return Picture.of(hide(picture.pixels, boxes, edit.how, edit.feather))
+        return Picture.of(crop(picture.pixels, boxes), former)
+    return Picture.of(hide(picture.pixels, boxes, edit.how, edit.feather), former)
 
 
 @lru_cache(maxsize=1)
@@ -185,63 +195,13 @@ def _canvas() -> Picture:
     return Picture.of(np.full((_SIDE, _SIDE, 3), GRAY, np.uint8))
 
 
-def _open(image: str, path: str | None, fetched: Mapping[str, Path], root: Path | None) -> Picture:
-    file = fetched.get(path or "")
-    return _opened(*(_find(image, path, root) if file is None else _stamp(image, file)))
+def _open(image: str, path: str | None, fetched: Mapping[str, Path], images: Images) -> Picture:
+    file = fetched.get(path or "") or find_picture(image, path, images.root, images.web.links)
+    return _opened(file, stat_picture(image, file))
 
 
 @lru_cache(maxsize=_KEPT)
 def _opened(path: Path, stamp: tuple[int, int]) -> Picture:
-    try:
-        return Picture.of(_decoded(path, stamp[1]))
-    except (OSError, ValueError, SyntaxError) as error:
-        found = str(error).partition("\n")[0]
-        raise FileFormatError(f"a picture in {path}", found, "restore the file, or leave out its examples") from None
-
-
-def _decoded(path: Path, size: int) -> Pixels:
-    """Open a picture after checking its size."""
-    from PIL import Image
-
-    if size > BYTES:
-        raise OSError(f"{size:,} bytes, more than the {BYTES:,} allowed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
-        file = _begin(path)
-    with file:
-        if file.width * file.height > PIXELS:
-            raise OSError(f"{file.width:,} x {file.height:,} pixels, more than the {PIXELS:,} allowed")
-        return np.asarray(file.convert("RGB"))
-
-
-def _begin(path: Path) -> "ImageFile":
-    from PIL import Image
-
-    try:
-        return Image.open(path, formats=KINDS)
-    except Image.DecompressionBombError as error:
-        raise OSError(str(error)) from None
-
-
-_Stamp = tuple[int, int]  # when a file was changed, and its size
-
-
-def _find(image: str, path: str | None, root: Path | None) -> tuple[Path, _Stamp]:
-    if path is None:
-        advice = "read the data with the folder of its pictures: images=FOLDER"
-        raise DataError(f"the path of a picture for image {image!r}", "none in the images table", advice)
-    if "://" in path:
-        raise DataError(f"a file as the picture of image {image!r}", f"the address {path}", "download it first")
-    if root is not None and not Path(normpath(path)).is_relative_to(normpath(root)):
-        found = f"the path {path}"
-        raise DataError(f"the picture of image {image!r} under {root}", found, "give the folder that contains them all")
-    return _stamp(image, Path(path))
-
-
-def _stamp(image: str, path: Path) -> tuple[Path, _Stamp]:
-    try:
-        status = path.stat()
-    except OSError:
-        advice = "add the file, or leave out its examples"
-        raise FileFormatError(f"the picture of image {image!r} at {path}", "no such file", advice) from None
-    return path, (status.st_mtime_ns, status.st_size)
+    decoded = decode_file(path, stamp[1])
+    former = None if decoded.former is None else Picture.of(decoded.former)
+    return Picture.of(decoded.pixels, former, decoded.orientation)

@@ -118,7 +118,7 @@ class Store(RunFolder):
     def picture_table(self, image: str) -> Images:
         """Load the row of an image."""
         one = self.images.scan().filter(pl.col("image") == image).collect()
-        return Images(one, self.about_data.image_root(self.data_folder))
+        return Images(one, self.about_data.image_root(self.data_folder), web=self.web)
 
     def table(self, path: Path) -> pl.DataFrame:
         """Read a table of the run, only once while its file is unchanged."""

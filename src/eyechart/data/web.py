@@ -29,11 +29,15 @@ Check = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Web:
-    """Whether pictures may be fetched, and where they are cached; cached ones are always used."""
+    """What pictures may be shown from outside their folder: fetched ones, and those that links lead to.
+
+    Fetched pictures that are cached are always used.
+    """
 
     public: bool = False
     private: bool = False  # also from hosts that are not public: this machine, the local network
     folder: Path | None = None
+    links: tuple[Path, ...] = ()  # further folders that links in the folder of pictures may lead to
 
     @property
     def allowed(self) -> bool:
@@ -50,6 +54,11 @@ class Web:
         if missing:
             self._fetch({address: files[address] for address in missing}, check)
         return files
+
+    def cached(self, address: str) -> Path | None:
+        """Return the file of an address if it was fetched before."""
+        file = self._file(address)
+        return file if file.is_file() else None
 
     def _fetch(self, files: dict[str, Path], check: Check) -> None:
         folder = next(iter(files.values())).parent

@@ -17,6 +17,7 @@ from eyechart.base.files import missing
 from eyechart.base.registry import Registry, Shape
 from eyechart.base.settings import fit_settings
 from eyechart.data.dataset import Dataset
+from eyechart.data.turning import Direction
 from eyechart.formats.description import (
     Description,
     check_settings,
@@ -28,6 +29,7 @@ from eyechart.formats.description import (
 )
 from eyechart.formats.doubts import find_doubts
 from eyechart.formats.modalities import declare
+from eyechart.formats.orientation import settle_boxes
 
 Reader: TypeAlias = Callable[..., Dataset]
 
@@ -64,30 +66,34 @@ FORMATS: Registry[Reader] = Registry(
 _RECOGNISED = ("vqa2", "gqa", "visual7w", "scienceqa", "socialiq", "visdial", "nextqa", "pope")
 
 
-_DECLARED: dict[str, Any] = {"modalities": dict[str, str], "cluster": str}  # settings of every format
+_DECLARED: dict[str, Any] = {"modalities": dict[str, str], "cluster": str, "boxes": Direction}  # of every format
 
 
 def read(source: str | Path, path: str | Path | None = None, /, **settings: object) -> Dataset:
     """Read a format by its name and path; a path alone is one of our dataset folders, a known format or a table.
 
     `hf:NAME` is a dataset of the Hugging Face hub, or a folder of one. `modalities` declares columns as modalities, as
-    in `{"video": "videoID"}`, and `cluster` names the column of what makes examples dependent. The settings are those
-    of the format's reader; see `reader_settings`. A reading that may not be what the file means gives a
-    `ReadingWarning`.
+    in `{"video": "videoID"}`, and `cluster` names the column of what makes examples dependent; `boxes` says of pictures
+    that their EXIF orientation turns whether boxes are on them as `stored` or `upright`, where their width and height
+    do not tell. The settings are those of the format's reader; see `reader_settings`. A reading that may not be what
+    the file means gives a `ReadingWarning`.
     """
     if path is None and isinstance(source, str):
         source, path = split_hub(source)
     given = {name: settings.pop(name) for name in _DECLARED if name in settings}
     declared: dict[str, Any] = fit_settings("reading", _DECLARED, given)
+    boxes = declared.pop("boxes", None)
     is_path = path is None and _is_path(source)
     if is_path and Dataset.is_saved(Path(source)):
         data = _load(Path(source), settings)
+        data = data if boxes is None else settle_boxes(data, boxes)
     else:
         file = None if path is None else Path(path)
-        data = _read_path(Path(source), settings) if is_path else _read_as(str(source), file, settings)
+        read_so = _read_path(Path(source), settings) if is_path else _read_as(str(source), file, settings)
+        data = settle_boxes(read_so, boxes)
         for doubt in find_doubts(data, settings):
             warnings.warn(doubt, stacklevel=2)
-    return declare(data, **declared) if given else data
+    return declare(data, **declared) if declared else data
 
 
 def _read_as(name: str, file: Path | None, settings: dict[str, object]) -> Dataset:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import orjson
 
 from eyechart.base.errors import FileFormatError, SettingError
+from eyechart.formats.limits import require_shallow, require_short_lines
 from eyechart.formats.names import ALIASES, looks_like_models
 from eyechart.formats.options import find_option_columns
 from eyechart.formats.records import (
@@ -118,6 +119,7 @@ class AnswerFile:
         return _field_names(_first_entries(self.value))
 
     def _decode_lines(self, most: int | None) -> Iterable[object]:
+        require_short_lines(self.source.name, self.data)
         lines = [(number, line) for number, line in enumerate(self.data.split(b"\n"), start=1) if line.strip()][:most]
         return (decode_loosely(self.source, line, number) for number, line in lines)
 
@@ -174,6 +176,7 @@ def dataset_error(origin: str) -> FileFormatError:
 
 def decode_loosely(source: SourceFile, data: bytes, line: int | None = None) -> object:
     """Decode JSON as Python writes it: NaN and Infinity become null, half a surrogate pair becomes a question mark."""
+    require_shallow(source.name, data)
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -15,7 +15,7 @@ from hashlib import sha256
 from io import BytesIO
 from os.path import normpath
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -23,13 +23,10 @@ from eyechart.base.errors import SettingError
 from eyechart.base.fetching import BYTES
 from eyechart.base.files import TemporaryFolder, replacing
 from eyechart.data.images import Images
-from eyechart.data.pictures import KINDS, PIXELS
+from eyechart.data.picture_files import KINDS, PIXELS, ends_well, is_inside, read_traits, resolve
 from eyechart.data.several import IMAGE_LIST
 from eyechart.data.web import is_address
 from eyechart.formats.rows import CountedTable, RowCount, drop_rows, noted
-
-if TYPE_CHECKING:
-    from PIL.ImageFile import ImageFile
 
 DAMAGE = "damage of a picture"  # the column that marks rows
 NAME = 32  # characters of a hash that name a picture
@@ -40,7 +37,6 @@ _INLINE = r"^\s*(?:data:image/|/9j/|iVBORw0KGgo|R0lGOD|UklGR|Qk[0-9A-Za-z])"  # 
 _SHORTEST = 64  # characters of a picture as text
 _MAGIC = re.compile(rb"\xff\xd8\xff|\x89PNG\r\n|GIF8|RIFF....WEBP|BM|II\*\x00|MM\x00\*|P[1-6]\s", re.DOTALL)
 _SUFFIXES = {"JPEG": ".jpg", "MPO": ".jpg", "TIFF": ".tif"}  # of others it is the kind itself
-_ENDS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82", "GIF": b";"}
 
 
 class DamagedPictureError(Exception):
@@ -59,13 +55,17 @@ class PictureFile(NamedTuple):
 class EmbeddedPictures:
     """Write the pictures of tables to a folder, and count what becomes of them.
 
-    Without a folder they go to a temporary one. `near` are the folders in which files that cells refer to may lie;
-    `columns` are those to look at, where they are known.
+    Without a folder they go to a temporary one. `near` are the folders in which files that cells refer to may lie, and
+    `linked` further ones that links there may lead to; `columns` are those to look at, where they are known.
     """
 
-    def __init__(self, folder: Path | None, near: Sequence[Path], columns: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path | None, near: Sequence[Path], columns: Sequence[str] = (), linked: Sequence[Path] = ()
+    ) -> None:
         self._folder = folder
         self._near = near
+        self._linked = linked
+        self._elsewhere = 0  # files behind links that lead to other folders
         self._columns = columns
         self._owner: TemporaryFolder | None = None
         self._files: dict[str, PictureFile] = {}
@@ -110,6 +110,7 @@ class EmbeddedPictures:
         return [
             noted("picture inside the file, written to a file of its own", written),
             noted("picture file that the table refers to, but that is missing", missing),
+            noted("picture file that is a link to another folder, left out", self._elsewhere),
             *(noted(f"column {name!r} holds other pictures: left out", n) for name, n in self._left_out.items()),
             *(noted(f"column {name!r} replaced by the pictures", n) for name, n in self._replaced.items()),
         ]
@@ -181,8 +182,12 @@ class EmbeddedPictures:
             return path
         for folder in self._near:
             file = Path(normpath(folder / path))
-            if file.is_relative_to(normpath(folder)) and file.is_file() and file.stat().st_size <= BYTES:
+            if not file.is_relative_to(normpath(folder)) or not file.is_file() or file.stat().st_size > BYTES:
+                continue
+            target = resolve(file)
+            if target is not None and is_inside(target, (folder, *self._linked)):
                 return self._write(file.read_bytes())
+            self._elsewhere += 1
         self._files.setdefault(path, PictureFile(path, None))
         return path
 
@@ -201,8 +206,11 @@ def drop_damaged_pictures(table: pl.DataFrame) -> CountedTable:
     return CountedTable(kept.drop(DAMAGE), counts)
 
 
-def inspect_picture(content: bytes) -> tuple[str, int, int]:
-    """Return the suffix, width and height of a picture; raise an error that says what is wrong with a damaged one."""
+def inspect_picture(content: bytes) -> tuple[str, int | None, int | None]:
+    """Return the suffix, width and height of a picture, which are None of one that its EXIF orientation turns.
+
+    Raises an error that says what is wrong with a damaged one.
+    """
     if len(content) > BYTES:
         raise DamagedPictureError(f"larger than {BYTES:,} bytes")
     if _MAGIC.match(content) is None:
@@ -226,22 +234,19 @@ def decode_base64(text: str) -> bytes | None:
         return None
 
 
-def _inspect(content: bytes) -> tuple[str, int, int]:
+def _inspect(content: bytes) -> tuple[str, int | None, int | None]:
     from PIL import Image
 
     with Image.open(BytesIO(content), formats=KINDS) as picture:
         if picture.width * picture.height > PIXELS:
             raise DamagedPictureError(f"larger than {PIXELS:,} pixels")
         kind = str(picture.format)
-        if not _ends_well(picture, content):
+        traits = read_traits(picture, lambda: content)
+        if not ends_well(kind, content):
             picture.load()  # takes as long as showing it, so only where the end looks wrong
-        return _SUFFIXES.get(kind, f".{kind.lower()}"), picture.width, picture.height
-
-
-def _ends_well(picture: "ImageFile", content: bytes) -> bool:
-    """Return whether a file ends as those of its kind do, which one that is cut short does not."""
-    end = _ENDS.get(str(picture.format))
-    return end is not None and end in content[-16:]
+        # The size of a turned picture would be taken for that on which boxes were drawn, which nobody stated.
+        size = traits.stored if traits.orientation == 1 else (None, None)
+        return _SUFFIXES.get(kind, f".{kind.lower()}"), *size
 
 
 def _is_inline(text: str) -> bool:

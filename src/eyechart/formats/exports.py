@@ -17,6 +17,7 @@ from eyechart.base.errors import DataError
 from eyechart.base.files import replacing
 from eyechart.base.progress import tracked
 from eyechart.base.registry import Registry
+from eyechart.data.picture_survey import name_pictures, warn_of_pictures
 from eyechart.data.pictures import Picture, show_all_pictures
 from eyechart.data.probes import Filler
 from eyechart.data.store import Store
@@ -62,6 +63,9 @@ def export_prompts(store: Store, folder: Path, write: WriteTable, guide: Guide) 
     if not store.conditions():
         raise DataError(f"probes in {store.folder}", "none", "run `eyechart probe` first")
     folder.mkdir(parents=True, exist_ok=True)
+    if "image" in store.data.modalities:
+        shown = [name_pictures(store.probes(condition), store.data).explode() for condition in store.conditions()]
+        warn_of_pictures(pl.concat(shown), store.data.images)
     tables = list(_write_prompts(store, folder / PICTURES, choose_template(None)))
     written = {write(one, folder): one.table.height for one in tables}
     with replacing(folder / GUIDE_FILE) as draft:

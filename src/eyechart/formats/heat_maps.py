@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from eyechart.base.errors import FileFormatError
 from eyechart.data.dataset import Dataset
+from eyechart.data.picture_files import TRANSPARENT, decode_file, inspect_file
 from eyechart.data.tables import EVIDENCE
 
 Heat = NDArray[np.float64]
@@ -75,10 +76,12 @@ def _mean_heat(paths: Iterable[Path]) -> Heat:
 
     total: Heat | None = None
     for n, path in enumerate(paths, 1):
-        with Image.open(path) as file:
-            gray = file.convert("L")
-            own = gray if total is None else gray.resize(total.shape[::-1])
-            heat = np.asarray(own, np.float64)
+        if TRANSPARENT in inspect_file(path).remarks:
+            found = "transparent parts, which would count as white, the hottest"
+            raise FileFormatError(f"an opaque heat map at {path}", found, "save it without transparency")
+        gray = Image.fromarray(decode_file(path, path.stat().st_size).pixels).convert("L")
+        own = gray if total is None else gray.resize(total.shape[::-1])
+        heat = np.asarray(own, np.float64)
         heat = heat / max(heat.max(initial=0), 1)
         total = heat if total is None else total + (heat - total) / n
     return np.zeros((0, 0)) if total is None else total

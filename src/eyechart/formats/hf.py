@@ -15,11 +15,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import polars as pl
-import yaml
 
 from eyechart.base.errors import EyechartError, FileFormatError, MissingExtraError, SettingError
 from eyechart.base.files import TemporaryFolder, missing
 from eyechart.base.registry import unknown_choice
+from eyechart.base.yaml_text import parse_yaml
 from eyechart.data.dataset import Dataset
 from eyechart.formats.arrow import find_labels, name_labels
 from eyechart.formats.choices import AnswerKind
@@ -78,7 +78,8 @@ def read_hf(
         _open_saved(folder) if _is_saved(folder) else _find_parts(folder, config, revision, streaming=streaming)
     )
     parts = _choose_splits(found, split)
-    embedded = EmbeddedPictures(pictures, (folder,), map["image"].split(",") if map and "image" in map else ())
+    columns = map["image"].split(",") if map and "image" in map else ()
+    embedded = EmbeddedPictures(pictures, (folder,), columns, (_cache(),))  # where the hub's own folders link to
     slim = TemporaryFolder()
     written = [_write(part, slim.folder / f"{n:05}.parquet", embedded, found) for n, part in enumerate(parts)]
     sources = [source for source, _ in written if source is not None]
@@ -125,8 +126,8 @@ def _read_card(card: Path) -> dict[str, Any]:
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     block = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
     try:
-        content = yaml.safe_load(block[1]) if block else None
-    except yaml.YAMLError:
+        content = parse_yaml(block[1]) if block else None
+    except ValueError:
         return {}
     return content if isinstance(content, dict) else {}
 

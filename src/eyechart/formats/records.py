@@ -16,6 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 from eyechart.base.errors import FileFormatError
 from eyechart.formats.arrow import ARROW, name_labels, read_arrow, read_batches, read_labels, read_schema
 from eyechart.formats.embedded import EmbeddedPictures, may_hold_pictures
+from eyechart.formats.limits import LONGEST, in_parts, require_shallow, require_short_rows
 from eyechart.formats.sources import HEAD, SourceFile, decode_json
 
 LINES = (".jsonl", ".ndjson")
@@ -141,7 +142,7 @@ def read_entries(source: SourceFile) -> list[object]:
     data = source.read()
     if source.suffix == ".json" and not holds_lines(data):
         return entries_of(source, decode_json(source, data))
-    listed = _decode_list(data)
+    listed = _decode_list(source, data)
     return _decode_lines(source, data) if listed is None else listed
 
 
@@ -225,8 +226,9 @@ def begins_list(data: bytes) -> bool:
     return re.match(rb"\s*\[", data) is not None
 
 
-def _decode_list(data: bytes) -> list[object] | None:
+def _decode_list(source: SourceFile, data: bytes) -> list[object] | None:
     """Decode a file that is one JSON list; a file of lines that are each a list is not."""
+    require_shallow(source.name, data)
     try:
         content = orjson.loads(data) if begins_list(data) else None
     except orjson.JSONDecodeError:
@@ -239,7 +241,7 @@ def read_blocks(source: SourceFile) -> Iterator[Records]:
     line, has_rows = 1, False
     mappings: frozenset[str] = frozenset()
     for block in source.blocks():
-        listed = _decode_list(source.read()) if line == 1 and begins_list(block) else None
+        listed = _decode_list(source, source.read()) if line == 1 and begins_list(block) else None
         if listed is not None:
             yield tabulate(listed)
             return
@@ -253,6 +255,7 @@ def read_blocks(source: SourceFile) -> Iterator[Records]:
 
 
 def _read_lines(source: SourceFile, data: bytes, first: int = 1, mappings: frozenset[str] = frozenset()) -> Records:
+    require_shallow(source.name, data, lines=True)
     mappings = mappings or _begin_with_mappings(data)
     if mappings:
         return tabulate(_decode_lines(source, data, first), mappings)
@@ -290,6 +293,8 @@ def _decode_lines(source: SourceFile, data: bytes, first: int = 1) -> list[objec
 
 def _read_separated(source: SourceFile, data: bytes) -> Records:
     separator, line_end = find_separators(data[:HEAD], source.suffix)
+    if len(data) > LONGEST:
+        require_short_rows(source.name, in_parts(data))
     # Everything stays text: an id of 007 must not become 7.
     table = pl.read_csv(data, separator=separator, eol_char=line_end, infer_schema=False)
     return require_rows(Records(table), source.name)

@@ -23,7 +23,8 @@ from typing import BinaryIO, NamedTuple, cast
 import orjson
 
 from eyechart.base.errors import FileFormatError
-from eyechart.base.files import missing
+from eyechart.base.files import missing, require_regular
+from eyechart.formats.limits import require_moderate, require_shallow, require_short_lines
 
 # What the libraries raise for a broken file.
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
@@ -108,11 +109,13 @@ def _zip_names(path: Path) -> list[str]:
 
 def _zip_member(path: Path, name: str) -> bytes:
     with zipfile.ZipFile(path) as archive:
-        if archive.getinfo(name).flag_bits & 1:
+        entry = archive.getinfo(name)
+        if entry.flag_bits & 1:
             raise FileFormatError(
                 f"{path} without a password", f"{name}, which is protected by one", "unpack it and give the folder"
             )
-        return archive.read(name)
+        require_moderate(f"{path}/{name}", entry.compress_size, entry.file_size)
+        return archive.read(entry)
 
 
 def _tar_names(path: Path) -> list[str]:
@@ -122,7 +125,9 @@ def _tar_names(path: Path) -> list[str]:
 
 def _tar_member(path: Path, name: str) -> bytes:
     with tarfile.open(path) as archive:
-        member = archive.extractfile(name)
+        entry = archive.getmember(name)
+        require_moderate(f"{path}/{name}", path.stat().st_size, entry.size)
+        member = archive.extractfile(entry)
         return b"" if member is None else member.read()
 
 
@@ -139,6 +144,7 @@ HEAD = 65_536  # bytes used to recognise the form of a file
 PICKLES = (".pkl", ".pickle")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # how one JSON list begins
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXTS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt")
 
@@ -154,13 +160,21 @@ class SourceFile(NamedTuple):
     def blocks(self, size: int = BLOCK) -> Iterator[bytes]:
         """Yield the content in parts of whole lines, so that a file larger than memory can be read."""
         if self.path is None or self._is_utf16(self.head()):
-            yield self.read()
+            content = self.read()
+            if _LIST.match(content) is None:
+                require_short_lines(self.name, content)
+            yield content
             return
-        rest = b""
+        rest, packed, unpacked, is_list = b"", self.path.stat().st_size, 0, _LIST.match(self.head()) is not None
         try:
             with self._unpacked(self.path) as file:
                 while part := file.read(size):
-                    whole, newline, rest = (rest + part).rpartition(b"\n")
+                    unpacked += len(part)
+                    require_moderate(self.name, packed, unpacked)
+                    joined = rest + part
+                    if not is_list:  # a JSON document may be one line
+                        require_short_lines(self.name, joined)
+                    whole, newline, rest = joined.rpartition(b"\n")
                     if newline:
                         yield whole.removeprefix(_BYTE_ORDER_MARK)
         except BROKEN as error:
@@ -172,10 +186,18 @@ class SourceFile(NamedTuple):
         """Return the content, uncompressed and without a byte order mark."""
         try:
             data = self.open()
-            plain = gzip.decompress(data) if self._is_gzipped(data) else data
+            plain = self._decompress(data) if self._is_gzipped(data) else data
         except BROKEN as error:
             raise unreadable(self.name, error) from None
         return self._to_utf8(plain) if self._is_utf16(plain) else plain.removeprefix(_BYTE_ORDER_MARK)
+
+    def _decompress(self, data: bytes) -> bytes:
+        parts = []
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while part := file.read(BLOCK):
+                parts.append(part)
+                require_moderate(self.name, len(data), sum(map(len, parts)))
+        return b"".join(parts)
 
     def head(self) -> bytes:
         """Return the beginning of a file on the disk, uncompressed; nothing of a file in an archive."""
@@ -220,6 +242,7 @@ def find_sources(path: Path, suffixes: Collection[str]) -> list[SourceFile]:
     """List the files with these suffixes at a path, sorted by name; raise an error if there are none."""
     if not path.exists():
         raise missing(path)
+    require_regular(path)
     if path.suffix.lower() in PICKLES:
         advice = (
             "save it as JSON or Parquet with the program that wrote it; a pickle can run any code when it is opened"
@@ -238,6 +261,7 @@ def decode_json(source: SourceFile, data: bytes) -> object:
     """Decode JSON, with an error that says where it breaks."""
     if not data.strip():
         raise FileFormatError(f"JSON in {source.name}", "an empty file", "create or download it again")
+    require_shallow(source.name, data)
     try:
         with without_collection():
             return orjson.loads(data)

@@ -7,6 +7,7 @@ few columns it needs: repeated ids, the table of images, gaps.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EXAMPLES, check
 from eyechart.formats.arrow import name_labels, read_labels
 from eyechart.formats.embedded import EmbeddedPictures
+from eyechart.formats.limits import PART, require_short_rows
 from eyechart.formats.records import (
     LINES,
     SEPARATORS,
@@ -176,6 +178,8 @@ def _scan(source: SourceFile) -> pl.LazyFrame:
     if source.suffix == ".parquet":
         scan = pl.scan_parquet(path, glob=False)
         return scan.with_columns(name_labels(scan.collect_schema(), read_labels(path, source.suffix)))
+    with path.open("rb") as file:
+        require_short_rows(source.name, iter(partial(file.read, PART), b""))
     separator, line_end = find_separators(source.head(), source.suffix)
     return pl.scan_csv(path, separator=separator, eol_char=line_end, infer_schema=False, glob=False)
 

@@ -21,7 +21,7 @@ from eyechart.base.progress import tracked
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import PICTURES as LISTED
 from eyechart.data.images import Images
-from eyechart.data.pictures import PIXELS, Pixels
+from eyechart.data.picture_files import PIXELS, Pixels
 from eyechart.data.tables import IMAGES
 from eyechart.formats.images import PICTURES
 from eyechart.formats.rows import count_table, noted

@@ -16,6 +16,7 @@ import polars as pl
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.base.registry import unknown_name
 from eyechart.base.settings import fit_settings
+from eyechart.base.yaml_text import parse_yaml
 from eyechart.data.images import Images
 from eyechart.data.pictures import Picture, show_all_pictures
 
@@ -171,15 +172,16 @@ def list_labels(probes: pl.DataFrame, template: Template) -> pl.Series:
 
 def _read_template(path: Path) -> Template:
     """Read the fields of a template from YAML or JSON; any other file is itself the wording."""
-    import yaml  # here, because it takes 25 ms, a twentieth of `eyechart --help`
-
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from None
     if path.suffix not in {".yaml", ".yml", ".json"}:
         return Template(path.stem, open=text.strip("\n"), choice=text.strip("\n") if "{options}" in text else None)
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise _damaged(path, str(error).partition("\n")[0]) from None
+        content = parse_yaml(text)
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
     if not isinstance(content, dict):
         raise _damaged(path, type(content).__name__)
     declared: dict[str, Any] = get_type_hints(Template)

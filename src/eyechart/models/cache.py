@@ -187,8 +187,20 @@ class CachedBackend:
 
     def keys(self, batch: PromptBatch) -> list[str]:
         """Hash everything that determines a response: backend, prompt, pixels as edited, options and draw."""
-        pictures = [[picture.key for picture in own] for own in batch.all_pictures()]
-        parts = zip(batch.prompts, pictures, batch.choices, strict=True)
+        return self._keys_to(batch, batch.all_pictures())
+
+    def outdated(self, batch: PromptBatch) -> set[str]:
+        """Return the keys without a response that have one to the pictures as earlier versions showed them."""
+        pictures = batch.all_pictures()
+        former = [tuple(one.former or one for one in own) for own in pictures]
+        moved = {
+            key: old for key, old in zip(self.keys(batch), self._keys_to(batch, former), strict=True) if key != old
+        }
+        known = self.store.get([*moved, *moved.values()])
+        return {key for key, old in moved.items() if old in known and key not in known}
+
+    def _keys_to(self, batch: PromptBatch, pictures: Sequence[Sequence[Picture]]) -> list[str]:
+        parts = zip(batch.prompts, ([one.key for one in own] for own in pictures), batch.choices, strict=True)
         return [sha256(json.dumps([self.identity, *part, batch.draw]).encode()).hexdigest() for part in parts]
 
     def foresee(self, batch: PromptBatch) -> pl.DataFrame:

@@ -78,6 +78,13 @@ class Prompted:
         cached = backend if isinstance(backend, CachedBackend) else CachedBackend(backend, MemoryStore())
         return pl.concat([cached.foresee(batch._replace(draw=draw)) for draw in range(self.draws)])
 
+    def outdated(self, probes: pl.DataFrame, images: Images) -> set[str]:
+        """Return the keys of calls that are made anew because earlier versions showed the pictures otherwise."""
+        if not isinstance(self.backend, CachedBackend):
+            return set()
+        batch = self.build_prompts(probes, images)
+        return set().union(*(self.backend.outdated(batch._replace(draw=draw)) for draw in range(self.draws)))
+
     def _draw(self, batch: PromptBatch, probes: pl.DataFrame) -> pl.DataFrame:
         responses = self.backend.respond(batch)
         if len(responses) != probes.height:

@@ -17,8 +17,10 @@ import polars as pl
 
 from eyechart.base.errors import EyechartError
 from eyechart.data.images import Images
-from eyechart.data.pictures import Pixels, show_all_pictures
+from eyechart.data.picture_files import Pixels
+from eyechart.data.pictures import show_all_pictures
 from eyechart.data.tables import PICTURE_COLUMNS
+from eyechart.data.turning import require_upright
 from eyechart.reporting.drawing import Drawing, format_name
 from eyechart.reporting.palette import Palette
 from eyechart.reporting.showcase import Showcase
@@ -153,6 +155,9 @@ def _make_thumbnail(record: Mapping[str, Any], images: Images, side: int) -> Thu
     probe = pl.DataFrame([{name: record.get(name) for name in PICTURE_COLUMNS}], schema=PICTURE_COLUMNS)
     try:
         (pictures,) = show_all_pictures(probe, images)
+        if record.get("boxes") and pictures:
+            first = images.list_pictures(probe["image"]).list.first()[0]
+            require_upright(first, images, pictures[0].size, pictures[0].orientation)
     except EyechartError:
         return None  # the page is written even if the pictures are elsewhere
     return Thumbnail.of(_arrange([each.pixels for each in pictures]), side) if pictures else None

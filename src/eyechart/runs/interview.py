@@ -20,6 +20,7 @@ from eyechart.data.tables import ANSWERS, COUNTS, empty
 from eyechart.models.asking import AnswerLog, AnswerStep, ask, estimate_calls, lock_model, select_unanswered
 from eyechart.models.first_responses import FirstResponses
 from eyechart.models.own_names import doubt_names
+from eyechart.runs.pictures import tell_pictures
 
 _log = logging.getLogger("eyechart.runs.run")
 
@@ -70,11 +71,17 @@ class Interview:
                 shutil.rmtree(self.store.answer_folder(name), ignore_errors=True)
             if isinstance(self.model, IdentifiedModel):
                 self._record_identity(json.loads(self.model.identity))
+            self.tell_pictures()
             first = self._first_responses(calls)
             stock = pl.concat([empty(COUNTS), *(self._predict(step, condition, first) for condition in calls)])
             self.store.write(stock, self.store.stock_file(name))
             self._warn_of_responses()
         return stock
+
+    def tell_pictures(self) -> None:
+        """Warn of what is special about the pictures that are left to show, and refuse those that cannot be shown."""
+        todo = {condition: self._todo(condition) for condition in self.store.conditions()}
+        tell_pictures(self.model, self.store.data, todo)
 
     def _first_responses(self, conditions: Iterable[str]) -> FirstResponses | None:
         """Watch the first responses of a model that is asked and has answered nothing in this run yet."""

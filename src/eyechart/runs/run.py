@@ -142,7 +142,10 @@ class Run:
 
     def foresee(self, model: EstimatingModel) -> pl.DataFrame:
         """Build all remaining prompts for a model, and count by condition what asking them would take."""
-        return self._interview(model).foresee(model)
+        interview = self._interview(model)
+        with watched_by(self.progress):
+            interview.tell_pictures()
+        return interview.foresee(model)
 
     def predict(self, model: Model) -> pl.DataFrame:
         """Ask a model what it has not answered yet, and count what an answer file contains and lacks."""

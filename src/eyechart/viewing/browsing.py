@@ -10,6 +10,7 @@ from eyechart.audits import AUDITS, lacking_by_audit
 from eyechart.base.files import TemporaryFolder
 from eyechart.data.records import DivisionRecord, RunManifest
 from eyechart.data.store import Store
+from eyechart.data.web import Web
 from eyechart.formats import read
 from eyechart.viewing import inventory
 
@@ -39,15 +40,15 @@ class BrowsedDataset(Store):
         return None
 
 
-def open_browsed(path: Path) -> Store:
+def open_browsed(path: Path, web: Web) -> Store:
     """Open a run, a saved dataset, or a file of a known kind."""
     if path.is_file():
         owner = TemporaryFolder()
         read(path).save(owner.folder / "data")
-        return BrowsedDataset(owner.folder / "data", path=path, owner=owner)
+        return BrowsedDataset(owner.folder / "data", web, path=path, owner=owner)
     if (path / "examples.parquet").is_file():
-        return BrowsedDataset(path, path=path)
-    return Store(path)
+        return BrowsedDataset(path, web, path=path)
+    return Store(path, web)
 
 
 def dataset_content(store: BrowsedDataset) -> dict[str, Any]:

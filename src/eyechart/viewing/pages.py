@@ -23,7 +23,7 @@ from eyechart.viewing.browsing import BrowsedDataset, dataset_content
 from eyechart.viewing.comparing import ModelPair
 from eyechart.viewing.furniture import AuditPage, ExplorerFurniture
 from eyechart.viewing.glances import first_screen
-from eyechart.viewing.pictures import PICTURE_PLACES, SIDES, list_pictures, measure, picture_of
+from eyechart.viewing.pictures import PICTURE_PLACES, SIDES, boxes_fit, list_pictures, measure, picture_of
 from eyechart.viewing.rendering import (
     Endpoint,
     address,
@@ -298,15 +298,17 @@ class Explorer:
         facts = example.image_facts(self.store, source.get("image"))
         size = (facts.get("width"), facts.get("height"))
         pictures = list_pictures(self.store, one["id"], condition) if source.get("image") is not None else []
-        if None in size and pictures:
-            size = measure(self.store, pictures[0][0]) or size
+        traits = measure(self.store, pictures[0][0]) if pictures else None
+        if traits is not None and (None in size or traits.orientation != 1):
+            size = traits.upright
+        fits = traits is None or boxes_fit(self.store, pictures[0][0], traits)
         return {
             "pictured": inventory.has_pictures(self.store),
-            "own": giver == one["id"],
+            "own": giver == one["id"] and fits,
             "image": source.get("image"),
             "pictures": pictures,
             "size": None if None in size else size,
-            "objects": [each for each in facts.get("objects") or () if each["box"] is not None],
+            "objects": [each for each in facts.get("objects") or () if fits and each["box"] is not None],
         }
 
 

@@ -8,10 +8,13 @@ import polars as pl
 
 from eyechart.base.errors import EyechartError
 from eyechart.data.images import PICTURES, Images, picture_paths
+from eyechart.data.picture_files import PictureTraits, find_picture, is_inside, read_header, resolve
 from eyechart.data.pictures import show_pictures
 from eyechart.data.several import IMAGE_LIST
 from eyechart.data.store import Store
 from eyechart.data.tables import PICTURE_COLUMNS
+from eyechart.data.turning import require_upright
+from eyechart.data.web import is_address
 from eyechart.reporting.gallery import shrink
 
 PICTURE_PLACES = tuple(map(str, range(1, 100)))  # of further pictures of one example, in addresses
@@ -89,26 +92,29 @@ def _caption(whole: Sequence[tuple[str, float | None]], number: int, place: int)
 
 
 def _is_inside(store: Store, images: Images) -> bool:
-    """Resolve every link before a file is opened, because a dataset from elsewhere may name any path."""
-    folders = [folder for folder in (images.root, store.folder) if folder is not None]
-    paths = picture_paths(images)["path"].to_list()
-    return bool(paths) and all(path and any(_is_within(Path(path), folder) for folder in folders) for path in paths)
+    """Allow data without a folder of pictures, which may name any path, those in the run alone."""
+    paths = [path for path in picture_paths(images)["path"] if path and not is_address(path)]
+    return images.root is not None or all(
+        (target := resolve(Path(path))) is not None and is_inside(target, (store.folder,)) for path in paths
+    )
 
 
-def _is_within(path: Path, folder: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # a loop of links, or a name no file can have
-        return False
-
-
-def measure(store: Store, image: str) -> tuple[int, int] | None:
-    """Measure the width and height of a picture whose table lacks them."""
+def measure(store: Store, image: str) -> PictureTraits | None:
+    """Read the size and the orientation of a picture; None if it cannot be opened."""
     images = store.picture_table(image)
-    if not _is_inside(store, images):
+    path = picture_paths(images)["path"].to_list()
+    if not _is_inside(store, images) or not path or path[0] is None:
         return None
     try:
-        picture = next(show_pictures(pl.DataFrame({"image": [image]}), images))
+        return read_header(find_picture(image, path[0], images.root, images.web.links))
     except EyechartError:
         return None
-    return None if picture is None else (picture.pixels.shape[1], picture.pixels.shape[0])
+
+
+def boxes_fit(store: Store, image: str, traits: PictureTraits) -> bool:
+    """Return whether boxes are known to be on a picture as it is shown."""
+    try:
+        require_upright(image, store.picture_table(image), traits.upright, traits.orientation)
+    except EyechartError:
+        return False
+    return True

@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyechart.data.images import Images
-from eyechart.data.pictures import Picture, Pixels, show_pictures
+from eyechart.data.picture_files import Pixels
+from eyechart.data.pictures import Picture, show_pictures
 from eyechart.data.tables import BOX
 from eyechart.world.behaviour import Answerer
 from eyechart.world.program import answer_from, find_objects

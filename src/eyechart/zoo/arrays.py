@@ -27,6 +27,13 @@ OPERATIONS = ("none", "query", "relate", "count", "exist", "choose", "verify")  
 NOISE = 0.1  # standard deviation
 
 
+def require_finite(values: Array, what: str) -> None:
+    """Raise an error if any number is NaN or infinite: it would make everything that is learned so."""
+    if not np.isfinite(values).all():
+        n = int(np.count_nonzero(~np.isfinite(values)))
+        raise FileFormatError(f"finite numbers as {what}", f"{n:,} that are NaN or infinite", "extract them again")
+
+
 class PaddedRegions(NamedTuple):
     """The regions of some images, padded to the same number."""
 
@@ -59,7 +66,10 @@ class Regions:
         boxes = np.zeros((*rows.shape, 4), np.float32) if self.boxes is None else self.boxes[rows]
         if not len(self.values):
             return PaddedRegions(np.zeros((*rows.shape, self.values.shape[1]), self.values.dtype), boxes, seen)
-        return PaddedRegions(np.where(seen[..., None], self.values[rows], 0), np.where(seen[..., None], boxes, 0), seen)
+        values, boxes = (np.where(seen[..., None], each, 0) for each in (self.values[rows], boxes))
+        require_finite(values, "region features")
+        require_finite(boxes, "boxes of regions")
+        return PaddedRegions(values, boxes, seen)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,15 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
 from eyechart.world.program import ATTRIBUTES, scene_of
 from eyechart.world.vocabulary import ACTIONS, COLORS, LABELS, SIZES
-from eyechart.zoo.arrays import NO_IMAGE, NOISE, Array, Regions, make_regions
+from eyechart.zoo.arrays import NO_IMAGE, NOISE, Array, Regions, make_regions, require_finite
 
 MARK = "starts.npy"
 PARTS = {"label": LABELS, "color": tuple(COLORS), "size": tuple(SIZES), "action": ACTIONS}
+
+
+_TYPES = {"f": "numbers", "iu": "whole numbers", "SUiu": "names"}
+_SHAPES = {"features": ("f", 2), "starts": ("iu", 1), "images": ("SUiu", 1), "boxes": ("f", 2)}
+_BLOCK = 1 << 14  # regions that are checked at once
 
 
 class Features(NamedTuple):
@@ -59,7 +64,7 @@ def open_features(images: Images, noise: float = NOISE) -> Features:
 
 def with_features(data: Dataset, folder: Path) -> Dataset:
     """Attach a folder of region features to a dataset, checking that every image of an example has some."""
-    read_features(folder).number(data.scan("image").select("image").unique().sort("image").collect()["image"])
+    check_features(folder).number(data.scan("image").select("image").unique().sort("image").collect()["image"])
     return replace(data, images=replace(data.images, features=folder))
 
 
@@ -69,21 +74,47 @@ def frames_of(images: Images) -> pl.DataFrame | None:
     return images.table.select(wanted) if set(wanted) <= set(images.table.columns) else None
 
 
+def check_features(folder: Path) -> Features:
+    """Memory-map the arrays of a folder, and check every number in them."""
+    features = read_features(folder)
+    for name, values in (("features", features.regions.values), ("boxes", features.regions.boxes)):
+        if values is None:
+            continue
+        for start in range(0, len(values), _BLOCK):
+            require_finite(values[start : start + _BLOCK], f"{name}.npy in {folder}")
+    return features
+
+
 def read_features(folder: Path) -> Features:
-    """Memory-map the arrays of a folder."""
+    """Memory-map the arrays of a folder; their numbers are checked when they are used."""
     arrays = {name: _map(folder / f"{name}.npy") for name in ("features", "starts", "images")}
-    boxes = _map(folder / "boxes.npy") if (folder / "boxes.npy").is_file() else None
-    values, starts = arrays["features"], np.asarray(arrays["starts"], np.int64)
-    fit = len(starts) == len(arrays["images"]) + 1 and starts[-1] == len(values) and values.ndim == 2
+    if (folder / "boxes.npy").is_file():
+        arrays["boxes"] = _map(folder / "boxes.npy")
+    for name, array in arrays.items():
+        kinds, dimensions = _SHAPES[name]
+        if array.dtype.kind not in kinds or array.ndim != dimensions:
+            found = f"an array of {array.ndim} dimensions and type {array.dtype}"
+            wanted = f"{_TYPES[kinds]} in {dimensions} dimension{'s' if dimensions > 1 else ''}"
+            raise FileFormatError(f"{wanted} in {name}.npy of {folder}", found, "convert them again")
+    values, starts, boxes = arrays["features"], np.asarray(arrays["starts"], np.int64), arrays.get("boxes")
+    fit = len(starts) == len(arrays["images"]) + 1 and starts[0] == 0 and starts[-1] == len(values)
     if not fit or (np.diff(starts) < 0).any() or (boxes is not None and boxes.shape != (len(values), 4)):
         found = f"{len(values)} regions, {len(starts)} starts and {len(arrays['images'])} images"
+        found += " whose starts decrease" if (np.diff(starts) < 0).any() else ""
         found += "" if boxes is None else f", boxes {boxes.shape}"
         raise FileFormatError(f"consistent features in {folder}", found, "convert them again")
-    names = pl.Series("image", np.asarray(arrays["images"]).astype(str))
+    return Features(Regions(values, starts, boxes), _numbered(_read_names(arrays["images"], folder)))
+
+
+def _read_names(images: Array, folder: Path) -> pl.Series:
+    try:
+        names = pl.Series("image", np.asarray(images).astype(str), pl.String)
+    except Exception as error:  # noqa: BLE001 - what is no text makes NumPy raise nearly anything
+        raise FileFormatError(f"names in images.npy of {folder}", _first_line(error), "convert them again") from None
     if (repeated := names.filter(names.is_duplicated()).unique()).len():
         found = f"{repeated.len()} more than once, such as {repeated.sort()[0]!r}"
         raise FileFormatError(f"every image once in {folder}", found, "convert them again")
-    return Features(Regions(values, starts, boxes), _numbered(names))
+    return names
 
 
 def write_features(blocks: Iterable[tuple[str, Array, Array | None]], folder: Path) -> None:
@@ -155,11 +186,15 @@ def _numbered(names: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"image": names.cast(pl.String), "number": np.arange(len(names))})
 
 
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
 def _map(file: Path) -> Array:
     try:
         mapped: Array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise missing(file) from None
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"an array in {file}", str(error).splitlines()[0], "convert it again") from None
+    except Exception as error:  # noqa: BLE001 - a damaged header makes NumPy raise nearly anything
+        raise FileFormatError(f"an array in {file}", _first_line(error), "convert it again") from None
     return mapped

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from eyechart.base.errors import DataError, FileFormatError
-from eyechart.data import pictures
+from eyechart.data import picture_files, pictures
 from eyechart.data.images import Images
 from eyechart.data.pictures import Picture, show_pictures
 
@@ -41,7 +41,7 @@ def test_a_file_of_too_many_bytes_is_not_read(tmp_path: Path, monkeypatch: pytes
     Image.fromarray(np.zeros((50, 50, 3), np.uint8)).save(tmp_path / "it.bmp")
     assert show("it.bmp", tmp_path) is not None
 
-    monkeypatch.setattr(pictures, "BYTES", 1000)
+    monkeypatch.setattr(picture_files, "BYTES", 1000)
     pictures._opened.cache_clear()
     with pytest.raises(FileFormatError, match="bytes, more than the 1,000 allowed"):
         show("it.bmp", tmp_path)

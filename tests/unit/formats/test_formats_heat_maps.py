@@ -69,3 +69,12 @@ def test_heat_is_evidence_for_the_audit(data: Dataset, tmp_path: Path) -> None:
 def test_a_folder_without_maps_is_an_error(data: Dataset, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="heat maps"):
         with_heat_evidence(data, tmp_path)
+
+
+def test_maps_of_16_bits_keep_their_heat_and_transparent_ones_are_refused(data: Dataset, tmp_path: Path) -> None:
+    Image.fromarray(heat((4, 2, 12, 10, 200)).astype(np.uint16) * 257).save(tmp_path / "7.png")
+    assert boxes(with_heat_evidence(data, tmp_path))[0] == [[8, 6, 24, 30]]
+
+    Image.fromarray(np.dstack([heat((4, 2, 12, 10, 200))] * 4)).save(tmp_path / "8.png")
+    with pytest.raises(FileFormatError, match="an opaque heat map"):
+        with_heat_evidence(data, tmp_path)

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from eyechart.base.errors import FileFormatError, SettingError
+from eyechart import formats
+from eyechart.base.errors import DataError, FileFormatError, SettingError
 from eyechart.data.dataset import Dataset
 from eyechart.formats import arrow, streaming
 from eyechart.formats.sources import find_sources
@@ -331,3 +332,48 @@ def test_labels_are_read_by_their_names(tmp_path: Path) -> None:
 
     assert data.examples["answer"].to_list() == ["dog", "cat", None]
     assert data.examples["tags"].to_list() == [["in", "out"], [], ["out"]]
+
+
+def test_the_size_of_a_turned_picture_is_not_taken_for_that_which_boxes_are_on(tmp_path: Path) -> None:
+    """Nobody stated it: whoever drew boxes on the picture may have seen it upright or not."""
+    exif = Image.Exif()
+    rows = []
+    for orientation in (1, 6):
+        exif[0x0112] = orientation
+        buffer = io.BytesIO()
+        Image.new("RGB", (8, 4), "red").save(buffer, "JPEG", exif=exif, comment=str(orientation))
+        thing = {"label": "it", "box": [0.0, 0.0, 2.0, 3.0]}
+        rows.append(
+            {
+                "id": f"{orientation}",
+                "question": "?",
+                "answer": "a",
+                "image": {"bytes": buffer.getvalue()},
+                "evidence": [thing],
+            }
+        )
+    pl.DataFrame(rows).write_parquet(tmp_path / "a.parquet")
+
+    with pytest.raises(DataError, match="boxes=stored"):
+        formats.read(tmp_path / "a.parquet")
+    data = formats.read(tmp_path / "a.parquet", boxes="stored")
+    assert sorted(data.images.table.select("width", "height", "boxes_upright").rows(), key=str) == [
+        (4, 8, True),
+        (8, 4, None),
+    ]
+    assert [list(each[0]["box"]) for each in data.examples["evidence"]] == [[0, 0, 2, 3], [1, 0, 4, 2]]
+
+
+def test_links_that_lead_to_another_folder_are_counted_and_left_out(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    Image.new("RGB", (8, 4), "red").save(tmp_path / "secret.png")
+    Image.new("RGB", (8, 4), "blue").save(tmp_path / "data" / "own.png")
+    (tmp_path / "data" / "link.png").symlink_to(tmp_path / "secret.png")
+    cells = [{"bytes": None, "path": name} for name in ("own.png", "link.png", "../secret.png")]
+    pl.DataFrame({"id": list("abc"), "question": "?", "answer": "a", "image": cells}).write_parquet(
+        tmp_path / "data" / "a.parquet"
+    )
+
+    data = read_table(tmp_path / "data" / "a.parquet")
+    assert data.images.table["path"].null_count() == 2
+    assert ("picture file that is a link to another folder, left out", 1) in data.counts.select("reason", "n").rows()

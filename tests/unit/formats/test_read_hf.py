@@ -232,3 +232,20 @@ def test_nothing_is_written_to_the_cache_of_the_library(tmp_path: Path, monkeypa
     read(f"hf:{repository}")
 
     assert not (tmp_path / "cache").exists() or not any(os.scandir(tmp_path / "cache"))
+
+
+def test_pictures_may_be_links_into_the_cache_of_the_hub_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub lays files out as links from snapshots to blobs."""
+    folder, blobs = tmp_path / "hub" / "snapshots", tmp_path / "hub" / "blobs"
+    for each in (folder, blobs):
+        each.mkdir(parents=True)
+    Image.new("RGB", (4, 3), "red").save(blobs / "0123.png")
+    (folder / "red.png").symlink_to(blobs / "0123.png")
+    cell = pl.Series("image", [{"bytes": None, "path": "red.png"}], pl.Struct({"bytes": pl.Binary, "path": pl.String}))
+    pl.DataFrame({"question": ["a?"], "answer": ["cat"]}).with_columns(cell).write_parquet(folder / "train.parquet")
+
+    for cache, written in ((tmp_path / "hub", 1), (tmp_path / "other", 0)):
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+        assert read(f"hf:{folder}").images.table["path"].drop_nulls().len() == written

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from eyechart.base.errors import FileFormatError
 from eyechart.cli import main
 from eyechart.data.store import Store
+from eyechart.data.web import Web
 from eyechart.viewing import bundle, shards
 from eyechart.viewing.browsing import BrowsedDataset, open_browsed
 from eyechart.viewing.bundle import write_bundle
@@ -119,7 +120,7 @@ def test_a_bundle_that_cannot_be_finished_leaves_the_former_one(
 
 
 def test_a_dataset_is_browsed_before_any_audit(run: Store) -> None:
-    store = open_browsed(run.data_folder)
+    store = open_browsed(run.data_folder, Web())
     guard = Guard("a-token", ["127.0.0.1"], 8000)
     cookies = {guard.cookie: "a-token"}
     with TestClient(build_explorer(store, guard), base_url="http://127.0.0.1:8000", cookies=cookies) as client:
@@ -139,7 +140,7 @@ def test_a_dataset_is_browsed_before_any_audit(run: Store) -> None:
 def test_a_file_of_a_known_kind_is_browsed(tmp_path: Path) -> None:
     file = tmp_path / "questions.csv"
     pl.DataFrame({"question": ["what is it?", "who is it?"], "answer": ["a cat", "a dog"]}).write_csv(file)
-    store = open_browsed(file)
+    store = open_browsed(file, Web())
 
     assert store.examples.scan().collect()["answer"].to_list() == ["a cat", "a dog"]
-    assert open_browsed(tmp_path).folder == tmp_path, "a folder that is nothing known is opened as a run"
+    assert open_browsed(tmp_path, Web()).folder == tmp_path, "a folder that is nothing known is opened as a run"

@@ -14,7 +14,7 @@ from eyechart.world import WorldSettings, make_world
 from eyechart.world.program import scene_of
 from eyechart.world.vocabulary import COLORS, LABELS
 from eyechart.zoo.arrays import Regions, load_questions, read_arrays, save_questions
-from eyechart.zoo.features import PARTS, Features, open_features, read_features, write_features
+from eyechart.zoo.features import PARTS, Features, check_features, open_features, read_features, write_features
 from eyechart.zoo.prepare import divide, encode_examples, hints, make_arrays, open_words, soft_targets
 from eyechart.zoo.train.model import encode_probes
 from eyechart.zoo.vocabulary import NetworkVocabulary
@@ -327,3 +327,44 @@ def test_other_answers_change_nothing_but_the_targets(
     assert not np.array_equal(one.answers, two.answers) or not np.array_equal(one.scores, two.scores)
     for name in ("q", "image", "qtype", "qmask", "program", "hints", "cand"):
         assert np.array_equal(getattr(one, name), getattr(two, name))
+
+
+ODD_ARRAYS = {
+    "starts 0-d": ("starts", np.int64(3), "1 dimension"),
+    "starts of text": ("starts", np.array(["0", "2", "2", "5"]), "whole numbers"),
+    "starts that are objects": ("starts", np.array([0, 2, 2, None]), "an array in"),
+    "decreasing starts": ("starts", np.array([0, 3, 2, 5]), "starts decrease"),
+    "negative starts": ("starts", np.array([-5, 2, 2, 5]), "consistent"),
+    "features of text": ("features", np.array([["a"] * 4] * 5), "numbers in 2 dimensions"),
+    "features in one row": ("features", np.zeros(5, np.float32), "numbers in 2 dimensions"),
+    "NaN features": ("features", np.full((5, 4), np.nan, np.float16), "20 that are NaN or infinite"),
+    "infinite features": ("features", np.full((5, 4), np.inf, np.float32), "finite numbers"),
+    "NaN boxes": ("boxes", np.full((5, 4), np.nan, np.float32), "finite numbers"),
+    "names that are no text": ("images", np.array([b"a", b"b", b"\xff"]), "names in images.npy"),
+}
+
+
+@pytest.mark.parametrize("fault", ODD_ARRAYS)
+def test_regions_that_are_no_regions_are_refused_in_one_line(tmp_path: Path, fault: str) -> None:
+    name, array, reason = ODD_ARRAYS[fault]
+    sound = {
+        "features": np.ones((5, 4), np.float16),
+        "starts": np.array([0, 2, 2, 5]),
+        "images": np.array(["a", "b", "c"]),
+    }
+    for file, values in (sound | {name: array}).items():
+        np.save(tmp_path / f"{file}.npy", values, allow_pickle=True)
+
+    with pytest.raises(FileFormatError, match=reason) as error:
+        check_features(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_features_that_became_nan_after_they_were_read_are_not_learned_from() -> None:
+    values = np.ones((5, 4), np.float32)
+    regions = Regions(values, np.array([0, 2, 2, 5]))
+    values[3, 1] = np.nan
+
+    assert regions.take(np.array([0])).v.shape == (1, 3, 4)
+    with pytest.raises(FileFormatError, match="1 that are NaN or infinite"):
+        regions.take(np.array([0, 2]))
