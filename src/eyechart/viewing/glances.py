@@ -130,9 +130,9 @@ def _find_pictures(store: Store, showcase: Showcase) -> dict[str, ScenePicture]:
         return {}
     found = {}
     for scene in showcase.scenes:
-        size = measure(store, scene.picture["image"]) if scene.picture else None
-        if size:
+        traits = measure(store, scene.picture["image"]) if scene.picture else None
+        if traits:
             condition = None if scene.condition == PLAIN_CONDITION else scene.condition
             url = address("/picture", {"id": showcase.id, "condition": condition, "size": "medium"})
-            found[scene.condition] = ScenePicture(url, *size)
+            found[scene.condition] = ScenePicture(url, *traits.upright)
     return found
