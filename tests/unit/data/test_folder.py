@@ -18,6 +18,7 @@ OF_A_RUN = re.compile(
 OTHERS = {  # what only looks like a file of a run
     "audits/decoys/exports.py": {".jsonl"},  # the end of the files that it writes
     "reporting/page.py": {"report.html"},  # the template of the page
+    "viewing/bundle.py": {"data/"},  # a folder of the site that it writes
 }
 
 

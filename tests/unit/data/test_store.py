@@ -189,6 +189,7 @@ FILES = (
     "studies/accuracy/guesses.parquet",
     "probes/wanted.json",
     "probes/plain.parquet",
+    "answers/guesser.json",
     "answers/guesser.parquet",
     "answers/guesser/plain.parquet",
     "results/guesser/accuracy/settings.json",
@@ -198,7 +199,8 @@ FILES = (
     "results/guesser/accuracy/counts.parquet",
     "results/guesser/accuracy/parsing.parquet",
 )
-MAY_BE_MISSING = {"answers/guesser.parquet"}  # models that are asked have none
+# Models that are asked have no counts of a file, and not all say who they are.
+MAY_BE_MISSING = {"answers/guesser.json", "answers/guesser.parquet"}
 SAID = {  # where one line says more than which file there is none of
     "manifest.json": r"a run in .*; found no manifest\.json there; make one",
     "probes/wanted.json": r"probes in .*; found no wanted\.json; run `eyechart probe` first",
