@@ -16,7 +16,7 @@ from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.data.dataset import Dataset
-from eyechart.data.several import IMAGE_LIST
+from eyechart.data.several import IMAGE_LIST, PLACES
 from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EVIDENCE
 from eyechart.formats.choices import AnswerKind, decide_kinds, drop_stray_choices, gather_options, name_answers
@@ -26,7 +26,7 @@ from eyechart.formats.embedded import EmbeddedPictures, drop_damaged_pictures
 from eyechart.formats.images import find_root, gather_images, move_to_images
 from eyechart.formats.llava import name_turns
 from eyechart.formats.names import ALIASES, EXAMPLE_COLUMNS, find_gold, find_origins, is_index_name, name_splits, rename
-from eyechart.formats.objects import as_evidence, as_objects
+from eyechart.formats.objects import as_evidence, as_objects, picture_places
 from eyechart.formats.options import (
     as_options,
     choose_option_columns,
@@ -292,6 +292,9 @@ def type_columns(table: pl.DataFrame, origin: str) -> CountedTable:
         lost = typed.null_count() - table[name].null_count()
         counts.append(noted(f"value of {name!r} that cannot be read, left out", lost))
         table = table.with_columns(typed.alias(name))
+    places = picture_places(table["evidence"]) if "evidence" in table.columns else None
+    if places is not None:
+        table = table.with_columns(places.alias(PLACES["evidence"]))
     for name in (name for name in _OBJECT_TYPES if name in table.columns):
         column, more = _OBJECT_TYPES[name](table[name], origin)
         counts += more
