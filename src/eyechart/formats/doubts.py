@@ -16,7 +16,7 @@ from eyechart.data.web import is_address
 from eyechart.formats.names import looks_like_models, plain_name
 from eyechart.formats.rows import READ_BEFORE
 
-LOST = 0.05  # share of the rows
+LOST = 0.05  # share of the rows; one row alone is no sign of a misread file, however small that is
 _MEMBER = re.compile(r"(.*?)[ _-]?(?:\d\d?|[A-Ha-h])$")
 _SMALL = r"^\s*\d\d?\s*$"
 
@@ -34,11 +34,11 @@ def find_doubts(data: Dataset, settings: Mapping[str, object]) -> list[ReadingWa
 
 
 def lost_rows(counts: pl.DataFrame, origin: str, advice: str) -> ReadingWarning | None:
-    """Return the doubt about a file of which too many rows were dropped."""
+    """Return the doubt about a file of which too many rows, and more than one, were dropped."""
     is_lost = (pl.col("status") == "dropped") & ~pl.col("reason").fill_null("").str.ends_with(READ_BEFORE)
     lost = counts.filter(is_lost).sort("n", descending=True)
     n, read = int(lost["n"].sum()), int(counts.filter(pl.col("status") == "read")["n"].sum())
-    if n <= LOST * (n + read):
+    if n <= max(LOST * (n + read), 1):
         return None
     found = f"{n:,} of {n + read:,} rows dropped, most of them because of: {lost['reason'][0]}"
     return ReadingWarning(f"at least {1 - LOST:.0%} of the rows of {origin}", found, advice)

@@ -246,7 +246,9 @@ def _cut(text: str, series: list[_Mark]) -> tuple[str, list[str | None]]:
     before = [text[mark[3] : stop] for mark, stop in zip(series, starts, strict=False)]
     end = find_last_end(text, series[-1][3], before) or len(text)
     ends = [*starts, end]
-    texts = [text[mark[3] : stop].strip().rstrip(",;").strip() for mark, stop in zip(series, ends, strict=True)]
+    # Commas between options in one line are none of theirs, as those at the ends of lines are.
+    between = "" if "\n" in text[series[0][2] : series[-1][2]] else ",;"
+    texts = [text[mark[3] : stop].strip().rstrip(between).strip() for mark, stop in zip(series, ends, strict=True)]
     head = text[: series[0][2]].strip()
     ending = [match for match in _INTRODUCTION.finditer(f"{head} ") if match.end() > len(head)]
     head = head[: ending[0].start()].strip() if ending else head

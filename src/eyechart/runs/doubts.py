@@ -10,6 +10,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import Model
 from eyechart.formats.doubts import lost_rows, no_pictures
+from eyechart.formats.predictions import PredictionFile
 from eyechart.models.file import PredictionFiles
 from eyechart.models.prompted import Prompted
 
@@ -26,18 +27,21 @@ def warn_of_doubts(models: Iterable[Model], data: Dataset) -> None:
 
 def _find_doubts(model: Model, data: Dataset) -> list[ReadingWarning]:
     if isinstance(model, PredictionFiles):
-        lost = [
-            lost_rows(
-                file.counts, f"{model.name}'s answers", "check the file, or name its columns: FILE,id=...,answer=..."
-            )
-            for file in model.files.values()
-        ]
+        lost = [lost_rows(file.counts, f"{model.name}'s answers", _advise(file)) for file in model.files.values()]
         return [doubt for doubt in (*lost, _copied(model, data)) if doubt is not None]
     if isinstance(model, Prompted) and not model.blind and no_pictures(data.images):
         found = f"none of {data.images.kept.height:,}"
         advice = "give their folder when reading (--set images=FOLDER)"
         return [ReadingWarning(f"pictures of {data.name} for {model.name} to see", found, advice)]
     return []
+
+
+def _advise(file: PredictionFile) -> str:
+    """Say what may keep the answers of a file that were lost."""
+    unique = file.layout.get("unique id")
+    if unique:
+        return f"join columns to an id that tells all rows apart, as in FILE,id={unique}, and in the data with --id"
+    return "check the file, or name its columns: FILE,id=...,answer=..."
 
 
 def _copied(model: PredictionFiles, data: Dataset) -> ReadingWarning | None:

@@ -41,3 +41,18 @@ def test_options_inside_questions_may_have_several_lines(tmp_path: Path) -> None
     assert data.examples["choices"][0].to_list() == [DEF.format(3), DEF.format(2)]
     assert data.examples["question"][0] == "Which prints 2?\nAnswer with the option's letter."
     assert data.examples["answer"].to_list() == [DEF.format(2)] * 27
+
+
+@pytest.mark.parametrize(
+    ("listed", "options"),
+    [("A. Dear Ann,\nB. dear Ann,", ["Dear Ann,", "dear Ann,"]), ("A. red, B. blue", ["red", "blue"])],
+)
+def test_commas_belong_to_options_only_at_the_ends_of_their_lines(
+    listed: str, options: list[str], tmp_path: Path
+) -> None:
+    rows = [{"question": f"Which one, {n}?\n{listed}", "answer": "AB"[n % 2]} for n in range(6)]
+    (tmp_path / "letters.json").write_text(json.dumps(rows))
+
+    data = eyechart.read(tmp_path / "letters.json")
+
+    assert data.examples["choices"].to_list() == [options] * 6

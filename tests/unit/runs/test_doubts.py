@@ -68,3 +68,23 @@ def test_a_model_that_must_see_is_not_asked_about_pictures_that_are_not_there() 
 
 def test_planted_models_are_never_doubted() -> None:
     assert doubts(load("world:seer"), asked(200)) == []
+
+
+def test_ids_that_repeat_in_answers_are_told_with_the_columns_that_tell_them_apart(tmp_path: Path) -> None:
+    rows = [{"video": f"v{k // 4}", "question_id": k % 4, "prediction": COLORS[k % 25]} for k in range(40)]
+    (tmp_path / "answers.json").write_text(json.dumps(rows))
+
+    [told] = doubts(load(f"predictions:{tmp_path / 'answers.json'}"), asked(4))
+
+    assert "36 of 40 rows dropped" in told
+    assert "as in FILE,id=video,question_id" in told
+
+
+@pytest.mark.parametrize(("repeats", "told"), [(1, False), (2, True)])
+def test_one_lost_row_alone_is_no_doubt_however_small_the_file(repeats: int, told: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    rows = [{"id": str(k), "answer": "red"} for k in (0, 1, 2, *range(repeats))]
+    (tmp_path / "answers.json").write_text(json.dumps(rows))
+
+    found = doubts(load(f"predictions:{tmp_path / 'answers.json'}"), asked(3))
+
+    assert bool(found) == told

@@ -14,7 +14,7 @@ from eyechart.language.prompts import choose_template
 from eyechart.models import load
 from eyechart.runs import wording
 from eyechart.runs.run import Run
-from eyechart.runs.wording import KnownAnswers, read_wording
+from eyechart.runs.wording import KnownAnswers, _tell, read_wording
 
 KNOWN = KnownAnswers(pl.Series(["red", "red", "yes", "no", "2", "two", "red bus", "a dog", "Paris"]))
 OPTIONS = ["red", "blue", "dark red", "bus"]
@@ -206,3 +206,13 @@ def test_a_letter_is_a_label_where_the_other_answers_are_labels(
     again = run.judge("said")["accuracy"].measure("accuracy", "plain").value
 
     assert first == again == accuracy
+
+
+def test_what_is_told_of_an_answer_fits_into_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    long = "First,\n" + "I look at it again. " * 50 + "It is red."
+
+    _tell("mine", pl.DataFrame({"answer": ["red"], "before": [long]}), 1, is_file=True)
+
+    assert "\n" not in caplog.text.strip()
+    assert len(caplog.text) < 300
+    assert "It is red.'" in caplog.text
