@@ -76,6 +76,7 @@ def test_an_option_is_read_where_nothing_else_could_be_meant(said: str, judged: 
         ("what color?", "either red or red", "either red or red"),
         ("how many?", "There are 2 of them", "2"),
         ("how many?", "two", "two"),
+        ("how many?", "2 million", "2 million"),
         ("which city?", "paris", "Paris"),
         ("what is it?", "dog", "a dog"),
     ],
