@@ -11,6 +11,7 @@ from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.protocols import Model
 from eyechart.formats.doubts import lost_rows, no_pictures
 from eyechart.formats.predictions import PredictionFile
+from eyechart.formats.sources import stem
 from eyechart.models.file import PredictionFiles
 from eyechart.models.prompted import Prompted
 
@@ -45,12 +46,15 @@ def _advise(file: PredictionFile) -> str:
 
 
 def _copied(model: PredictionFiles, data: Dataset) -> ReadingWarning | None:
-    """Doubt answers that repeat the references letter by letter: the column may be the one of the references."""
+    """Doubt answers that repeat the references letter by letter: the column may be the one of the references.
+
+    Options leave few other words for an answer that is right, so they count only where both come from one file.
+    """
     if PLAIN_CONDITION not in model.files:
         return None
     names = [name for name in ("answer", "choices") if name in data.columns]
     gold = data.scan(*names).filter(pl.col("answer").is_not_null())
-    if "choices" in names:
+    if "choices" in names and data.name not in map(stem, model.paths.values()):
         gold = gold.filter(pl.col("choices").is_null())
     given = model.files[PLAIN_CONDITION].answers.lazy().select("id", given="answer")
     pairs = gold.select("id", "answer").join(given, on="id").filter(pl.col("given").is_not_null()).collect()

@@ -10,6 +10,7 @@ import pytest
 from eyechart.base.errors import ReadingWarning
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images
+from eyechart.formats import read
 from eyechart.models import load
 from eyechart.runs.doubts import warn_of_doubts
 
@@ -50,6 +51,26 @@ def test_answers_that_are_the_references_themselves_are_doubted(tmp_path: Path, 
     assert [f"{n - wrong:,} of {n:,} that are the reference letter by letter" in doubt for doubt in found] == [
         True
     ] * told
+
+
+@pytest.mark.parametrize(("file", "told"), [("quiz.json", True), ("answers.json", False)])
+def test_the_references_of_the_data_are_not_taken_for_a_models_answers(
+    file: str,
+    told: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    """A conversation holds the right answers as if a model had given them."""
+    turns = [f"What is {n}?\nA. x{n}\nB. y{n}" for n in range(60)]
+    rows = [
+        {"id": str(n), "conversations": [{"from": "human", "value": turn}, {"from": "gpt", "value": "AB"[n % 2]}]}
+        for n, turn in enumerate(turns)
+    ]
+    for name in ("quiz.json", file):
+        (tmp_path / name).write_text(json.dumps(rows))
+
+    found = doubts(load(f"predictions:{tmp_path / file}"), read(tmp_path / "quiz.json"))
+
+    assert ["60 of 60 that are the reference" in doubt for doubt in found] == [True] * told
 
 
 def test_a_few_different_answers_may_all_be_right(tmp_path: Path) -> None:
