@@ -19,6 +19,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.several import IMAGE_LIST, PLACES
 from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EVIDENCE
+from eyechart.formats.annotations import annotate, read_annotations
 from eyechart.formats.choices import AnswerKind, decide_kinds, drop_stray_choices, gather_options, name_answers
 from eyechart.formats.columns import as_key, as_text, as_texts, fill_majority
 from eyechart.formats.description import described
@@ -87,6 +88,7 @@ def read_table(
     detections: Path | None = None,
     images: Path | None = None,
     pictures: Path | None = None,
+    annotations: Path | None = None,
 ) -> Dataset:
     """Read a table file, or all those in a folder or archive as one table.
 
@@ -94,11 +96,12 @@ def read_table(
     `{"choices": "a0,a1,a2"}`, or the field of an object; `answer_is` decides whether answers with choices are the
     options' texts, letters or indices (`auto`: what fits all rows); `split` names the split of all rows; `detections`
     is a file of objects, `images` the folder that paths start from, `pictures` one to write the pictures to that are
-    inside the file (default: that of the dataset).
+    inside the file (default: that of the dataset), `annotations` a file with more columns for the same ids.
     """
     near = [folder for folder in (images, path if path.is_dir() else path.parent) if folder is not None]
     embedded = EmbeddedPictures(pictures, near, map["image"].split(",") if map and "image" in map else ())
-    understood = Understanding(str(path), map or {}, answer_is, split, embedded)
+    more = None if annotations is None else read_annotations(annotations)
+    understood = Understanding(str(path), map or {}, answer_is, split, embedded, more)
     return read_sources(find_sources(path, TABLE_FORMATS), path, understood, detections, images=images)
 
 
@@ -135,6 +138,7 @@ class Understanding:
     answer_is: AnswerKind
     split: str | None
     embedded: EmbeddedPictures
+    annotations: pl.DataFrame | None = None  # more columns for the same ids
     layout: dict[str, str] = field(default_factory=dict)  # our column -> where it comes from
     kinds: tuple[AnswerKind, ...] = ()
     decided: dict[str, bool] = field(default_factory=dict)
@@ -159,7 +163,8 @@ class Understanding:
         elif unique.columns != self.columns.columns:
             lacking = [name for name in self.columns.columns if name not in unique.columns]
             unique = unique.with_columns(pl.lit(None, self.columns[name].dtype).alias(name) for name in lacking)
-            unique = unique.select(self.columns.columns, pl.exclude(self.columns.columns))
+            further = [name for name in unique.columns if name not in self.columns.columns]
+            unique = unique.select(*self.columns.columns, *further)
         return CountedTable(unique, self.counts)
 
     @property
@@ -177,7 +182,11 @@ class Understanding:
         return counted.table
 
     def _name_columns(self, table: pl.DataFrame) -> pl.DataFrame:
-        named = self._name_pictures(name_turns(self.embedded.take(table), self.origin))
+        table = self.embedded.take(table)
+        if self.annotations is not None:
+            chosen = {ours: theirs for ours, theirs in self.map.items() if ours == "id"}
+            table = self._count(annotate(table, self.annotations, chosen, self.origin))
+        named = self._name_pictures(name_turns(table, self.origin))
         self.recipe = find_recipe(named.columns)
         if self.recipe is not None:
             named = self._count(follow(self.recipe, named, self.map))
