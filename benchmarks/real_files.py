@@ -223,7 +223,7 @@ CASES = [
         )
         for what, more, why in (
             (", as they stand", ",extract=no", "numbers in words are digits"),
-            ("", "", 'numbers in words are digits, and "5 million" is 5'),
+            ("", "", 'numbers in words are digits, and "it is fake" is fake'),
         )
     ),
     Case("MMStar, LLaVA-NeXT-34B", data_of(MMSTAR), MMSTAR, None),
