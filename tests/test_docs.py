@@ -15,6 +15,7 @@ AUDIT_PAGES = [DOCS / "audits" / f"{name}.md" for name in AUDITS.names()]
 # Looked up, not read from top to bottom: they may be as long as what they list.
 LOOKED_UP = {
     DOCS / "cli.md",
+    DOCS / "real_files.md",
     DOCS / "zoo_table.md",
     *(DOCS / "audits" / f"{name}-reference.md" for name in AUDITS.names()),
 }

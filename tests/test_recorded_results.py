@@ -235,3 +235,15 @@ def test_sentiment_marks_candidates_as_it_did(real_data: Path, script: Callable[
     for row in rows("perception_socialiq", table="models", model="sentiment"):
         one = result.measure("perception", row["removed"])
         assert [one.value, one.low, one.high] == pytest.approx(row["score"], abs=1e-9)
+
+
+def test_real_files_are_read_and_scored_again(script: Callable[[str], ModuleType], real_data: Path) -> None:
+    found = script("real_files").measure(real_data, "scienceqa/predictions")
+
+    recorded = [
+        row
+        for row in rows("real_files")
+        if row.get("file", "").startswith("scienceqa/predictions") or row.get("answers", "").startswith("ScienceQA")
+    ]
+    assert len(recorded) == 8
+    assert found == recorded

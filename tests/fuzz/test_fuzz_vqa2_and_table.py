@@ -56,6 +56,18 @@ ROWS = both(
         "objects": LISTS,
     }
 )
+FILES = st.none() | st.sampled_from(["", "a.png", "b.png", "c.jpg", "7"])
+BOXES = st.lists(st.integers(-3, 9), min_size=3, max_size=5) | st.none()
+PARTS = st.fixed_dictionaries({"label": WORDS, "box": BOXES, "picture": st.none() | st.integers(-1, 3)})
+PICTURED = both(
+    {
+        "question": WORDS,
+        "answer": WORDS,
+        "images": st.none() | st.lists(FILES, max_size=3) | st.sampled_from(["['a.png', 'b.png']", "[]", "["]),
+        "evidence": st.none() | st.lists(PARTS, max_size=3),
+    }
+)
+NUMBERED = both({"question": WORDS, "image": FILES, "image_1": FILES, "image_2": FILES, "image_3": FILES})
 SOUND = {
     "question_id": 0,
     "image_id": 1,
@@ -110,6 +122,35 @@ def test_every_row_of_a_table_is_read_or_dropped(rows: list[Any]) -> None:
     if data is not None:
         assert data.examples.height == total(data, "read")
         assert len(rows) == total(data, "read") + total(data, "dropped")
+
+
+@given(PICTURED | NUMBERED)
+@settings(deadline=None)
+def test_every_row_with_several_pictures_is_read_or_dropped(rows: list[Any]) -> None:
+    rows = [{"question": "a?"}, *rows]
+
+    data = read_files("table", {"rows.json": rows})
+
+    if data is not None:
+        assert len(rows) == total(data, "read") + total(data, "dropped")
+        assert data.images.unknown_pictures().is_empty()
+        assert data.count_pictures().drop_nulls().ge(1).all()
+
+
+@given(both({"id": KEYS, "question": WORDS, "split": WORDS}), both({"id": KEYS, "answer": WORDS | LISTS}))
+@settings(deadline=None)
+def test_every_row_with_annotations_elsewhere_is_read_or_dropped(rows: list[Any], annotations: list[Any]) -> None:
+    rows, annotations = [{"id": 0, "question": "a?"}, *rows], [{"id": 0, "answer": "yes"}, *annotations]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "rows.json").write_text(json.dumps(rows))
+        (Path(folder) / "gold.json").write_text(json.dumps(annotations))
+        try:
+            data = read("table", Path(folder) / "rows.json", annotations=Path(folder) / "gold.json")
+        except EyechartError:
+            return
+
+    assert len(rows) == total(data, "read") + total(data, "dropped")
+    assert not data.examples["id"].is_duplicated().any()
 
 
 @given(records({"id": KEYS, "question": WORDS, "answer": WORDS}, wild=False))

@@ -18,13 +18,18 @@ JOINED = "category,subcategory,set_id,figure_id,question_id"
 ROWS = {
     "amber/query_all.json.gz": 15_220,
     "aokvqa/aokvqa_v1p0_val.json.gz": 1_145,
+    "gqa/ood_testdev_head.json.gz": 1_733,
     "gqa/ood_testdev_tail.json.gz": 1_063,
+    "nextqa/mc_test.csv.gz": 8_564,
     "nextqa/mc_val.csv.gz": 4_996,
     "okvqa/lxmert_testdev.json.gz": 5_046,
+    "okvqa/lxmert_train.json.gz": 9_009,
     "okvqa/OpenEnded_mscoco_val2014_questions.json.gz": 5_046,
+    "pope": 27_000,
     "pope/coco_pope_random.json.gz": 3_000,
     "samples/llava_next_yi_34b_MMStar.xlsx": 1_500,
     "scienceqa/bunny_test_CQM-A.json.gz": 4_241,
+    "socialiq2/qa_train.json.gz": 6_159,
     "socialiq2/qa_val.json.gz": 943,
     "textvqa": 5_000,
     "videomme/test-00000-of-00001.parquet": 2_700,
@@ -54,6 +59,30 @@ def test_every_row_is_read_without_a_map(name: str, real_data: Path) -> None:
         assert not listed["choices"].list.eval(pl.element().str.contains(r"^\(?[A-D][.):]\)? ")).list.all().any()
         known = listed.filter(pl.col("answer").is_not_null())
         assert known.select(pl.col("choices").list.contains(pl.col("answer")).all()).item()
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("mmmu_val/example_outputs/llava1.5_13b/total_val_output.json", 900),
+        ("samples/llava_next_yi_34b_MMStar.xlsx", 1_500),
+        ("scienceqa/predictions/gpt3_final_test_QCM-ALE_2_seed_3.json.gz", 4_241),
+        ("scienceqa/predictions/result_llava.json.gz", 2_017),
+    ],
+)
+def test_every_answer_is_read_without_a_map(name: str, rows: int, real_data: Path) -> None:
+    assert read_predictions(real_data / name).answers["id"].n_unique() == rows
+
+
+def test_options_of_several_lines_are_whole(real_data: Path) -> None:
+    data = read(real_data / "scienceqa" / "bunny_test_CQM-A.json.gz").examples
+
+    (ecosystems,) = data.filter(pl.col("id") == "2634")["choices"]
+    (greetings,) = data.filter(pl.col("id") == "392")["choices"]
+
+    assert [option.splitlines()[0] for option in ecosystems] == ["This ecosystem has:"] * 2
+    assert {option.splitlines()[-1] for option in ecosystems} == {"many different types of organisms"}
+    assert greetings.to_list() == ["Dear Pablo,", "dear Pablo,"]
 
 
 def test_a_response_beside_the_reference_is_told(real_data: Path) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from eyechart.base.errors import SettingError
 from eyechart.data.images import Images, shown_names, shown_paths
 from eyechart.data.picture_files import Pixels, Size, check_file, decode_file, find_picture, stat_picture
+from eyechart.data.several import PLACES, boxes_on
 from eyechart.data.turning import require_upright
 from eyechart.data.web import is_address
 
@@ -130,7 +131,9 @@ def describe_hiding(how: str, feather: int = 0) -> str:
 
 
 def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | None]:
-    """Yield the picture of each filled probe in order, None for a probe without one."""
+    """Yield the first picture of each filled probe in order, None for a probe without one."""
+    if PLACES["hidden"] in probes.columns:
+        probes = probes.with_columns(boxes_on(probes, "hidden"))
     known = dict.fromkeys(("image", "removal", "hidden"))
     paths = shown_paths(probes, images).to_list()
     fetched = fetch(paths, images)
@@ -149,17 +152,25 @@ def show_pictures(probes: pl.DataFrame, images: Images) -> Iterator[Picture | No
 
 
 def show_all_pictures(probes: pl.DataFrame, images: Images) -> list[tuple[Picture, ...]]:
-    """Open all pictures of each filled probe, in order; boxes are hidden in the first only."""
+    """Open all pictures of each filled probe, in order; boxes are hidden in the one that they are on, or in the first.
+
+    Positions of pictures are those among the ones that the probe shows.
+    """
     if not images.has_several or "image" not in probes.columns:
         return [() if one is None else (one,) for one in show_pictures(probes, images)]
     rows = probes.with_row_index("row").with_columns(shown_names(probes, images).alias("image")).explode("image")
     if "hidden" in rows.columns:
-        is_first = pl.int_range(pl.len()).over("row") == 0
-        rows = rows.with_columns(pl.when(is_first).then("hidden").alias("hidden"))
+        places = rows.select(pl.int_range(pl.len()).over("row")).to_series()
+        parts = [_of_place(rows.filter(places == place), place) for place in places.unique().sort()]
+        rows = pl.concat(parts).sort("row", maintain_order=True)
     several: list[tuple[Picture, ...]] = [()] * probes.height
     for row, picture in zip(rows["row"], show_pictures(rows, images), strict=True):
         several[row] += () if picture is None else (picture,)
     return several
+
+
+def _of_place(rows: pl.DataFrame, place: int) -> pl.DataFrame:
+    return rows.with_columns(boxes_on(rows, "hidden", place)).drop(PLACES["hidden"], strict=False)
 
 
 def fetch(paths: Iterable[str | None], images: Images) -> dict[str, Path]:

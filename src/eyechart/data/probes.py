@@ -13,7 +13,7 @@ import polars as pl
 from eyechart.base.hashing import Hashes, combine, hash_text
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import PICTURES, Images, shown_names
-from eyechart.data.several import IMAGE_LIST, Choice, choose_pictures, has_lists
+from eyechart.data.several import IMAGE_LIST, PLACES, Choice, choose_pictures, has_lists
 from eyechart.data.tables import PROBES, check
 
 PERMUTE = "permute"
@@ -53,7 +53,7 @@ class Removal(NamedTuple):
 
 
 PLAIN_CONDITION = "plain"
-EDITS = ("removal", "choices", "visible", "hidden", PICTURES)
+EDITS = ("removal", "choices", "visible", "hidden", PICTURES, PLACES["hidden"])
 
 
 class Prober:

@@ -12,6 +12,7 @@ from eyechart.data.stored import LazyTable, StoredTable
 from eyechart.data.tables import PICTURE
 
 IMAGE_LIST = "images"  # column of the examples: the names of all pictures, of which `image` is the first
+PLACES = {"hidden": "hidden_pictures", "evidence": "evidence_pictures"}  # columns of boxes: the positions of pictures
 Choice = Literal["first", "shuffled", "single-frame"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 
@@ -50,6 +51,22 @@ def choose_pictures(ids: pl.Series, counts: pl.Series, choice: str, seed: int) -
     if choice == "single-frame":
         return pl.select(pl.concat_list(counts.cast(pl.Int64) // 2)).to_series()
     return _shuffle(ids, counts.to_numpy().astype(np.int64), seed)
+
+
+def boxes_on(table: pl.DataFrame, column: str, place: int = 0) -> pl.Series:
+    """Return the boxes in a column that are on the picture at a position; without positions all are on the first."""
+    boxes = table[column]
+    if PLACES[column] not in table.columns:
+        return boxes if place == 0 else pl.Series(column, [None] * len(boxes), boxes.dtype)
+    rows = table.select(boxes.alias("box"), pl.col(PLACES[column]).alias("place")).with_row_index("row")
+    firsts = pl.int_ranges(pl.col("box").list.len()).list.eval(pl.element() * 0)
+    single = rows.with_columns(place=pl.coalesce("place", firsts)).explode(
+        "box", "place", empty_as_null=False, keep_nulls=False
+    )
+    found = single.filter(pl.col("place") == place).group_by("row", maintain_order=True).agg("box")
+    joined = rows.select("row", was="box").join(found, on="row", how="left", validate="1:1", maintain_order="left")
+    some = pl.when(pl.col("was").is_not_null()).then(pl.col("box").fill_null(pl.lit([], boxes.dtype)))
+    return joined.select(some.alias(column)).to_series()
 
 
 def _shuffle(ids: pl.Series, counts: np.ndarray, seed: int) -> pl.Series:

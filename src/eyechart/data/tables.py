@@ -22,6 +22,7 @@ PICTURE_COLUMNS: dict[str, DataType | DataTypeClass] = {
     "image": pl.String,
     "removal": pl.String,
     "hidden": pl.List(BOX),
+    "hidden_pictures": pl.List(pl.Int64),
 }
 SCORED_ANSWER = pl.Struct({"answer": pl.String, "score": pl.Float64})
 
@@ -75,6 +76,14 @@ def _sound_boxes(column: str) -> Constraint:
     return Constraint(column, "finite boxes (left, top, right, bottom)", holds)
 
 
+def _places(column: str, boxes: str) -> tuple[Constraint, Constraint]:
+    """Require a position of a picture, from 0, for each of the boxes of another column."""
+    each = Constraint(
+        column, f"one position for each box of {boxes!r}", pl.col(column).list.len() == pl.col(boxes).list.len(), boxes
+    )
+    return each, Constraint(column, "positions of pictures from 0", pl.col(column).list.min() >= 0)
+
+
 EXAMPLES = Schema(
     "examples",
     {
@@ -90,6 +99,7 @@ EXAMPLES = Schema(
         "answer_type": ColumnSpec(pl.String),
         "split": ColumnSpec(pl.String),
         "evidence": ColumnSpec(pl.List(EVIDENCE)),
+        "evidence_pictures": ColumnSpec(pl.List(pl.Int64)),
     },
     key=("id",),
     rules=(
@@ -112,6 +122,7 @@ EXAMPLES = Schema(
             also="answers",
         ),
         _sound_boxes("evidence"),
+        *_places("evidence_pictures", "evidence"),
     ),
 )
 
@@ -140,8 +151,10 @@ PROBES = Schema(
         "visible": ColumnSpec(pl.List(pl.Int64)),
         "hidden": ColumnSpec(pl.List(BOX)),
         "pictures": ColumnSpec(pl.List(pl.Int64)),
+        "hidden_pictures": ColumnSpec(pl.List(pl.Int64)),
     },
     key=("id", "condition"),
+    rules=_places("hidden_pictures", "hidden"),
 )
 
 ANSWERS = Schema(

@@ -1,12 +1,12 @@
 """Read Parquet and Arrow files in batches, and the names of labels that Hugging Face datasets writes into them.
 
-pyarrow reads the pages of a row group one after the other. Without it Polars is used, which needs the memory of at
-least one whole row group, and of a whole Arrow file.
+pyarrow reads the pages of a row group one after the other. Without it Polars is used, which needs two to three times
+the memory of a whole row group, or of a whole Arrow file: files for which this is too much are refused.
 """
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -14,10 +14,13 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from eyechart.base.errors import FileFormatError
+from eyechart.formats.row_groups import RowGroup, read_row_groups
 from eyechart.formats.sources import HEAD, SourceFile
 
 ARROW = (".arrow", ".feather", ".ipc")
 BATCH = 16_000_000  # bytes of a batch in the file
+WHOLE = 128_000_000  # bytes of a row group, or an Arrow file, that is read at once where pyarrow is missing
 _BUFFER = 1_000_000  # bytes of a column that are read at once
 _FILE_MARK = b"ARROW1"  # how the file format begins; the stream format, which Hugging Face datasets writes, does not
 _FEATURES = b'{"info": {"features":'
@@ -87,12 +90,31 @@ def _path(source: SourceFile) -> Path:
 
 
 def _read_with_polars(path: Path, suffix: str) -> Iterator[pl.DataFrame]:
-    if suffix != ".parquet":
+    is_parquet = suffix == ".parquet"
+    groups = read_row_groups(path) if is_parquet else [RowGroup(0, path.stat().st_size)]
+    largest = max((group.size for group in groups), default=0)
+    if largest > WHOLE:
+        part, found = ("row groups", "one of") if is_parquet else ("an Arrow file", "one of")
+        advice = "install pyarrow, which reads it in parts: pip install 'eyechart[hub]'"
+        raise FileFormatError(f"{part} of at most {WHOLE:,} bytes in {path}", f"{found} {largest:,}", advice)
+    if not is_parquet:
         yield read_arrow(path.read_bytes())
         return
     scan = pl.scan_parquet(path, glob=False, low_memory=True)
-    each = path.stat().st_size / max(int(scan.select(pl.len()).collect().item()), 1)
-    yield from scan.collect_batches(chunk_size=_rows(each), maintain_order=True)
+    for start, rows, size in _unite(groups):
+        yield from scan.slice(start, rows).collect().iter_slices(_rows(size / max(rows, 1)))
+
+
+def _unite(groups: Sequence[RowGroup]) -> Iterator[tuple[int, int, int]]:
+    """Unite small row groups to parts that take about BATCH bytes: where each begins, its rows and its bytes."""
+    start = rows = size = 0
+    for group in groups:
+        if rows and size + group.size > BATCH:
+            yield start, rows, size
+            start, rows, size = start + rows, 0, 0
+        rows, size = rows + group.rows, size + group.size
+    if rows:
+        yield start, rows, size
 
 
 def _read_parquet(path: Path) -> Iterator[Any]:

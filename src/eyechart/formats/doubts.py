@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -12,11 +12,15 @@ import polars as pl
 from eyechart.base.errors import ReadingWarning
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import Images, picture_paths
+from eyechart.data.tables import EXAMPLES
 from eyechart.data.web import is_address
 from eyechart.formats.names import looks_like_models, plain_name
 from eyechart.formats.rows import READ_BEFORE
 
-LOST = 0.05  # share of the rows
+LOST = 0.05  # share of the rows; one row alone is no sign of a misread file, however small that is
+AGREES = (0.05, 0.95)  # share of the rows in which a model may give the reference letter by letter
+SAMPLE = 2_000  # rows that are compared
+FEWEST, DIFFERENT = 20, 10  # of these rows, and of the texts in which they agree
 _MEMBER = re.compile(r"(.*?)[ _-]?(?:\d\d?|[A-Ha-h])$")
 _SMALL = r"^\s*\d\d?\s*$"
 
@@ -34,11 +38,11 @@ def find_doubts(data: Dataset, settings: Mapping[str, object]) -> list[ReadingWa
 
 
 def lost_rows(counts: pl.DataFrame, origin: str, advice: str) -> ReadingWarning | None:
-    """Return the doubt about a file of which too many rows were dropped."""
+    """Return the doubt about a file of which too many rows, and more than one, were dropped."""
     is_lost = (pl.col("status") == "dropped") & ~pl.col("reason").fill_null("").str.ends_with(READ_BEFORE)
     lost = counts.filter(is_lost).sort("n", descending=True)
     n, read = int(lost["n"].sum()), int(counts.filter(pl.col("status") == "read")["n"].sum())
-    if n <= LOST * (n + read):
+    if n <= max(LOST * (n + read), 1):
         return None
     found = f"{n:,} of {n + read:,} rows dropped, most of them because of: {lost['reason'][0]}"
     return ReadingWarning(f"at least {1 - LOST:.0%} of the rows of {origin}", found, advice)
@@ -79,12 +83,26 @@ def no_pictures(images: Images) -> bool:
 
 
 def _beside_a_model(data: Dataset, columns: Iterable[str]) -> ReadingWarning | None:
-    others = [name for name in columns if looks_like_models(name) and data.columns[name] == pl.String]
+    texts = [name for name in columns if data.columns[name] == pl.String and name not in EXAMPLES.columns]
+    others = [name for name in texts if looks_like_models(name)] or _resembling(data, texts)
     if not others:
         return None
     advice = f"say which holds the references, such as `--map answer=answer` or `--map answer={others[0]}`"
     found = f"answer and {' and '.join(others)}, of which one may be a model's"
     return ReadingWarning(f"one column with the references of {data.name}", found, advice)
+
+
+def _resembling(data: Dataset, texts: Sequence[str]) -> list[str]:
+    """Name the columns that often, but not always, hold the reference, and not only a few frequent ones by chance."""
+    rows = data.scan("answer", *texts).filter(pl.col("answer").is_not_null()).head(SAMPLE).collect()
+    if rows.height < FEWEST:
+        return []
+    same = {name: rows.filter(pl.col(name) == pl.col("answer"))["answer"] for name in texts}
+    return [
+        name
+        for name, agreed in same.items()
+        if AGREES[0] <= len(agreed) / rows.height <= AGREES[1] and agreed.n_unique() >= DIFFERENT
+    ]
 
 
 def _unused_options(data: Dataset, columns: Iterable[str]) -> ReadingWarning | None:

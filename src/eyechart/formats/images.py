@@ -6,14 +6,49 @@ import polars as pl
 
 from eyechart.base.errors import FileFormatError
 from eyechart.data.images import Images
-from eyechart.formats.objects import read_detections
+from eyechart.data.several import IMAGE_LIST
+from eyechart.formats.objects import pool_objects, read_detections
+from eyechart.formats.picture_lists import as_files
 from eyechart.formats.rows import CountedTable, RowCount, noted
+from eyechart.formats.sources import SourceFile
 
 PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
 # COCO writes image 42 as COCO_val2014_000000000042.jpg, and since 2017 as 000000000042.jpg; VisDial follows the first.
 _COCO_STEM = r"^(?:(?:COCO|VisualDialog)_\w+_)?0*(\d+)$"
 _COCO_NAME = r"^(?:(?:COCO|VisualDialog)_\w+_\d+|\d{12})$"
 _SUFFIX = rf"(?i)\.(?:{'|'.join(suffix[1:] for suffix in PICTURES)})$"
+
+
+def move_to_images(examples: pl.DataFrame) -> CountedTable:
+    """Build the table of images, with the paths and objects that the examples hold."""
+    names, paths = examples["image"], examples.select("image", path=pl.lit(None, pl.String))
+    if IMAGE_LIST in examples.columns and examples.schema[IMAGE_LIST] == pl.List(pl.String):
+        listed = examples[IMAGE_LIST].explode(empty_as_null=False, keep_nulls=False).rename("image").unique()
+        names, paths = names.append(listed), listed.to_frame().select("image", path=as_files(pl.col("image")))
+    table = names.drop_nulls().unique().sort().to_frame("image")
+    counts: list[RowCount] = []
+    if "path" in examples.columns or paths["path"].count():
+        own = [examples.select("image", "path")] if "path" in examples.columns else []
+        paths = pl.concat([*own, paths]).drop_nulls().unique(maintain_order=True)
+        counts.append(noted("image with several paths, the first kept", int(paths["image"].is_duplicated().sum())))
+        table = _join(table, paths.unique("image", keep="first", maintain_order=True))
+    if "objects" in examples.columns:
+        objects, more = pool_objects(examples.select("image", "objects"))
+        counts += more
+        table = _join(table, objects)
+    return CountedTable(table, counts)
+
+
+def find_root(of_images: pl.DataFrame, sources: list[SourceFile], path: Path) -> Path:
+    """Find the folder that the paths of pictures start from: that of the table, or the folder of all tables."""
+    near = [source.path.parent for source in sources[:1] if source.path is not None]
+    folders = [*near, path if path.is_dir() else path.parent]
+    first = of_images["path"].drop_nulls().head(1).to_list() if "path" in of_images.columns else []
+    return next((folder for folder in folders for name in first if (folder / name).is_file()), folders[-1])
+
+
+def _join(table: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    return table.join(more, on="image", how="left", validate="1:1", maintain_order="left")
 
 
 def gather_images(

@@ -4,7 +4,9 @@ Answers are `{"question_id", "prompt", "text", "answer_id", "model_id"}`, one pe
 `[{"from": "human", "value": ...}, {"from": "gpt", "value": ...}]`; messages with `role` and `content` are read alike.
 """
 
+import re
 from collections.abc import Sequence
+from itertools import count
 
 import polars as pl
 
@@ -45,11 +47,20 @@ def name_turns(table: pl.DataFrame, origin: str) -> pl.DataFrame:
     if longest > 1 or max((len(turn) for turn, _ in turns), default=0) > 1:
         found = f"conversations of several turns in column {name!r}"
         raise SettingError(f"one question and one answer a row in {origin}", found, "write a row for each question")
-    asked = [turn[0].replace(_PICTURE, "").strip() if turn else None for turn, _ in turns]
+    asked = [_name_marks(turn[0]) if turn else None for turn, _ in turns]
     said = [turn[0] if turn else None for _, turn in turns]
     columns = {"question": asked, "answer": said}
     kept = {key: values for key, values in columns.items() if key not in table.columns}
     return table.drop(name).with_columns(pl.Series(key, values, pl.String) for key, values in kept.items())
+
+
+def _name_marks(text: str) -> str:
+    """Leave out the marks of pictures; where several stand among the words, they become `<image 1>`, `<image 2>`."""
+    words = re.sub(rf"^(?:\s*{_PICTURE})+\s*|\s*(?:{_PICTURE}\s*)+$", "", text)
+    if _PICTURE not in words or text.count(_PICTURE) == 1:
+        return text.replace(_PICTURE, "").strip()
+    number = count(1)
+    return re.sub(_PICTURE, lambda _: f"<image {next(number)}>", text).strip()
 
 
 def _turns(messages: object) -> tuple[list[str], list[str]]:

@@ -18,6 +18,7 @@ from eyechart.base.errors import FileFormatError
 from eyechart.data.tables import ANSWERS
 from eyechart.formats.answer_files import AnswerFile
 from eyechart.formats.columns import EXACT
+from eyechart.formats.option_lines import find_last_end
 from eyechart.formats.rows import RowCount, dropped, noted
 
 Sample: TypeAlias = dict[str, object]
@@ -48,7 +49,7 @@ class AnswerRow(NamedTuple):
 ROW = {name: ANSWERS.columns[name].dtype for name in AnswerRow._fields if name != "options"}
 ROW["options"] = pl.List(pl.String)
 OPTIONAL = ("condition", "scores", "score_kind", "options")
-OPTION_LINE = re.compile(r"^[ \t]*\(?([A-Z])[).:][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+OPTION_LINE = re.compile(r"^[ \t]*\(?([A-Z])[).:](?:[ \t]+\S|[ \t]*$)", re.MULTILINE)
 
 
 def read_samples(files: Sequence[AnswerFile]) -> tuple[list[Sample], list[RowCount]]:
@@ -136,17 +137,23 @@ def check_one_model(models: Iterable[object], origin: str) -> None:
 
 
 def read_options(prompt: object) -> list[str] | None:
-    """List the options of a prompt, a line each after the letters A, B, C, ...; None if there are none.
+    """List the options of a prompt, after the letters A, B, C, ... at the beginnings of lines; None if there are none.
 
     The last A counts, since examples with options of their own may come before the question. Options of several lines
-    are not read: where the last one ends, nothing says.
+    are not read where nothing says where the last one ends.
     """
-    lines = list(OPTION_LINE.finditer(prompt)) if isinstance(prompt, str) else []
+    if not isinstance(prompt, str):
+        return None
+    lines = list(OPTION_LINE.finditer(prompt))
     start = max((at for at, line in enumerate(lines) if line[1] == "A"), default=0)
     block = lines[start:]
-    joined = all(not line.string[line.end() : after.start()].strip() for line, after in pairwise(block))
-    lettered = [line[1] for line in block] == list(ascii_uppercase[: len(block)])
-    return [line[2] for line in block] if len(block) > 1 and joined and lettered else None
+    if len(block) < 2 or [line[1] for line in block] != list(ascii_uppercase[: len(block)]):
+        return None
+    options = [prompt[line.end(1) + 1 : after.start()].strip() for line, after in pairwise(block)]
+    last = block[-1].end(1) + 1
+    end = find_last_end(prompt, last, options)
+    options.append("" if end is None else prompt[last:end].strip())
+    return options if all(options) else None
 
 
 def read_text(content: object) -> str | None:

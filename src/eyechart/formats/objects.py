@@ -1,8 +1,8 @@
 """Read the objects of images: lists of {label, box, score}, and the evidence of questions: lists of {label, box}.
 
-Evidence may be records {label, box}, records {box}, bare boxes [left, top, right, bottom], a single bare box, and any
-of the bare ones as JSON text. Objects may be in separate files: `{image: {"classes": [...], "scores": [...]}}`,
-`{image: [labels]}` or COCO's `instances_*.json`.
+Evidence may be records {label, box} or {box}, each perhaps with the position of its `picture`, bare boxes [left, top,
+right, bottom], a single bare box, and any of the bare ones as JSON text. Objects may be in separate files: `{image:
+{"classes": [...], "scores": [...]}}`, `{image: [labels]}` or COCO's `instances_*.json`.
 """
 
 from pathlib import Path
@@ -43,6 +43,17 @@ def as_evidence(column: pl.Series, origin: str) -> CountedColumn:
     single = rows.explode("box", empty_as_null=False, keep_nulls=False).drop_nulls("box")
     unnamed = single.select("row", pl.lit(None, pl.String).alias("label"), "box", pl.lit(None).alias("score"))
     return gather_objects(unnamed, boxes.is_not_null(), origin)
+
+
+def picture_places(column: pl.Series) -> pl.Series | None:
+    """Return the positions of the pictures that the parts of evidence name; None if no part can."""
+    inner = column.dtype.inner if isinstance(column.dtype, pl.List) else None
+    names = [field.name for field in inner.fields] if isinstance(inner, pl.Struct) else []
+    if "picture" not in names:
+        return None
+    kept = pl.element().struct.field("label" if "label" in names else "box").is_not_null()
+    place = pl.element().struct.field("picture").cast(pl.Int64, strict=False)
+    return column.list.eval(place.filter(kept))
 
 
 def gather_objects(single: pl.DataFrame, listed: pl.Series, origin: str) -> CountedColumn:

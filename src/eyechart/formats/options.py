@@ -18,6 +18,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError
+from eyechart.formats.option_lines import find_last_end
 from eyechart.formats.rows import CountedTable, noted
 
 LABELLED = "choices with their labels"  # the options as written, where labels were taken off: answers may repeat them
@@ -241,10 +242,13 @@ def _follow(marks: list[_Mark]) -> list[_Mark]:
 
 
 def _cut(text: str, series: list[_Mark]) -> tuple[str, list[str | None]]:
-    line_end = text.find("\n", series[-1][3])
-    end = len(text) if line_end < 0 else line_end
-    ends = [*(mark[2] for mark in series[1:]), end]
-    texts = [text[mark[3] : stop].strip().rstrip(",;").strip() for mark, stop in zip(series, ends, strict=True)]
+    starts = [mark[2] for mark in series[1:]]
+    before = [text[mark[3] : stop] for mark, stop in zip(series, starts, strict=False)]
+    end = find_last_end(text, series[-1][3], before) or len(text)
+    ends = [*starts, end]
+    # Commas between options in one line are none of theirs, as those at the ends of lines are.
+    between = "" if "\n" in text[series[0][2] : series[-1][2]] else ",;"
+    texts = [text[mark[3] : stop].strip().rstrip(between).strip() for mark, stop in zip(series, ends, strict=True)]
     head = text[: series[0][2]].strip()
     ending = [match for match in _INTRODUCTION.finditer(f"{head} ") if match.end() > len(head)]
     head = head[: ending[0].start()].strip() if ending else head

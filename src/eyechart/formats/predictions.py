@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError, and_more
 from eyechart.base.registry import Registry
 from eyechart.data.probes import PLAIN_CONDITION
-from eyechart.data.tables import ANSWERS, SCORE_KINDS, STATUSES
+from eyechart.formats.answer_columns import type_answers
 from eyechart.formats.answer_files import (
     ANSWER_NAMES,
     ANSWER_SUFFIXES,
@@ -28,14 +27,22 @@ from eyechart.formats.answer_files import (
     refuse_dataset_folder,
 )
 from eyechart.formats.choices import find_options
-from eyechart.formats.columns import as_key, as_text, as_texts
 from eyechart.formats.log_folders import keep_newest
 from eyechart.formats.log_rows import LogOptions, count_draws, keep_or_count_draws, write_answer
 from eyechart.formats.names import ALIASES as DATA_ALIASES
 from eyechart.formats.names import find_origins, looks_like_models, plain_name, rename
 from eyechart.formats.records import Records, stack
-from eyechart.formats.rows import CountedTable, RowCount, count_table, drop_rows, dropped, noted, read_rows
-from eyechart.formats.sources import find_sources
+from eyechart.formats.rows import (
+    CountedTable,
+    RowCount,
+    count_table,
+    drop_rows,
+    dropped,
+    find_unique_id,
+    noted,
+    read_rows,
+)
+from eyechart.formats.sources import SourceFile, find_sources
 
 COLUMNS = ("id", "answer", "condition", "ranking", "scores", "draw", "raw", "status", "score_kind", "attention")
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -48,23 +55,38 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "draw": ("epoch", "annotator"),
 }
 WITH_OTHER_FILES = {"evalscope", "helm", "lighteval", "opencompass"}
-_WORDS = {"status": STATUSES, "score_kind": SCORE_KINDS}
 
 
 def read_answer_table(files: Sequence[AnswerFile], options: LogOptions) -> CountedTable:
     """Read answers as text: numbers as digits, lists of tokens joined by spaces."""
     sources = [file.source for file in files]
-    records = stack([_read_rows(file) for file in files], sources)
+    tables = [_read_rows(file) for file in files]
+    _refuse_others(tables, sources, options.map or {})
+    records = stack(tables, sources)
     origin = f"{sources[0].name}{and_more(len(sources) - 1)}"
     chosen = _find_only_model(records.table, options.map or {})
     _check_columns(records.table, chosen, origin)
     renamed, counts = rename(records.table, COLUMNS, ALIASES, chosen)
     _require_columns(renamed, records.table, origin)
-    table, more = _type_answers(renamed, origin)
+    table, more = type_answers(renamed, origin)
     if "draw" in table.columns:
         given = "draw" in chosen or "draw" in records.table.columns
         table = keep_or_count_draws(table) if given else count_draws(table)
     return CountedTable(table, [dropped("entry that is not a record", records.strays), *counts, *more])
+
+
+def _refuse_others(tables: Sequence[Records], sources: Sequence[SourceFile], chosen: dict[str, str]) -> None:
+    """Raise an error where some files have a column of answers and others do not: these are files of other things."""
+    known = {plain_name(name) for name in (chosen.get("answer", "answer").split(".")[0], *ALIASES["answer"])}
+    lacking = [
+        source.name
+        for part, source in zip(tables, sources, strict=True)
+        if not any(plain_name(name) in known or _may_be_models(part.table[name]) for name in part.table.columns)
+    ]
+    if 0 < len(lacking) < len(tables):
+        found = f"none in {lacking[0]}{and_more(len(lacking) - 1)}"
+        advice = "give the files with the model's answers alone"
+        raise FileFormatError(f"a column of answers in each of the {len(tables)} files", found, advice)
 
 
 def _read_rows(file: AnswerFile) -> Records:
@@ -130,60 +152,6 @@ def _require_columns(table: pl.DataFrame, before: pl.DataFrame, origin: str) -> 
             raise SettingError(f"a column {name!r} in {origin}", found, advice)
 
 
-def _as_answers(column: pl.Series, origin: str) -> pl.Series:
-    """Convert answers to text: tokens joined by spaces; of objects only a named field."""
-    if isinstance(column.dtype, pl.Struct):
-        fields = column.struct.fields
-        found = f"objects with the fields {', '.join(fields)}"
-        advice = f"say which field with map, as in answer={column.name}.{fields[0]}"
-        raise SettingError(f"a text as each answer in {origin}", found, advice)
-    if column.dtype.is_nested():
-        return as_texts(column, origin).list.join(" ", ignore_nulls=True)
-    return as_text(column, origin)
-
-
-def _type_answers(table: pl.DataFrame, origin: str) -> CountedTable:
-    columns = {"id": as_key(table["id"], origin), "answer": _as_answers(table["answer"], origin)}
-    for name in ("condition", "raw", "draw"):
-        if name in table.columns:
-            columns[name] = as_text(table[name], origin)
-    if "ranking" in table.columns:
-        columns["ranking"] = as_texts(table["ranking"], origin)
-    if "scores" in table.columns:
-        columns["scores"] = _type_scores(table["scores"], origin)
-    if "attention" in table.columns:
-        columns["attention"] = _type_attention(table["attention"], origin)
-    counts = []
-    for name, known in _WORDS.items():
-        if name in table.columns:
-            words = table[name]
-            if words.dtype == pl.String and words.drop_nulls().is_in(known).all():
-                columns[name] = words
-            else:
-                counts.append(noted(f"column {name!r} holds values other than ours: left out", table.height))
-    return CountedTable(pl.DataFrame(columns), counts)
-
-
-def _type_scores(column: pl.Series, origin: str) -> pl.Series:
-    dtype = column.dtype
-    names = dtype.inner.to_schema() if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct) else {}
-    fields = [pl.element().struct.field(name) for name in ("answer", "score")]
-    try:
-        return column.list.eval(pl.struct(fields)).cast(ANSWERS.columns["scores"].dtype)
-    except PolarsError:
-        found = f"{dtype}" if not names else f"records of {', '.join(names)}"
-        advice = "write each as a list of {answer, score}"
-        raise FileFormatError(f"scored answers in column 'scores' of {origin}", found, advice) from None
-
-
-def _type_attention(column: pl.Series, origin: str) -> pl.Series:
-    try:
-        return column.cast(ANSWERS.columns["attention"].dtype)
-    except PolarsError:
-        advice = "write each as a list with one number for each object, or leave the column out"
-        raise FileFormatError(f"numbers in column 'attention' of {origin}", f"{column.dtype}", advice) from None
-
-
 LogReader: TypeAlias = Callable[[Sequence[AnswerFile], LogOptions], CountedTable]
 
 LOG_FORMATS: Registry[LogReader] = Registry(
@@ -242,7 +210,11 @@ def read_predictions(
     unique, repeats = _keep_first(whole)
     unanswered = noted("id with no answer", unique["answer"].null_count())
     table_of_counts = count_table([read_rows(unique.height), *damaged, *repeats, unanswered, *counts])
-    layout = _find_columns(groups["table"][0], options) if [*groups] == ["table"] else {"format": " and ".join(groups)}
+    if [*groups] != ["table"]:
+        return PredictionFile(unique, table_of_counts, {"format": " and ".join(groups)})
+    layout = _find_columns(groups["table"][0], options)
+    if len(groups["table"]) == 1 and any(count.n for count in repeats) and "id" in layout:
+        layout["unique id"] = ",".join(find_unique_id(_read_rows(groups["table"][0]).table, layout["id"]))
     return PredictionFile(unique, table_of_counts, layout)
 
 

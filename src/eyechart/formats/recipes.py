@@ -132,12 +132,9 @@ def _clear_hidden(recipe: Recipe, table: pl.DataFrame) -> tuple[pl.DataFrame, Ro
 def _unfold(recipe: Recipe, table: pl.DataFrame) -> CountedTable:
     """Make an example of each pair of a picture and a question in a row."""
     complete = pl.col(IMAGE_LIST).list.len() > max(pair.image for pair in recipe.pairs)
+    sound = pl.col(DAMAGE).is_null() if DAMAGE in table.columns else pl.lit(value=True)
     has_pictures = IMAGE_LIST in table.columns
-    reasons = (
-        {"row without all of its pictures": ~complete.fill_null(value=False) & pl.col(DAMAGE).is_null()}
-        if has_pictures
-        else {}
-    )
+    reasons = {"row without all of its pictures": ~complete.fill_null(value=False) & sound} if has_pictures else {}
     whole, dropped = drop_rows(table, reasons) if reasons else CountedTable(table, [])
     own = [name for pair in recipe.pairs for name in (pair.question, pair.answer)]
     others = pl.exclude("id", "image", IMAGE_LIST, *own)

@@ -15,6 +15,7 @@ import polars as pl
 import polars.selectors as cs
 
 from eyechart.base.files import TemporaryFolder
+from eyechart.data.several import IMAGE_LIST
 from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EXAMPLES, check
 from eyechart.formats.arrow import name_labels, read_labels
@@ -81,7 +82,7 @@ class LoadedTable(NamedTuple):
     """Examples in memory or on disk, what they say about images, and the fate of the rows."""
 
     examples: pl.DataFrame | StoredTable
-    of_images: pl.DataFrame  # image and, if there are such columns, path and objects; repeats may be left out
+    of_images: pl.DataFrame  # image and, if there are such columns, path, objects, images; repeats may be left out
     counts: list[RowCount]
     gaps: list[RowCount]
     strays: int
@@ -144,7 +145,7 @@ def _drop_repeated(files: list[Path]) -> int:
 
 
 def _select_of_images(part: pl.LazyFrame) -> pl.DataFrame:
-    names = [name for name in ("image", *MOVED) if name in part.collect_schema()]
+    names = [name for name in ("image", *MOVED, IMAGE_LIST) if name in part.collect_schema()]
     table = part.select(names).collect()
     known = table.filter(pl.col("image").is_not_null()).unique(maintain_order=True)
     return pl.concat([known, table.filter(pl.col("image").is_null())])  # those without an image are each counted

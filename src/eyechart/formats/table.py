@@ -16,17 +16,18 @@ from polars.exceptions import PolarsError
 
 from eyechart.base.errors import FileFormatError, SettingError
 from eyechart.data.dataset import Dataset
-from eyechart.data.several import IMAGE_LIST
+from eyechart.data.several import IMAGE_LIST, PLACES
 from eyechart.data.stored import StoredTable
 from eyechart.data.tables import EVIDENCE
+from eyechart.formats.annotations import annotate, read_annotations
 from eyechart.formats.choices import AnswerKind, decide_kinds, drop_stray_choices, gather_options, name_answers
 from eyechart.formats.columns import as_key, as_text, as_texts, fill_majority
 from eyechart.formats.description import described
 from eyechart.formats.embedded import EmbeddedPictures, drop_damaged_pictures
-from eyechart.formats.images import gather_images
+from eyechart.formats.images import find_root, gather_images, move_to_images
 from eyechart.formats.llava import name_turns
 from eyechart.formats.names import ALIASES, EXAMPLE_COLUMNS, find_gold, find_origins, is_index_name, name_splits, rename
-from eyechart.formats.objects import as_evidence, as_objects, pool_objects
+from eyechart.formats.objects import as_evidence, as_objects, picture_places
 from eyechart.formats.options import (
     as_options,
     choose_option_columns,
@@ -34,6 +35,7 @@ from eyechart.formats.options import (
     take_off_labels,
     take_options_out,
 )
+from eyechart.formats.picture_lists import choose_lists, name_pictures
 from eyechart.formats.recipes import Recipe, find_recipe, follow
 from eyechart.formats.records import TABLE_FORMATS, Records, read_parts, reading, require_rows, stack
 from eyechart.formats.references import (
@@ -86,6 +88,7 @@ def read_table(
     detections: Path | None = None,
     images: Path | None = None,
     pictures: Path | None = None,
+    annotations: Path | None = None,
 ) -> Dataset:
     """Read a table file, or all those in a folder or archive as one table.
 
@@ -93,11 +96,12 @@ def read_table(
     `{"choices": "a0,a1,a2"}`, or the field of an object; `answer_is` decides whether answers with choices are the
     options' texts, letters or indices (`auto`: what fits all rows); `split` names the split of all rows; `detections`
     is a file of objects, `images` the folder that paths start from, `pictures` one to write the pictures to that are
-    inside the file (default: that of the dataset).
+    inside the file (default: that of the dataset), `annotations` a file with more columns for the same ids.
     """
     near = [folder for folder in (images, path if path.is_dir() else path.parent) if folder is not None]
     embedded = EmbeddedPictures(pictures, near, map["image"].split(",") if map and "image" in map else ())
-    understood = Understanding(str(path), map or {}, answer_is, split, embedded)
+    more = None if annotations is None else read_annotations(annotations)
+    understood = Understanding(str(path), map or {}, answer_is, split, embedded, more)
     return read_sources(find_sources(path, TABLE_FORMATS), path, understood, detections, images=images)
 
 
@@ -114,11 +118,12 @@ def read_sources(
     embedded = understood.embedded
     load = stream if are_large(sources) else _load
     rows = load(sources, path, understood.prepare, embedded)
-    of_images, conflicts = _move_to_images(rows.of_images)
-    found, gaps = gather_images(of_images, None if embedded.taken else images, detections, path.parent)
+    of_images, conflicts = move_to_images(rows.of_images)
+    root = find_root(of_images, sources, path)
+    found, gaps = gather_images(of_images, None if embedded.taken else images, detections, root)
     counts = [read_rows(rows.examples.height), dropped("entry that is not a record", rows.strays + strays)]
     counts += [*rows.counts, *conflicts, *gaps, *rows.gaps, *embedded.counts()]
-    examples = rows.examples if embedded.have_several or not embedded.taken else _without_lists(rows.examples)
+    examples = rows.examples if understood.has_several else _without_lists(rows.examples)
     all_images, shown = embedded.images(found), understood.modalities(examples.columns)
     table_of_counts = count_table(counts)
     return Dataset(stem(path), examples, all_images, shown, shown[0], table_of_counts, layout=understood.layout)
@@ -133,11 +138,14 @@ class Understanding:
     answer_is: AnswerKind
     split: str | None
     embedded: EmbeddedPictures
+    annotations: pl.DataFrame | None = None  # more columns for the same ids
     layout: dict[str, str] = field(default_factory=dict)  # our column -> where it comes from
     kinds: tuple[AnswerKind, ...] = ()
     decided: dict[str, bool] = field(default_factory=dict)
     columns: pl.DataFrame | None = None  # of the first rows
     recipe: Recipe | None = None  # of the benchmark that has these columns
+    lists: list[str] | None = None  # the columns that name the pictures of a row
+    several: bool = False  # whether any row names more than one
     counts: list[RowCount] = field(default_factory=list)
 
     def prepare(self, table: pl.DataFrame, first: int) -> CountedTable:
@@ -155,8 +163,15 @@ class Understanding:
         elif unique.columns != self.columns.columns:
             lacking = [name for name in self.columns.columns if name not in unique.columns]
             unique = unique.with_columns(pl.lit(None, self.columns[name].dtype).alias(name) for name in lacking)
-            unique = unique.select(self.columns.columns, pl.exclude(self.columns.columns))
+            further = [name for name in unique.columns if name not in self.columns.columns]
+            unique = unique.select(*self.columns.columns, *further)
         return CountedTable(unique, self.counts)
+
+    @property
+    def has_several(self) -> bool:
+        """Return whether any row has several pictures, as far as we listed them."""
+        is_ours = not (self.embedded.taken or self.lists)
+        return is_ours or self.embedded.have_several or self.several
 
     def modalities(self, columns: Collection[str]) -> tuple[str, ...]:
         """Return what is shown of an example; examples that share the first of these depend on each other."""
@@ -167,13 +182,17 @@ class Understanding:
         return counted.table
 
     def _name_columns(self, table: pl.DataFrame) -> pl.DataFrame:
-        named = name_turns(self.embedded.take(table), self.origin)
+        table = self.embedded.take(table)
+        if self.annotations is not None:
+            chosen = {ours: theirs for ours, theirs in self.map.items() if ours == "id"}
+            table = self._count(annotate(table, self.annotations, chosen, self.origin))
+        named = self._name_pictures(name_turns(table, self.origin))
         self.recipe = find_recipe(named.columns)
         if self.recipe is not None:
             named = self._count(follow(self.recipe, named, self.map))
             self.answer_is = self.recipe.answer_is if self.answer_is == "auto" else self.answer_is
         # A mapped column whose pictures were taken has become `image` already.
-        taken = {"image"} if self.embedded.taken else set()
+        taken = {"image"} if self.embedded.taken or self.lists else set()
         chosen = {ours: theirs for ours, theirs in self.map.items() if ours not in taken}
         if "question" not in chosen:
             named = _name_text(named)
@@ -182,6 +201,19 @@ class Understanding:
             find_gold(built, origins.get("answer"), self.origin)
         self.layout = self.layout or origins
         return self._count(rename(named, EXAMPLE_COLUMNS, ALIASES, chosen))
+
+    def _name_pictures(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Gather the files that several columns, or lists, name as the pictures of a row."""
+        if self.embedded.taken:
+            return table
+        if self.lists is None:
+            self.lists = choose_lists(table, self.origin, self.map["image"].split(",") if "image" in self.map else ())
+        if not self.lists:
+            return table
+        named = name_pictures(table, self.lists)
+        self.layout["image"] = ", ".join(self.lists)
+        self.several = self.several or bool((named[IMAGE_LIST].list.len() > 1).any())
+        return named
 
     def _add_columns(self, table: pl.DataFrame, first: int) -> pl.DataFrame:
         """Add the columns that every dataset has, and gather options that have a column each."""
@@ -269,6 +301,9 @@ def type_columns(table: pl.DataFrame, origin: str) -> CountedTable:
         lost = typed.null_count() - table[name].null_count()
         counts.append(noted(f"value of {name!r} that cannot be read, left out", lost))
         table = table.with_columns(typed.alias(name))
+    places = picture_places(table["evidence"]) if "evidence" in table.columns else None
+    if places is not None:
+        table = table.with_columns(places.alias(PLACES["evidence"]))
     for name in (name for name in _OBJECT_TYPES if name in table.columns):
         column, more = _OBJECT_TYPES[name](table[name], origin)
         counts += more
@@ -305,22 +340,3 @@ def _load(sources: list[SourceFile], path: Path, prepare: Prepare, embedded: Emb
 def _without_lists(examples: pl.DataFrame | StoredTable) -> pl.DataFrame | StoredTable:
     """Leave out the lists of pictures: none of them has several."""
     return examples.select([name for name in examples.columns if name != IMAGE_LIST])
-
-
-def _move_to_images(examples: pl.DataFrame) -> CountedTable:
-    """Build the table of images, with the paths and objects that the examples hold."""
-    table = examples.select(pl.col("image").drop_nulls().unique().sort())
-    counts: list[RowCount] = []
-    if "path" in examples.columns:
-        paths = examples.select("image", "path").drop_nulls().unique(maintain_order=True)
-        counts.append(noted("image with several paths, the first kept", int(paths["image"].is_duplicated().sum())))
-        table = _join(table, paths.unique("image", keep="first", maintain_order=True))
-    if "objects" in examples.columns:
-        objects, more = pool_objects(examples.select("image", "objects"))
-        counts += more
-        table = _join(table, objects)
-    return CountedTable(table, counts)
-
-
-def _join(table: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
-    return table.join(more, on="image", how="left", validate="1:1", maintain_order="left")

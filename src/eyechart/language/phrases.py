@@ -60,9 +60,12 @@ REFUSED = (
     r"|(?:很?抱歉|对不起)|(?:我)?(?:无法|不能)(?:看|识别|确定|回答|判断|查看))"
 )
 DENIED = (
-    r"\b(?:not|neither|nor|never|cannot|except|rather than|instead of|unlike|but for|either|both|doubt\w*)\b"
+    r"\b(?:not|neither|nor|never|cannot|except|rather than|instead of|unlike|but for|either|both|doubt\w*|hardly|barely"
+    r"|scarcely|unlikely|unsure|uncertain|far from|anything but|other than|den(?:y|ies|ied)|disbelieve|refuse to"
+    r"|question (?:if|whether)|wonder|hard to (?:believe|tell|say)|difficult to (?:tell|say)|no longer|used to be)\b"
     r"|n't\b|不|没有|并非"
 )
+CERTAIN = r"\b(?:without (?:a|any) doubt|(?:there is |there's |i have )?no doubt(?: that)?)\b"  # denies nothing
 
 # What people put around an answer without changing it: words of opinion, and a subject with its verb.
 _OPINION = (

@@ -17,7 +17,7 @@ from eyechart.language.labels import (
     marked_labels,
     words,
 )
-from eyechart.language.phrases import DENIED, straighten, strip_markup
+from eyechart.language.phrases import CERTAIN, DENIED, straighten, strip_markup
 
 _TOO_COMMON = (" no ", " not ", " i ", " a ", " an ", " the ", " so ")  # options that words of any text may equal
 _CLAUSE = (
@@ -99,7 +99,7 @@ def name_anywhere(pieces: pl.DataFrame, offered: Offered) -> pl.DataFrame:
     named = offered.settle(pl.concat([each.select("piece", "option") for each in (by_text, by_label)]))
     named = named.join(read.select("piece", "plain"), on="piece")
     is_common = words(pl.col("option")).is_in(_TOO_COMMON)
-    denials = pl.col("plain").str.to_lowercase().str.count_matches(DENIED)
+    denials = pl.col("plain").str.to_lowercase().str.replace_all(CERTAIN, "").str.count_matches(DENIED)
     own = pl.col("option").str.to_lowercase().str.count_matches(DENIED)
     is_common &= ~pl.col("piece").is_in(by_label["piece"].implode())
     return named.select("piece", pl.when((denials <= own) & ~is_common).then("option").alias("option"))

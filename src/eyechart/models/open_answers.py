@@ -17,6 +17,7 @@ _SMALL = ("zero", *list(NUMBER_WORDS)[2:], "eleven", "twelve", "thirteen", "four
 _NUMBER = rf"^(?:-?\d+(?:\.\d+)?|{'|'.join(_SMALL)})$"
 
 
+_SCALED = r"\b(?:hundreds?|thousands?|millions?|billions?|trillions?|dozens?|percent)\b"  # 5 million is not 5
 _ONE_COUNTED = (  # not "one of them", "no one", "how one looks at it"
     r"(?i)^\W*(?:only |just )?one(?:\W*$|\s+[^o\W])|\b(?:is|are|see|say|has|have|only|just|exactly|count)\s+one\b"
 )
@@ -52,7 +53,8 @@ def find_only_number(text: pl.Expr) -> pl.Expr:
     numbers = words(text).str.extract_all(r"[^ ]+").list.eval(pl.element().filter(pl.element().str.contains(_NUMBER)))
     is_pronoun = (numbers.list.first() == "one") & ~strip_opinion(text).str.contains(_ONE_COUNTED)
     values = numbers.list.eval(pl.element().replace(NUMBER_WORDS)).list.n_unique()
-    return pl.when((values == 1) & ~is_pronoun).then(numbers.list.sort().list.first())
+    is_scaled = words(text).str.contains(_SCALED)
+    return pl.when((values == 1) & ~is_pronoun & ~is_scaled).then(numbers.list.sort().list.first())
 
 
 def _expected(expects: str) -> pl.Expr:

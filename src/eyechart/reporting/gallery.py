@@ -2,15 +2,16 @@
 
 A gallery view names its columns by their roles: `image` is the picture, `hidden` and `removal` are what was hidden in
 it and how, `boxes` is a list of boxes, or of {label, box}, to draw, `title` is the line at the top, and cards with the
-same `group` are shown next to each other. Every other column is a line on the card, labelled with its name.
+same `group` are shown next to each other. `hidden_pictures` and `box_pictures` are the positions of the pictures that
+these boxes are on, where there are several. Every other column is a line on the card, labelled with its name.
 """
 
 import base64
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -25,7 +26,7 @@ from eyechart.reporting.drawing import Drawing, format_name
 from eyechart.reporting.palette import Palette
 from eyechart.reporting.showcase import Showcase
 
-SHOWN_AS_PICTURE = ("image", "hidden", "removal", "boxes")
+SHOWN_AS_PICTURE = (*PICTURE_COLUMNS, "boxes", "box_pictures")
 CELLS = 4  # of the thumbnail of several pictures, at most
 SIDE = 240  # of a thumbnail, at most, in pixels
 LARGE_SIDE = 480  # of a picture of the showcase
@@ -39,18 +40,37 @@ class Thumbnail:
     url: str
     width: int
     height: int
+    cells: Mapping[int, "Cell"] = field(default_factory=dict)  # of several pictures, by position; empty for one
 
     @classmethod
-    def of(cls, pixels: Pixels, side: int) -> Self:
-        """Make the thumbnail of a picture."""
+    def of(cls, pixels: Pixels, side: int, cells: Mapping[int, "Cell"] | None = None) -> Self:
+        """Make the thumbnail of a picture, or of several that were arranged in one."""
         text = base64.b64encode(shrink(pixels, side, QUALITY)).decode("ascii")
-        return cls(f"data:image/webp;base64,{text}", pixels.shape[1], pixels.shape[0])
+        return cls(f"data:image/webp;base64,{text}", pixels.shape[1], pixels.shape[0], cells or {})
 
-    def frame(self, label: str, box: Sequence[float]) -> "Frame":
-        """Convert a box from pixels of the original to a frame over the thumbnail, clipped to the picture."""
-        left, right = (100 * min(max(box[side] / self.width, 0), 1) for side in (0, 2))
-        top, bottom = (100 * min(max(box[side] / self.height, 0), 1) for side in (1, 3))
+    def frame(self, label: str, box: Sequence[float], place: int = 0) -> "Frame | None":
+        """Convert a box from pixels of a picture to a frame over the thumbnail; None if that is not in it."""
+        cell = self.cells.get(place) if self.cells else Cell(0, 0, 1, self.width, self.height) if place == 0 else None
+        if cell is None:
+            return None
+        sides = cell.left + min(cell.width, self.width), cell.top + min(cell.height, self.height)
+        left, right = (
+            100 * min(max(cell.left + box[side] * cell.scale, cell.left), sides[0]) / self.width for side in (0, 2)
+        )
+        top, bottom = (
+            100 * min(max(cell.top + box[side] * cell.scale, cell.top), sides[1]) / self.height for side in (1, 3)
+        )
         return Frame(label, left, top, right - left, bottom - top)
+
+
+class Cell(NamedTuple):
+    """Where a picture stands among several, how much it was scaled, and its size there, in pixels."""
+
+    left: float
+    top: float
+    scale: float
+    width: float
+    height: float
 
 
 @dataclass(frozen=True)
@@ -89,7 +109,8 @@ class Card:
             for name, value in record.items()
             if name not in (*SHOWN_AS_PICTURE, "title", "group") and value not in (None, [], "")
         )
-        frames = tuple(_frames(record.get("boxes") or (), picture)) if picture else ()
+        places = record.get("box_pictures")
+        frames = tuple(_frames(record.get("boxes") or (), places, picture)) if picture else ()
         title = _text(record.get("title"))
         return cls(title, title if palette.are_conditions([title]) else None, lines, picture, frames)
 
@@ -111,7 +132,7 @@ def shrink(pixels: Pixels, side: int, quality: int) -> bytes:
 
 def picture_key(record: Mapping[str, Any]) -> str:
     """Return a key for the picture of a record: the image and its edits."""
-    return repr([record.get(role) for role in ("image", "removal", "hidden")])
+    return repr([record.get(role) for role in PICTURE_COLUMNS])
 
 
 def make_thumbnails(drawings: Iterable[Drawing], showcase: Showcase | None, images: Images) -> Thumbnails:
@@ -144,11 +165,12 @@ def arrange_cards(drawing: Drawing, thumbnails: Thumbnails, palette: Palette) ->
     return tuple((name, tuple(Card.of(record, thumbnails, palette) for record in group)) for name, group in groups)
 
 
-def _frames(boxes: Iterable[Any], picture: Thumbnail) -> Iterator[Frame]:
-    for each in boxes:
+def _frames(boxes: Sequence[Any], places: Sequence[int | None] | None, picture: Thumbnail) -> Iterator[Frame]:
+    for each, place in zip(boxes, places or [0] * len(boxes), strict=True):
         label, box = (each.get("label") or "", each.get("box")) if isinstance(each, Mapping) else ("", each)
-        if box is not None:
-            yield picture.frame(label, box)
+        frame = None if box is None else picture.frame(label, box, place or 0)
+        if frame is not None:
+            yield frame
 
 
 def _make_thumbnail(record: Mapping[str, Any], images: Images, side: int) -> Thumbnail | None:
@@ -160,22 +182,28 @@ def _make_thumbnail(record: Mapping[str, Any], images: Images, side: int) -> Thu
             require_upright(first, images, pictures[0].size, pictures[0].orientation)
     except EyechartError:
         return None  # the page is written even if the pictures are elsewhere
-    return Thumbnail.of(_arrange([each.pixels for each in pictures]), side) if pictures else None
+    return _arrange([each.pixels for each in pictures], side) if pictures else None
 
 
-def _arrange(pictures: Sequence[Pixels]) -> Pixels:
+def _arrange(pictures: Sequence[Pixels], side: int) -> Thumbnail:
     """Arrange several pictures, at most four evenly chosen ones, in two columns of the first one's size."""
     if len(pictures) == 1:
-        return pictures[0]
+        return Thumbnail.of(pictures[0], side)
     from PIL import Image, ImageOps
 
-    chosen = pictures if len(pictures) <= CELLS else [pictures[len(pictures) * cell // CELLS] for cell in range(CELLS)]
-    height, width = chosen[0].shape[:2]
-    sheet = Image.new("RGB", (2 * width, (len(chosen) + 1) // 2 * height), "white")
-    for cell, pixels in enumerate(chosen):
-        fitted = ImageOps.pad(Image.fromarray(pixels), (width, height), color="white")
-        sheet.paste(fitted, (cell % 2 * width, cell // 2 * height))
-    return np.asarray(sheet)
+    n = min(len(pictures), CELLS)
+    height, width = pictures[0].shape[:2]
+    sheet, cells = Image.new("RGB", (2 * width, (n + 1) // 2 * height), "white"), dict[int, Cell]()
+    for number in range(n):
+        place = len(pictures) * number // n
+        original, corner = Image.fromarray(pictures[place]), (number % 2 * width, number // 2 * height)
+        fitted = ImageOps.pad(original, (width, height), color="white")
+        sheet.paste(fitted, corner)
+        scale = min(width / original.width, height / original.height)
+        sides = original.width * scale, original.height * scale
+        left, top = (at + (room - side) / 2 for at, room, side in zip(corner, (width, height), sides, strict=True))
+        cells[place] = Cell(left, top, scale, *sides)
+    return Thumbnail.of(np.asarray(sheet), side, cells)
 
 
 def _text(value: object) -> str:

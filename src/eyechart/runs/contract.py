@@ -29,7 +29,7 @@ from eyechart.engines import Local
 from eyechart.runs.interview import Asking
 from eyechart.runs.run import Run
 
-SECRETS = ("answer", "answers", "relevance", "evidence")  # columns that would give the answer away
+SECRETS = ("answer", "answers", "relevance", "evidence", "evidence_pictures")  # columns that would give the answer away
 
 
 @dataclass(frozen=True)

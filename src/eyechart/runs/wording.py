@@ -27,6 +27,7 @@ from eyechart.scoring import names_option
 from eyechart.scoring.answers import forms_of
 
 _log = logging.getLogger("eyechart.runs.run")
+_LINE = 60  # characters of an answer that is told
 _READ = {"row": pl.UInt32, "read": pl.String}
 _ANSWERED = ("condition", "answer", "status", "raw")
 _SHOWN = ("question", "choices")
@@ -176,4 +177,10 @@ def _tell(model: str, changes: pl.DataFrame, n: int, *, is_file: bool) -> None:
         first = changes.drop_nulls().head(1).rows() or [("none", "others")]
         advice = "; predictions:FILE,extract=no leaves them as they are" if is_file else ""
         message = "%d of the %d answers of %s were read out of their wording, such as %r out of %r%s"
-        _log.warning(message, changes.height, n, model, *first[0], advice)
+        _log.warning(message, changes.height, n, model, *map(_shorten, first[0]), advice)
+
+
+def _shorten(text: str) -> str:
+    """Cut a text to what fits into a line, at its end, where an answer mostly is."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else f"... {line[-_LINE:]}"

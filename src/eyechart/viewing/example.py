@@ -1,18 +1,22 @@
 """Everything a run knows about one example: the data, all answers to it, and its row in every study and result."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from eyechart.base.files import scan_table
+from eyechart.data.images import PICTURES
+from eyechart.data.several import PLACES
 from eyechart.data.store import Store
 from eyechart.scoring import auto_score, score
 from eyechart.viewing import inventory
+from eyechart.viewing.pictures import boxes_fit, measure
 from eyechart.viewing.scores import RIGHT
 
-SHOWN = ("id", "image", "question", "answer", "answers", "choices", "evidence", "relevance", "images")
+_BOXES = ("evidence", PLACES["evidence"])
+SHOWN = ("id", "image", "question", "answer", "answers", "choices", *_BOXES, "relevance", "images")
 
 Answers = dict[str, dict[str, tuple[str, bool | None]]]  # by model and condition: the text, and whether it is right
 _ANSWERS = {"model": pl.String, "condition": pl.String, "draw": pl.Int64, "answer": pl.String, "status": pl.String}
@@ -101,10 +105,52 @@ def findings(store: Store, name: str) -> Iterator[tuple[str, list[str], list[tup
 
 def image_facts(store: Store, image: str | None) -> dict[str, Any]:
     """Find the size and the objects of a picture."""
-    if image is None:
-        return {}
-    rows = store.images.scan().filter(pl.col("image") == image).collect()
-    return rows.row(0, named=True) if rows.height else {}
+    return {} if image is None else facts_of(store, [image]).get(image, {})
+
+
+def facts_of(store: Store, images: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Find the sizes and the objects of pictures, by name."""
+    rows = store.images.scan().filter(pl.col("image").is_in(images)).collect()
+    return {row["image"]: row for row in rows.iter_rows(named=True)}
+
+
+def size_of(facts: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the width and height of a picture, if both are known."""
+    width, height = facts.get("width"), facts.get("height")
+    return None if width is None or height is None else (width, height)
+
+
+def boxed_objects(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the objects of a picture that have a box."""
+    return [each for each in facts.get("objects") or () if each["box"] is not None]
+
+
+def evidence_on(example: Mapping[str, Any], place: int) -> list[dict[str, Any]]:
+    """List the evidence that is on the picture at a position; on the first where nothing is said."""
+    evidence = example.get("evidence") or []
+    places = example.get(PLACES["evidence"]) or [0] * len(evidence)
+    return [each for each, own in zip(evidence, places, strict=True) if (own or 0) == place]
+
+
+def marks(
+    store: Store, example: Mapping[str, Any], probe: Mapping[str, Any], pictures: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Find the size, objects and evidence of each of several pictures (name, caption) that a probe shows.
+
+    Boxes are left out where nobody knows how they are on the picture as it is shown.
+    """
+    places = probe.get(PICTURES) or range(len(pictures))
+    rows = facts_of(store, [name for name, _ in pictures])
+    found = []
+    for (name, _), place in zip(pictures, places, strict=False):
+        facts = rows.get(name, {})
+        evidence, objects, size = evidence_on(example, place), boxed_objects(facts), size_of(facts)
+        traits = measure(store, name) if evidence or objects else None
+        if traits is not None and (size is None or traits.orientation != 1):
+            size = traits.upright
+        fits = traits is None or boxes_fit(store, name, traits)
+        found.append({"size": size, "evidence": evidence if fits else [], "objects": objects if fits else []})
+    return found
 
 
 def format_value(value: object) -> str:

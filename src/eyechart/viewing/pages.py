@@ -292,23 +292,26 @@ class Explorer:
         return source["question"] if source else None
 
     def _picture_facts(self, one: dict[str, Any], probe: dict[str, Any], condition: str) -> dict[str, Any]:
-        """Find which pictures are shown, the first one's size and objects; a donor's lacks the example's boxes."""
+        """Find which pictures are shown, with their sizes and boxes; a donor's lacks the example's evidence."""
         giver = probe.get("image_from", one["id"])
         source = one if giver == one["id"] else example.find_example(self.store, giver or "") or {}
         facts = example.image_facts(self.store, source.get("image"))
-        size = (facts.get("width"), facts.get("height"))
+        size = example.size_of(facts)
         pictures = list_pictures(self.store, one["id"], condition) if source.get("image") is not None else []
         traits = measure(self.store, pictures[0][0]) if pictures else None
-        if traits is not None and (None in size or traits.orientation != 1):
+        if traits is not None and (size is None or traits.orientation != 1):
             size = traits.upright
         fits = traits is None or boxes_fit(self.store, pictures[0][0], traits)
+        own = one if giver == one["id"] else {}
+        marked = [] if len(pictures) < 2 else example.marks(self.store, own, probe, pictures)
         return {
+            "marked": marked,
             "pictured": inventory.has_pictures(self.store),
             "own": giver == one["id"] and fits,
             "image": source.get("image"),
             "pictures": pictures,
-            "size": None if None in size else size,
-            "objects": [each for each in facts.get("objects") or () if fits and each["box"] is not None],
+            "size": size,
+            "objects": example.boxed_objects(facts) if fits else [],
         }
 
 

@@ -10,7 +10,7 @@ from eyechart.base.errors import EyechartError
 from eyechart.data.images import PICTURES, Images, picture_paths
 from eyechart.data.picture_files import PictureTraits, find_picture, is_inside, read_header, resolve
 from eyechart.data.pictures import show_pictures
-from eyechart.data.several import IMAGE_LIST
+from eyechart.data.several import IMAGE_LIST, PLACES, boxes_on
 from eyechart.data.store import Store
 from eyechart.data.tables import PICTURE_COLUMNS
 from eyechart.data.turning import require_upright
@@ -33,25 +33,25 @@ def list_pictures(store: Store, example: str, condition: str = "plain") -> list[
 def picture_of(
     store: Store, example: str, condition: str = "plain", size: str = "large", number: int = 0
 ) -> bytes | None:
-    """Return one of the pictures that an example shows under a condition, as WebP; None if it has not as many.
-
-    Boxes are hidden in the first only.
-    """
+    """Return one of the pictures that an example shows under a condition, as WebP; None if it has not as many."""
     several = list_pictures(store, example, condition)
     if number >= len(several):
         return None
-    edits = _shown(store, example, condition) | ({"hidden": None} if number else {})
-    return draw(store, several[number][0], edits, size)
+    return draw(store, several[number][0], _shown(store, example, condition), size, number)
 
 
-def draw(store: Store, image: str, edits: dict[str, Any], size: str) -> bytes | None:
-    """Open a picture, edit it and shrink it; None if it cannot be opened or is outside the allowed folders."""
+def draw(store: Store, image: str, edits: dict[str, Any], size: str, number: int = 0) -> bytes | None:
+    """Open a picture, edit it and shrink it; None if it cannot be opened or is outside the allowed folders.
+
+    It is one of several by its number, so that only those boxes are hidden that are on it.
+    """
     images = store.picture_table(image)
     if not _is_inside(store, images):
         return None
     probe = pl.DataFrame(
         {name: [edits.get(name)] for name in PICTURE_COLUMNS} | {"image": [image]}, schema=PICTURE_COLUMNS
     )
+    probe = probe.with_columns(boxes_on(probe, "hidden", number)).drop(PLACES["hidden"])
     try:
         picture = next(show_pictures(probe, images))
     except EyechartError:

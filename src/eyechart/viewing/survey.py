@@ -273,8 +273,8 @@ class SurveyPages:
             return Response(status_code=404)
         condition = self.plan.variant(number, item).condition
         names, place = self.plan.pictures(condition, item), int(query.one_of("place", PICTURE_PLACES, "0"))
-        edits = self.plan.shown[condition][item] | ({"hidden": None} if place else {})
-        picture = draw(self.plan.run, names[place], edits, "large") if place < len(names) else None
+        edits = self.plan.shown[condition][item]
+        picture = draw(self.plan.run, names[place], edits, "large", place) if place < len(names) else None
         return Response(status_code=404) if picture is None else Response(picture, media_type="image/webp")
 
 

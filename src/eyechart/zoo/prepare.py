@@ -9,6 +9,7 @@ import polars as pl
 from eyechart.base.errors import DataError
 from eyechart.data.boxes import BoxLists, gather, overlaps
 from eyechart.data.dataset import Dataset
+from eyechart.data.several import boxes_on
 from eyechart.zoo.arrays import Array, QuestionArrays, TrainingArrays
 from eyechart.zoo.features import Features, frames_of
 from eyechart.zoo.vocabulary import NetworkVocabulary, programs_of
@@ -116,7 +117,7 @@ def hints(data: Dataset, features: Features, images: Array) -> Array | None:
     frames = frames_of(data.images)
     if regions.boxes is None or frames is None:
         return None
-    evidence = data.examples.select(row=pl.int_range(pl.len()), box=pl.col("evidence"), image="image")
+    evidence = data.examples.select(row=pl.int_range(pl.len()), box=boxes_on(data.examples, "evidence"), image="image")
     long = evidence.explode("box", empty_as_null=False, keep_nulls=False).join(
         frames, on="image", validate="m:1", maintain_order="left"
     )

@@ -1,6 +1,7 @@
 """Layouts as benchmarks document them: options and references are found without a map, or asked for."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,10 @@ ODD: dict[str, tuple[list[dict[str, Any]], str]] = {
         [{"id": n, "question": "?", "answer": "x", "model_output": f"It is {n}."} for n in range(9)],
         "answer and model_output, of which one may be a model's",
     ),
+    "a model beside under any name": (
+        [{"id": n, "question": "?", "answer": f"x{n}", "run7": f"x{n % 30}"} for n in range(60)],
+        "answer and run7, of which one may be a model's",
+    ),
     "options unseen": (
         [{"id": n, "question": "?", "alt0": "x", "alt1": "y", "alt2": "z", "answer": n % 3} for n in range(9)],
         "unused columns alt0, alt1, alt2; .*--map choices=alt0,alt1,alt2",
@@ -259,6 +264,19 @@ def test_a_doubtful_reading_is_told(name: str, tmp_path: Path) -> None:
 
     with pytest.warns(ReadingWarning, match=expected):
         read(tmp_path / "rows.json")
+
+
+@pytest.mark.parametrize("other", [lambda n: "yes" if n % 2 else "no", lambda n: f"x{n}", lambda n: f"y{n}"])
+def test_a_column_that_agrees_by_chance_always_or_never_is_no_models(
+    other: Callable[[int], str], tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    rows = [{"id": n, "question": "?", "answer": "yes" if n % 3 else f"x{n}", "seen": other(n)} for n in range(60)]
+    rows = [row | {"answer": f"x{n}"} for n, row in enumerate(rows)] if other(1) != "yes" else rows
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+
+    read(tmp_path / "rows.json")
+
+    assert not recwarn.list
 
 
 def test_a_folder_with_none_of_the_pictures_is_told(tmp_path: Path) -> None:

@@ -208,7 +208,8 @@ def test_letters_mean_what_the_log_showed_where_the_data_list_the_options_otherw
         ("A) no\nB) never\n\nWhich?\nA) red\nB) blue", "blue"),  # examples come before the question
         ("(A) red\n(B) blue\nThe letter, please.", "blue"),
         ("A: red\nB: blue", "blue"),
-        ("A. red\nlike a rose\nB. blue", "B"),  # where the last option ends is not told
+        ("A. red\nlike a rose\nB. blue", "blue"),
+        ("A. red\n\nB. blue\nas the sky\nC. no\none\nof\nthem", "B"),  # where the last option ends is not told
         ("A. red\nC. blue", "B"),
         ("B. blue", "B"),
         ("A. B\nB. A", "A"),  # a letter is first of all a label

@@ -96,7 +96,7 @@ def test_a_file_of_something_else_is_one_clear_error(name: str, tmp_path: Path) 
 
 
 def test_a_letter_whose_options_cannot_be_read_drops_its_row(tmp_path: Path) -> None:
-    lines = [evalscope(0, ["B"], "A) red\nrose\nB) blue"), evalscope(1, ["a bus"], "What?", group=1)]
+    lines = [evalscope(0, ["B"], "A) red\nC) blue"), evalscope(1, ["a bus"], "What?", group=1)]
     (tmp_path / "it.jsonl").write_text("\n".join(map(json.dumps, lines)))
 
     data = read("evalscope", tmp_path / "it.jsonl")

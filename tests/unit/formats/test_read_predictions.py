@@ -292,3 +292,11 @@ def test_a_list_under_the_name_of_json_lines_is_read(tmp_path: Path) -> None:
     found = read_predictions(tmp_path / "it.jsonl")
 
     assert found.answers.select("id", "answer").rows() == [("1", "red"), ("2", None)]
+
+
+def test_files_of_other_things_beside_answers_are_not_answers(tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text(json.dumps([{"id": "1", "prediction": "red"}]))
+    (tmp_path / "gold.json").write_text(json.dumps([{"id": "1", "truth": "blue"}]))
+
+    with pytest.raises(FileFormatError, match=r"answers in each of the 2 files; found none in .*gold\.json"):
+        read_predictions(tmp_path)

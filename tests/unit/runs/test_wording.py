@@ -14,7 +14,7 @@ from eyechart.language.prompts import choose_template
 from eyechart.models import load
 from eyechart.runs import wording
 from eyechart.runs.run import Run
-from eyechart.runs.wording import KnownAnswers, read_wording
+from eyechart.runs.wording import KnownAnswers, _tell, read_wording
 
 KNOWN = KnownAnswers(pl.Series(["red", "red", "yes", "no", "2", "two", "red bus", "a dog", "Paris"]))
 OPTIONS = ["red", "blue", "dark red", "bus"]
@@ -45,6 +45,11 @@ def reread(texts: list[str], question: str, choices: list[str] | None = None) ->
         ("I am not sure.", "I am not sure."),
         ("not red", "not red"),
         ("I doubt it is red", "I doubt it is red"),
+        ("It is hardly red", "It is hardly red"),
+        ("anything but red", "anything but red"),
+        ("I question whether it is red", "I question whether it is red"),
+        ("It is unlikely to be red", "It is unlikely to be red"),
+        ("There is no doubt that it is red", "red"),
         ("I cannot see an image.", "I cannot see an image."),
         ("Hmm ...", "Hmm ..."),
         ("", ""),
@@ -71,6 +76,7 @@ def test_an_option_is_read_where_nothing_else_could_be_meant(said: str, judged: 
         ("what color?", "either red or red", "either red or red"),
         ("how many?", "There are 2 of them", "2"),
         ("how many?", "two", "two"),
+        ("how many?", "2 million", "2 million"),
         ("which city?", "paris", "Paris"),
         ("what is it?", "dog", "a dog"),
     ],
@@ -201,3 +207,13 @@ def test_a_letter_is_a_label_where_the_other_answers_are_labels(
     again = run.judge("said")["accuracy"].measure("accuracy", "plain").value
 
     assert first == again == accuracy
+
+
+def test_what_is_told_of_an_answer_fits_into_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    long = "First,\n" + "I look at it again. " * 50 + "It is red."
+
+    _tell("mine", pl.DataFrame({"answer": ["red"], "before": [long]}), 1, is_file=True)
+
+    assert "\n" not in caplog.text.strip()
+    assert len(caplog.text) < 300
+    assert "It is red.'" in caplog.text

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from eyechart.audits.grounding.scene import FAR, Flags, Relevance, Scene, find_relevance, to_pixels, with_area
+from eyechart.audits.grounding.scene import Flags, Relevance, Scene, find_relevance, to_pixels, with_area
 from eyechart.audits.grounding.settings import GroundingSettings
 from eyechart.base.hashing import Hashes, combine, hash_text, uniform
 from eyechart.data.boxes import BoxLists, Floats, Ints, areas, around, gather, within
@@ -68,7 +68,8 @@ def draw_placebo(settings: GroundingSettings, scene: Scene, relevance: Relevance
     if "objects" in forms:
         drawer: ObjectSets | MovedBoxes = ObjectSets.of(scene, relevance, exact.area, ids)
     else:
-        drawer = MovedBoxes(on_pixels.evidence, frames, ids)
+        evidence = on_pixels.evidence
+        drawer = MovedBoxes(evidence, scene.plane.homes(evidence), scene.plane.is_known, ids)
     found: list[tuple[Ints, BoxLists]] = []
     left = drawer.questions()
     for attempt in range(ATTEMPTS):
@@ -164,23 +165,24 @@ class MovedBoxes(NamedTuple):
     """The boxes of the evidence, to be moved to other places of pictures whose sizes are known."""
 
     evidence: BoxLists
-    frames: Floats
+    homes: BoxLists  # the picture of each box
+    is_known: Flags  # whether the sizes of a question's pictures are
     ids: Hashes
 
     def questions(self) -> Ints:
-        """List the questions with evidence on a picture of known size."""
-        return np.flatnonzero((self.evidence.sizes > 0) & (self.frames[:, 2:] < FAR).all(axis=1))
+        """List the questions with evidence on pictures of known size."""
+        return np.flatnonzero((self.evidence.sizes > 0) & self.is_known)
 
     def draw(self, questions: Ints, attempt: int) -> BoxLists:
-        """Move each box to a place of its own, anywhere inside the picture."""
-        lists = take(self.evidence, questions)
+        """Move each box to a place of its own, anywhere inside its picture."""
+        lists, homes = take(self.evidence, questions), take(self.homes, questions).boxes
         owners = questions[lists.rows]
         nth = np.arange(len(owners)) - lists.starts[lists.rows]
         base = combine(self.ids[owners], nth.astype(np.uint64), np.full(len(owners), attempt, np.uint64))
         shares = np.stack([uniform(combine(base, np.full(len(base), axis, np.uint64))) for axis in (0, 1)], axis=1)
         sides = lists.boxes[:, 2:] - lists.boxes[:, :2]
-        corners = np.floor(shares * (self.frames[owners, 2:] - sides + 1))
-        corners = np.minimum(corners, self.frames[owners, 2:] - sides)
+        room = homes[:, 2:] - homes[:, :2] - sides
+        corners = homes[:, :2] + np.minimum(np.floor(shares * (room + 1)), room)
         return lists._replace(boxes=np.concatenate([corners, corners + sides], axis=1))
 
 

@@ -22,7 +22,7 @@ from eyechart.audits.grounding.settings import (
     GroundingSettings,
 )
 from eyechart.audits.grounding.study import judged_scene, probe_forms
-from eyechart.data.boxes import BoxLists, around, as_column, gather, on_pixels
+from eyechart.data.boxes import BoxLists, around, gather, on_pixels
 from eyechart.data.dataset import Dataset
 from eyechart.data.pictures import CROP, describe_hiding
 from eyechart.data.probes import PLAIN_CONDITION, Prober
@@ -33,7 +33,7 @@ class Occlusion(NamedTuple):
     """What remains of each question's picture: the visible objects, or the boxes to hide and how they are hidden."""
 
     visible: pl.Series
-    hidden: pl.Series
+    hidden: pl.DataFrame  # the columns of probes
     how: str
 
     def keys(self, questions: pl.DataFrame, forms: tuple[str, ...]) -> pl.DataFrame:
@@ -42,7 +42,7 @@ class Occlusion(NamedTuple):
         if "objects" in forms:
             keys = keys.with_columns(self.visible.alias("visible"))
         if "pixels" in forms:
-            keys = keys.with_columns(self.hidden.alias("hidden"), pl.lit(self.how).alias("removal"))
+            keys = keys.with_columns(*self.hidden.iter_columns(), pl.lit(self.how).alias("removal"))
         return keys
 
 
@@ -73,14 +73,15 @@ def _keep(settings: GroundingSettings, scene: Scene, boxes: BoxLists, visible: p
     """Hide everything but the boxes."""
     feather = 0 if settings.hide == CROP else settings.feather
     wide = boxes._replace(boxes=on_pixels(boxes.boxes, margin=feather))
-    return Occlusion(visible, as_column(around(wide, scene.frames)), describe_hiding(settings.hide, feather))
+    rest = scene.plane.split(around(wide, scene.frames))
+    return Occlusion(visible, rest, describe_hiding(settings.hide, feather))
 
 
 def _hide(settings: GroundingSettings, scene: Scene, boxes: BoxLists, visible: pl.Series) -> Occlusion:
     """Hide the boxes; the surroundings of their surroundings are the boxes themselves, without overlaps."""
     own = around(around(boxes, scene.frames), scene.frames)
     how = describe_hiding("mask" if settings.hide == CROP else settings.hide, settings.feather)
-    return Occlusion(visible, as_column(own), how)
+    return Occlusion(visible, scene.plane.split(own), how)
 
 
 def _swap(

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eyechart.audits.grounding.plane import Plane, lay_out
 from eyechart.audits.grounding.settings import GroundingSettings
 from eyechart.base.errors import DataError
 from eyechart.data.boxes import (
@@ -33,10 +34,10 @@ from eyechart.data.boxes import (
     within,
 )
 from eyechart.data.dataset import Dataset
+from eyechart.data.several import PLACES
 from eyechart.data.tables import OBJECT
 
 Flags = NDArray[np.bool_]
-FAR = float(2**20)  # where a picture of unknown size ends; an edit stops at the true edge anyway
 _SAMPLE = 500  # questions on which the form of the boxes is tested
 _FEWEST = 5  # boxes needed to recognise their form
 
@@ -69,8 +70,14 @@ class Scene(NamedTuple):
     evidence: BoxLists
     objects: BoxedObjects
     of: Ints
-    frames: Floats  # of each question's picture
+    plane: Plane  # the pictures of each question
+    strays: int  # boxes of the evidence on pictures that there are not
     notes: tuple[str, ...]
+
+    @property
+    def frames(self) -> Floats:
+        """Return the box around the picture of each question, or around all that its evidence may be on."""
+        return self.plane.frames
 
     @property
     def n_objects(self) -> Ints:
@@ -85,7 +92,9 @@ class Scene(NamedTuple):
             "boxes of the evidence reach beyond their picture": self._beyond(),
             "objects have a box without an area": int((areas(self.objects.lists.boxes) == 0).sum()),
             "parts of the evidence have no box (right must not be less than left, nor bottom than top)": int(evidence)
-            - len(self.evidence.boxes),
+            - len(self.evidence.boxes)
+            - self.strays,
+            "boxes of the evidence are on pictures that their question does not have": self.strays,
             "objects have no box": int(self.objects.listed.sum() - len(self.objects.position)),
         }
         return [f"{n:,} {text}" for text, n in counts.items() if n]
@@ -105,11 +114,11 @@ def make_scene(questions: pl.DataFrame, data: Dataset) -> Scene:
     numbered = ordered.join(numbers, on="image", how="left", validate="m:1", maintain_order="left")
     of = numbered["number"].fill_null(names.height).to_numpy()
     sizes = _sizes(table)
-    evidence, evidence_note = _in_pixels(_evidence(ordered), sizes[of], "evidence")
+    plane = lay_out(ordered, data.images, sizes[of])
+    evidence, evidence_note, strays = _place_evidence(ordered, plane)
     objects = BoxedObjects.from_images(table)
-    boxes, objects_note = _in_pixels(objects.lists, sizes, "objects")
-    frames = np.column_stack([np.zeros((ordered.height, 2)), np.nan_to_num(sizes[of], nan=FAR)])
-    scene = Scene(ordered, evidence, objects._replace(lists=boxes), of, frames, ())
+    boxes, objects_note = _in_pixels(objects.lists, sizes[objects.lists.rows], "objects")
+    scene = Scene(ordered, evidence, objects._replace(lists=boxes), of, plane, strays, ())
     return scene._replace(notes=(*evidence_note, *objects_note, *scene.flaws()))
 
 
@@ -120,10 +129,22 @@ def _sizes(table: pl.DataFrame) -> Floats:
     return np.concatenate([sizes, np.full((1, 2), np.nan)])
 
 
-def _evidence(questions: pl.DataFrame) -> BoxLists:
-    boxes = questions.select(pl.col("evidence").list.eval(pl.element().struct.field("box"))).with_row_index("row")
-    flat = boxes.explode("evidence", empty_as_null=False, keep_nulls=False).drop_nulls()
-    return gather(flat["row"].to_numpy().astype(np.int64), _array(flat["evidence"]), questions.height)
+def _place_evidence(questions: pl.DataFrame, plane: Plane) -> tuple[BoxLists, list[str], int]:
+    """Place the boxes of the evidence on their pictures; count those whose picture there is not."""
+    first = pl.int_ranges(pl.col("evidence").list.len()).list.eval(pl.element() * 0)
+    told = [pl.col(PLACES["evidence"])] if PLACES["evidence"] in questions.columns else []
+    boxes = questions.select(
+        pl.int_range(pl.len()).alias("row"),
+        pl.col("evidence").list.eval(pl.element().struct.field("box")),
+        place=pl.coalesce(*told, first),
+    )
+    flat = boxes.explode("evidence", "place", empty_as_null=False, keep_nulls=False).drop_nulls("evidence")
+    rows = flat["row"].to_numpy().astype(np.int64)
+    pictures = plane.find(rows, flat["place"].fill_null(0).to_numpy())
+    exists = pictures >= 0
+    pictures, lists = pictures[exists], gather(rows[exists], _array(flat["evidence"])[exists], questions.height)
+    scaled, note = _in_pixels(lists, plane.sizes[pictures], "evidence")
+    return scaled._replace(boxes=plane.place(scaled.boxes, pictures)), note, int((~exists).sum())
 
 
 def _array(boxes: pl.Series) -> Floats:
@@ -131,10 +152,10 @@ def _array(boxes: pl.Series) -> Floats:
 
 
 def _in_pixels(lists: BoxLists, sizes: Floats, name: str) -> tuple[BoxLists, list[str]]:
-    """Scale boxes that are shares of the picture, with a note if they are."""
+    """Scale boxes that are shares of their pictures, whose sizes are given, with a note if they are."""
     if not lists.boxes.size or lists.boxes.max() > 1:
         return lists, []
-    scale = np.tile(sizes[lists.rows], 2)
+    scale = np.tile(sizes, 2)
     if np.isnan(scale).any():
         advice = "give the images their width and height, or the boxes in pixels"
         raise DataError(f"boxes of the {name} in pixels", "shares from 0 to 1 of pictures of unknown size", advice)

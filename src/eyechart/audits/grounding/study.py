@@ -24,6 +24,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import picture_paths
 from eyechart.data.probes import PLAIN_CONDITION
 from eyechart.data.result import Measure, Result, Verdict, View, measures_table
+from eyechart.data.several import PLACES
 from eyechart.data.tables import COUNTS, empty
 from eyechart.data.web import is_address
 from eyechart.statistics import mean
@@ -67,7 +68,7 @@ def study_evidence(settings: GroundingSettings, data: Dataset) -> Result:
 
 def select_questions(part: Dataset) -> pl.DataFrame:
     """Select the columns that an answer is judged by (id, cluster, image, answer, evidence)."""
-    columns = part.scan("image", "answer", "evidence").collect()
+    columns = part.scan("image", "answer", "evidence", *({PLACES["evidence"]} & {*part.columns})).collect()
     return columns.with_columns(part.clusters().alias("cluster"))
 
 

@@ -12,6 +12,7 @@ from eyechart.audits.grounding.settings import GroundingSettings
 from eyechart.audits.grounding.verdict import has_placebo
 from eyechart.data.dataset import Dataset
 from eyechart.data.result import Measure, Result, Unit, View
+from eyechart.data.several import PLACES
 from eyechart.data.tables import PROBES
 from eyechart.statistics import mean, shares
 
@@ -132,7 +133,9 @@ VIEWS = (
             "title": "condition",
             "image": "image",
             "boxes": "boxes",
+            "box_pictures": "box_pictures",
             "hidden": "hidden",
+            "hidden_pictures": "hidden_pictures",
             "removal": "removal",
             "answer": "answer",
             "reference": "reference",
@@ -179,8 +182,12 @@ def example_table(
     """List the first questions of each cell, with the content shown and the answer under each condition (Fig. 2)."""
     chosen = _choose(rows)
     small_study = replace(study, rows=study.rows.join(chosen, on="id", how="semi"))
-    content = data.scan("image", "question", "answer", "evidence").collect()
-    questions = chosen.join(content, on="id", validate="1:1").rename({"answer": "reference", "evidence": "boxes"})
+    told = [PLACES["evidence"]] if PLACES["evidence"] in data.columns else []
+    content = data.scan("image", "question", "answer", "evidence", *told).collect()
+    names = {"answer": "reference", "evidence": "boxes", PLACES["evidence"]: "box_pictures"}
+    questions = chosen.join(content, on="id", validate="1:1").rename(names, strict=False)
+    if "box_pictures" not in questions.columns:
+        questions = questions.with_columns(box_pictures=pl.lit(None, pl.List(pl.Int64)))
     small = replace(settings, extra=(), placebo=has_placebo(answers))
     probes = probe_evidence(small, data, small_study) if small_study.rows.height else ()
     parts = [_under(condition, condition_probes, questions, answers) for condition, condition_probes in probes]
@@ -201,13 +208,14 @@ def _under(condition: str, probes: pl.DataFrame, questions: pl.DataFrame, answer
     joined = questions.join(given, on="id", how="left", validate="1:1").join(probes, on="id", validate="1:1")
     optional = (
         pl.col(name) if name in probes.columns else pl.lit(None, PROBES.columns[name].dtype).alias(name)
-        for name in ("hidden", "removal")
+        for name in ("hidden", "hidden_pictures", "removal")
     )
     return joined.select(
         "id",
         "condition",
         "image",
         "boxes",
+        "box_pictures",
         *optional,
         "reference",
         question=pl.format("{}: {}", "cell", "question"),

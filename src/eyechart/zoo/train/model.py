@@ -19,6 +19,7 @@ from eyechart.base.settings import fit_settings
 from eyechart.data.boxes import BoxLists, gather, overlaps
 from eyechart.data.images import Images
 from eyechart.data.protocols import WorkerKind
+from eyechart.data.several import boxes_on
 from eyechart.data.tables import SCORED_ANSWER
 from eyechart.models.prompted import split_spec
 from eyechart.zoo.arrays import Array, QuestionArrays
@@ -104,7 +105,9 @@ def _covered(probes: pl.DataFrame, images: Images, features: Features, numbers: 
     if regions.boxes is None or frames is None:
         _check_listed(probes)
         return covered
-    asked = probes.select("image", "hidden", row=pl.int_range(pl.len())).filter(pl.Series(numbers >= 0))
+    asked = probes.select("image", boxes_on(probes, "hidden"), row=pl.int_range(pl.len())).filter(
+        pl.Series(numbers >= 0)
+    )
     long = asked.explode("hidden", empty_as_null=False, keep_nulls=False).join(
         frames, on="image", validate="m:1", maintain_order="left"
     )
