@@ -66,7 +66,7 @@ def print_learned(models: Iterable[Learned]) -> None:
 def _print_studies(rows: Iterable[Summary]) -> None:
     """Print what studies found in the data, one line each."""
     found = [(row.audit, row.measured, row.text, "" if row.state == "not tested" else row.state) for row in rows]
-    lines = [("audit", "measure", "value [95 %]", "good" if any(line[-1] for line in found) else ""), *found]
+    lines = [("audit", "measure", "value [95 %]", "sound" if any(line[-1] for line in found) else ""), *found]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
