@@ -16,7 +16,6 @@ from eyechart.reporting.overall import QUESTION
 
 RIGHT = "How often is it right, in %?"
 GAP = "  "
-FEWEST = 28  # columns for a question
 SHORTEST = 8  # columns for the name of a model, even if its cells take less
 LONGEST = 24  # columns of the name of a model, before it goes on in the next line
 SIGNS: dict[State, str] = {"yes": "yes", "no": "no", "cannot tell": "?", "not tested": "-"}
@@ -29,12 +28,13 @@ class Form(NamedTuple):
     words: dict[State, str]
     intervals: bool
     measures: bool
+    fewest: int  # columns that a question needs
 
 
 FORMS = (
-    Form(WORDS, intervals=True, measures=True),
-    Form(WORDS, intervals=False, measures=True),
-    Form(SIGNS, intervals=False, measures=False),
+    Form(WORDS, intervals=True, measures=True, fewest=30),
+    Form(WORDS, intervals=False, measures=True, fewest=26),
+    Form(SIGNS, intervals=False, measures=False, fewest=24),
 )
 
 
@@ -77,7 +77,7 @@ def _by_audit(glance: Glance, width: int, form: Form) -> list[Column]:
     left = width - sum(column.width + len(GAP) for column in columns)
     questions = [_label(glance, audit) if form.measures else f"{audit}: {asked}" for audit, asked in glance.heads]
     labels = ["", RIGHT, QUESTION, *questions]
-    if left < min(FEWEST, max(map(len, labels))):
+    if left < min(form.fewest, max(map(len, labels))):
         return []
     return [Column.of(labels, left, right=False), *columns]
 
@@ -85,7 +85,7 @@ def _by_audit(glance: Glance, width: int, form: Form) -> list[Column]:
 def _column_of(line: ModelLine, form: Form) -> Column:
     states = [cell.state for cell in line.cells]
     texts = _join_cells(states, [_number(cell, form) for cell in line.cells], form.words)
-    column = [_right(line), line.overall.state, *texts]
+    column = [_right(line), form.words[line.overall.state], *texts]
     name = wrap(line.model, max(SHORTEST, *map(len, column)))
     return Column(
         (tuple(name), *((text,) for text in column)), (None, None, line.overall.state, *states), is_right=True

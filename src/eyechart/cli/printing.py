@@ -88,8 +88,8 @@ def print_layout(data: Dataset, *, verbose: bool) -> None:
 
 
 def lost_rows(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return the counts of rows that were not simply read."""
-    return counts.filter((pl.col("status") != "read") & (pl.col("n") > 0))
+    """Return the counts of rows that are not in the data."""
+    return counts.filter(~pl.col("status").is_in(["read", "noted"]) & (pl.col("n") > 0))
 
 
 def print_counts(title: str, counts: pl.DataFrame) -> None:

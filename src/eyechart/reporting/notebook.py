@@ -52,8 +52,8 @@ def show_dataset(data: Dataset) -> str:
     """Show the size of a dataset and its first examples."""
     names = [name for name in TEXT if name in data.columns]
     rows = data.kept.lazy().select(names).head(FIRST).collect().rows()
-    about = [repr(data)[len("Dataset ") :], f"modalities: {', '.join(data.modalities)}"]
-    return _section("Dataset", about, _table(names, [[_shorten(value) for value in row] for row in rows]))
+    title, _, about = repr(data).partition(": ")
+    return _section(title, [about], _table(names, [[_shorten(value) for value in row] for row in rows]))
 
 
 def show_result(result: Result) -> str:
@@ -79,15 +79,16 @@ def show_results(results: Mapping[str, Result]) -> str:
 
 
 def show_comparison(table: ComparisonFrame) -> str:
-    """Show the measures of models over all examples with their differences from the base."""
-    whole = table.filter(pl.col("by").is_null())
+    """Show the measures that models are ranked by, over all examples, with their differences from the base."""
+    whole = table.ranked()
     rows = [
         [escape(row["model"]), escape(name_measure(row)), escape(speak(row)), speak_difference(row), _chance(row["q"])]
         for row in whole.iter_rows(named=True)
     ]
     bases = whole["base"].drop_nulls().unique().sort()
     head = ("model", "measure", "value [interval]", f"difference from {', '.join(bases) or 'the base'}", "q")
-    return _section(" and ".join(whole["audit"].unique().sort()), (), _table(head, rows))
+    rest = f"{table.height - whole.height} more rows of the table: groups, and measures that nothing is ranked by."
+    return _section(" and ".join(table["audit"].unique().sort()), [rest], _table(head, rows))
 
 
 def _section(title: str, about: Iterable[str], *parts: str) -> str:

@@ -14,8 +14,13 @@ DIFFERENCE = {"value": "delta", "low": "delta_low", "high": "delta_high"}
 class ComparisonFrame(pl.DataFrame):
     """Measures of models with their differences from the base; selections of it are ordinary tables."""
 
+    def ranked(self) -> pl.DataFrame:
+        """Keep the measures that models are ranked by, over all examples."""
+        return self.filter(pl.col("by").is_null(), pl.col("better") != "neither")
+
     def __repr__(self) -> str:
-        return "\n".join(_describe(row) for row in self.filter(pl.col("by").is_null()).iter_rows(named=True))
+        lines = map(_describe, self.ranked().iter_rows(named=True))
+        return "\n".join(lines) or "no measures that models are ranked by"
 
     def __str__(self) -> str:
         return repr(self)
@@ -33,5 +38,5 @@ def speak_difference(row: Mapping[str, Any]) -> str:
 
 def _describe(row: Mapping[str, Any]) -> str:
     difference = speak_difference(row)
-    beside = f", {difference} from {row['base']} (q = {row['q']:.2g})" if difference and row["q"] is not None else ""
+    beside = f"; from {row['base']} {difference} (q = {row['q']:.2g})" if difference and row["q"] is not None else ""
     return f"{row['audit']}, {name_measure(row)} of {row['model']}: {speak(row)}{beside}"
