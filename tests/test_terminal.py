@@ -80,7 +80,14 @@ def test_a_wide_terminal_has_words_and_intervals_and_a_narrow_one_signs() -> Non
     assert "[-21.1" not in narrow
     assert re.search(r"\? +-12.5", narrow)
     assert "? = cannot tell: more examples would help. - = not tested." in " ".join(narrow.split())
-    assert len(narrow.splitlines()) <= 18  # with six lines of sentences and one of places, 25
+    assert len(narrow.splitlines()) <= 21
+
+
+def test_long_names_break_where_their_parts_end() -> None:
+    text = lay_out(make_glance(5, 6), 80, colored=False)
+
+    assert "cheater:" in text[0].split()
+    assert "decoy" in text[1].split()
 
 
 def test_colours_take_no_room() -> None:

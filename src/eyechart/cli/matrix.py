@@ -5,6 +5,7 @@ without, or in signs. If that is too wide, models stand below each other with a 
 follow; if that is too wide as well, in parts.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -86,10 +87,16 @@ def _column_of(line: ModelLine, form: Form) -> Column:
     states = [cell.state for cell in line.cells]
     texts = _join_cells(states, [_number(cell, form) for cell in line.cells], form.words)
     column = [_right(line), form.words[line.overall.state], *texts]
-    name = wrap(line.model, max(SHORTEST, *map(len, column)))
+    name = _break_name(line.model, max(SHORTEST, *map(len, column)))
     return Column(
         (tuple(name), *((text,) for text in column)), (None, None, line.overall.state, *states), is_right=True
     )
+
+
+def _break_name(name: str, width: int) -> list[str]:
+    """Break the name of a model that is too long, if possible where its parts end."""
+    parts = wrap(re.sub(r"(?<=[:/_])", " ", name), width)
+    return [re.sub(r"(?<=[:/_]) ", "", part) for part in parts]
 
 
 def _by_model(glance: Glance) -> list[Column]:
