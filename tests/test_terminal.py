@@ -2,12 +2,14 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from eyechart.base.progress import Advance, watched_by
 from eyechart.cli.ending import print_ending
 from eyechart.cli.matrix import lay_out
 from eyechart.cli.printing import print_error, print_layout
@@ -267,3 +269,17 @@ def test_each_crossed_threshold_names_its_condition_and_group(eyechart: Eyechart
     assert len(crossed) == len(set(crossed)) > 2
     assert any("[image]" in line for line in crossed)
     assert any("[question]" in line for line in crossed)
+
+
+def test_drawing_a_world_moves_picture_by_picture(tmp_path: Path) -> None:
+    steps: list[object] = []
+
+    @contextmanager
+    def watch(label: str, total: int) -> Iterator[Advance]:
+        steps.append((label, total))
+        yield steps.append
+
+    with watched_by(watch):
+        read("world", tmp_path, images=3, render=True)
+
+    assert steps == [("drawing pictures", 3), 1, 1, 1]

@@ -12,6 +12,7 @@ import typer
 from eyechart.audits import make_audit, runnable
 from eyechart.base.errors import ReadingWarning, SettingError, UnknownNameError
 from eyechart.base.files import replacing_folder
+from eyechart.base.progress import watched_by
 from eyechart.cli import ending, options, printing
 from eyechart.data.dataset import FILES, PICTURES, Dataset
 from eyechart.data.folder import REPORT
@@ -74,9 +75,8 @@ def demo(
     pictures and models that cheat; prints the results and writes a report.
     """
     progress = printing.progress_bars(silent=json)
-    with progress("drawing the planted world", images) as advance, replacing_folder(out / "world", ours=FILES) as draft:
+    with watched_by(progress), replacing_folder(out / "world", ours=FILES) as draft:
         read_data("world", draft / PICTURES, seed=seed, images=images, render=True).write_into(draft)
-        advance(images)
     world = Dataset.load(out / "world")
     store = Store(out / "run")
     if store.manifest_file.is_file():
@@ -85,8 +85,9 @@ def demo(
     run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
     for _ in run.audit_each([load(f"world:{name}") for name in DEMO_MODELS]):
         pass
-    page = collect(run.store)
-    path = write_report(run.store, page, out / REPORT)
+    with watched_by(progress):
+        page = collect(run.store)
+        path = write_report(run.store, page, out / REPORT)
     ending.print_ending(page, run.store, path, verbose=verbose, as_json=json)
 
 
