@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 from eyechart.base.errors import EyechartError
 from eyechart.base.files import damaged_inside, our_version
 from eyechart.base.trust import words_of
-from eyechart.cli import listing, models, reading, results, running
+from eyechart.cli import listing, models, printing, reading, results, running
 from eyechart.cli.options import AuditCommand
 
 ABOUT = """An eye test for multimodal data and models.
@@ -111,5 +111,5 @@ def _describe_usage(error: TyperException) -> str:
 
 
 def _fail(message: str) -> int:
-    typer.echo(f"eyechart: {' '.join(message.split())}", err=True)
+    printing.print_error(message)
     return 1

@@ -33,6 +33,7 @@ class What(StrEnum):
     METHODS = "methods"
 
 
+CAN_RUN = "can run"  # the column of audits for given data
 Listing = tuple[Sequence[str], Sequence[Sequence[object]]]  # column names and rows
 
 
@@ -58,6 +59,9 @@ def ls(
     columns, rows = LISTINGS[what](None if data is None else read(data))
     if json:
         printing.print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    elif CAN_RUN in columns:  # what is asked for, in a table that fits
+        shown = [columns.index(name) for name in ("audit", CAN_RUN, "about")]
+        printing.print_table(what.value, [columns[n] for n in shown], [[row[n] for n in shown] for row in rows])
     else:
         printing.print_table(what.value, columns, rows)
 
@@ -71,7 +75,7 @@ def _list_audits(data: Dataset | None) -> Listing:
     checked = [
         (*row, f"no: without {', '.join(names)}" if names else "yes") for row, names in zip(rows, missing, strict=True)
     ]
-    return ("audit", "about", "needs", "settings", "can run"), checked
+    return ("audit", "about", "needs", "settings", CAN_RUN), checked
 
 
 def _list_formats(_: Dataset | None) -> Listing:

@@ -10,7 +10,7 @@ import typer
 
 from eyechart.base.errors import SettingError
 from eyechart.base.registry import import_object
-from eyechart.cli import options, printing
+from eyechart.cli import ending, options, printing
 from eyechart.formats import read
 from eyechart.models.cache import AnswerCache, CacheUsage, default_cache_file
 from eyechart.reporting.sections import Learned
@@ -126,7 +126,7 @@ def _print_training(out: Path, record: "TrainingRecord", epochs: "list[Epoch]", 
     ]
     if rows:
         printing.print_table(f"{record.model}, {record.method}", ("epoch", "loss", *names, "best so far"), rows)
-    printing.print_learned([Learned(out.name, record.pretrained_on, record.trained_on_the_metric)])
+    ending.print_learned([Learned(out.name, record.pretrained_on, record.trained_on_the_metric)])
     typer.echo(f"model: {summary['model']}")
 
 

@@ -4,6 +4,8 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os import environ
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -16,14 +18,32 @@ from eyechart.data.protocols import Model
 from eyechart.data.store import Store
 from eyechart.data.tables import STATUSES
 from eyechart.models.file import PredictionFiles
-from eyechart.reporting import Page, to_json
-from eyechart.reporting.overall import Overall
-from eyechart.reporting.sections import Learned
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
-WIDTH = 80  # columns of sentences
+WIDTH = 80  # columns of sentences where nobody watches
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal; 80 where there is none."""
+    return get_terminal_size((WIDTH, 24)).columns
+
+
+def is_watched() -> bool:
+    """Return whether somebody reads the output in a terminal, where it may be coloured."""
+    return sys.stdout.isatty() and "NO_COLOR" not in environ
+
+
+def wrap_sentence(text: str, indent: str = "") -> str:
+    """Break a sentence at words at the width of the terminal; what may be copied, such as paths, stays whole."""
+    return fill(text, terminal_width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def print_error(message: str) -> None:
+    """Print what went wrong: broken at words in a terminal, and in one line for programs, which search it."""
+    line = f"eyechart: {' '.join(message.split())}"
+    typer.echo(wrap_sentence(line, "  ") if sys.stderr.isatty() else line, err=True)
 
 
 def print_json(content: object) -> None:
@@ -53,15 +73,23 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
 
 
 def print_layout(data: Dataset, *, verbose: bool) -> None:
-    """Print in one line which columns were read as what; with the first example in full, a line for each of ours."""
-    if not data.layout:
-        return
+    """Print in one line which columns were read as what, and what was lost; with -v a line for each of ours."""
     origins = {name: origin for name, origin in data.layout.items() if name != "unique id"}
-    typer.echo(f"{data.name} read as: " + "; ".join(f"{name} = {origin}" for name, origin in origins.items()))
-    if verbose and data.height:
+    read = "; ".join(f"{name} = {origin}" for name, origin in origins.items())
+    rows = lost_rows(data.counts).select("status", "reason", "n").rows()
+    lost = [f"{n:,} {status}" + (f" ({reason})" if reason else "") for status, reason, n in rows]
+    if origins or lost:
+        parts = [f" read as: {read}" if read else "", f"; lost: {', '.join(lost)}" if lost else ""]
+        typer.echo(data.name + "".join(parts))
+    if verbose and origins and data.height:
         row = data.kept.lazy().head(1).collect().row(0, named=True)
         for name, value in row.items():
             typer.echo(f"  {name} ({origins.get(name, 'as it is')}): {value}")
+
+
+def lost_rows(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return the counts of rows that are not in the data."""
+    return counts.filter(~pl.col("status").is_in(["read", "noted"]) & (pl.col("n") > 0))
 
 
 def print_counts(title: str, counts: pl.DataFrame) -> None:
@@ -122,38 +150,6 @@ def print_answer_tables(run: Store, model: str, stock: pl.DataFrame) -> None:
     print_table(f"answers of {model}", ("condition", *STATUSES, "n"), [*rows, total])
     if stock.height:
         print_counts(f"{model}: contents of its answer files", stock)
-
-
-def print_summary(page: Page, *, as_json: bool) -> None:
-    """Print the verdict of every study and result in a run; the JSON also lists the audits that were skipped."""
-    if as_json:
-        typer.echo(to_json(page), nl=False)
-        return
-    columns = ("audit", "subject", "verdict", "measure", "value [95 %]", "n", "clusters")
-    rows = [(row.audit, row.subject, row.state, row.measured, row.text, row.n, row.clusters) for row in page.summary]
-    print_table(page.title, columns, rows)
-    print_overall(page.overall)
-    if page.outdated:
-        typer.echo(page.outdated)
-    print_learned(page.learned)
-
-
-def print_overall(lines: Iterable[Overall]) -> None:
-    """Print the line of each model, and below it the commands that would test the rest, unbroken so as to be copied."""
-    for line in lines:
-        text = f"{line.model}: {line.sentence}"
-        typer.echo(fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
-        for names, command in line.tests():
-            typer.echo(f"  to test {names}: {command}")
-
-
-def print_learned(models: Iterable[Learned]) -> None:
-    """Print caveats about how each model was trained."""
-    for each in models:
-        if each.trained_on_the_metric:
-            typer.echo(f"{each.model}: trained on what these audits measure: {', '.join(each.trained_on_the_metric)}")
-        if each.pretrained_on:
-            typer.echo(f"{each.model}: pretrained on: {', '.join(each.pretrained_on)}")
 
 
 def progress_bars(*, silent: bool) -> Progress:

@@ -12,7 +12,8 @@ import typer
 from eyechart.audits import make_audit, runnable
 from eyechart.base.errors import ReadingWarning, SettingError, UnknownNameError
 from eyechart.base.files import replacing_folder
-from eyechart.cli import options, printing
+from eyechart.base.progress import watched_by
+from eyechart.cli import ending, options, printing
 from eyechart.data.dataset import FILES, PICTURES, Dataset
 from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
@@ -63,6 +64,7 @@ def demo(
     out: DemoOut = Path("demo"),
     images: Pictures = 1000,
     seed: options.Seed = 0,
+    verbose: options.Verbose = False,
     json: options.Json = False,
     _trust: options.Trust = False,
     _config: options.Config = None,
@@ -73,9 +75,8 @@ def demo(
     pictures and models that cheat; prints the results and writes a report.
     """
     progress = printing.progress_bars(silent=json)
-    with progress("drawing the planted world", images) as advance, replacing_folder(out / "world", ours=FILES) as draft:
+    with watched_by(progress), replacing_folder(out / "world", ours=FILES) as draft:
         read_data("world", draft / PICTURES, seed=seed, images=images, render=True).write_into(draft)
-        advance(images)
     world = Dataset.load(out / "world")
     store = Store(out / "run")
     if store.manifest_file.is_file():
@@ -84,11 +85,10 @@ def demo(
     run.study([make_audit(name, {"by": ["question_type"]}) for name in runnable(world)])
     for _ in run.audit_each([load(f"world:{name}") for name in DEMO_MODELS]):
         pass
-    page = collect(run.store)
-    path = write_report(run.store, page, out / REPORT)
-    printing.print_summary(page, as_json=json)
-    if not json:
-        typer.echo(f"report: {path}")
+    with watched_by(progress):
+        page = collect(run.store)
+        path = write_report(run.store, page, out / REPORT)
+    ending.print_ending(page, run.store, path, verbose=verbose, as_json=json)
 
 
 def read(
@@ -154,7 +154,8 @@ def read(
         printing.print_json({"data": str(out), **sizes, "counts": data.counts.to_dicts()})
         return
     printing.print_layout(whole, verbose=verbose)
-    printing.print_counts(f"{data.name}: rows read and dropped", data.counts)
+    if verbose or printing.lost_rows(data.counts).height:
+        printing.print_counts(f"{data.name}: rows read and dropped", data.counts)
     typer.echo(f"{sizes['examples']:,} examples on {sizes['images']:,} images in {out}")
 
 
@@ -171,7 +172,7 @@ def care(*, yes: bool) -> Iterator[None]:
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     for doubt in doubts if yes else doubts[1:]:
-        typer.echo(f"eyechart: {doubt}", err=True)
+        printing.print_error(str(doubt))
     if doubts and not yes:
         raise SettingError(doubts[0].expected, doubts[0].found, f"{doubts[0].advice}, or go on as it is with --yes")
 

@@ -12,7 +12,7 @@ import typer
 from eyechart.base.errors import MissingExtraError
 from eyechart.base.progress import watched_by
 from eyechart.base.registry import import_object, unknown_name
-from eyechart.cli import options, printing
+from eyechart.cli import ending, options, printing
 from eyechart.data.folder import REPORT
 from eyechart.data.store import Store
 from eyechart.data.web import Web
@@ -133,7 +133,7 @@ def compare(
 
 
 def _print_standings(standings: Standings) -> None:
-    printing.print_overall(each.overall for each in standings.entrants)
+    ending.print_overall(each.overall for each in standings.entrants)
     for contest in standings.contests:
         _print_grid(contest.whole.title, contest.whole)
         if contest.groups.rows:
@@ -146,7 +146,7 @@ def _print_standings(standings: Standings) -> None:
         typer.echo(f"not compared by {sentence}")
     if standings.outdated:
         typer.echo(standings.outdated)
-    printing.print_learned(replace(each.learned, model=each.name) for each in standings.entrants if each.learned)
+    ending.print_learned(replace(each.learned, model=each.name) for each in standings.entrants if each.learned)
 
 
 def _print_grid(title: str, grid: TextGrid) -> None:

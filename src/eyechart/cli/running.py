@@ -10,7 +10,7 @@ import typer
 from eyechart.audits import AUDITS, Served, gone_settings, keep_served, make_audit, runnable, setting_names
 from eyechart.base.errors import SettingError
 from eyechart.base.registry import unknown_name
-from eyechart.cli import options, printing
+from eyechart.cli import ending, options, printing
 from eyechart.cli.reading import care
 from eyechart.cli.results import apply_thresholds
 from eyechart.data.dataset import Dataset
@@ -66,7 +66,7 @@ def study(
     run.study(
         _create_audits(audit, run.store.data, _collect_settings(settings, by, score, options.short_options(context)))
     )
-    printing.print_summary(collect(run.store), as_json=json)
+    ending.print_ending(collect(run.store), run.store, verbose=verbose, as_json=json)
 
 
 def probe(
@@ -132,6 +132,7 @@ def judge(
     *,
     model: Answered = None,
     allow_partial: options.AllowPartial = False,
+    verbose: options.Verbose = False,
     engine: options.Engine = "local",
     json: options.Json = False,
     _trust: options.Trust = False,
@@ -144,7 +145,7 @@ def judge(
         if name not in answered:
             raise unknown_name("model that answered", name, answered)
         opened.judge(name)
-    printing.print_summary(collect(opened.store), as_json=json)
+    ending.print_ending(collect(opened.store), opened.store, verbose=verbose, as_json=json)
 
 
 def audit(
@@ -212,9 +213,7 @@ def audit(
             printing.print_answers(run.store, answerer, verbose=verbose)
     page = collect(run.store)
     path = write_report(run.store, page, run.store.report_file)
-    printing.print_summary(page, as_json=json)
-    if not json:
-        typer.echo(f"report: {path}")
+    ending.print_ending(page, run.store, path, verbose=verbose, as_json=json)
     apply_thresholds(page, thresholds)
 
 

@@ -15,6 +15,7 @@ from eyechart.base.files import damaged, read_record, read_table, replacing_fold
 from eyechart.base.hashing import combine, hash_text, uniform
 from eyechart.data.division import HELD_OUT, Division, DivisionSizes, decide
 from eyechart.data.images import Images
+from eyechart.data.representation import represent
 from eyechart.data.several import fold_lists
 from eyechart.data.stored import LazyTable, StoredTable, TableField
 from eyechart.data.tables import COUNTS, EXAMPLES, check, empty
@@ -81,6 +82,13 @@ class Dataset:
         self._require((*self.modalities, self.cluster))
         if self.kept.stored is None:  # files on disk were checked when they were written
             self._check_images()
+
+    def __repr__(self) -> str:
+        sizes = f"{self.height:,} examples on {self.images.kept.height:,} images"
+        return f"Dataset {self.name}: {sizes}; columns {', '.join(self.columns)}"
+
+    def _repr_html_(self) -> str:
+        return represent("dataset", self)
 
     @property
     def kept(self) -> LazyTable:

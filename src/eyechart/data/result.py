@@ -11,6 +11,7 @@ import polars as pl
 
 from eyechart.base.errors import TableError
 from eyechart.base.files import missing, read_record, read_table, replacing_folder, write_record, write_table
+from eyechart.data.representation import represent
 from eyechart.data.tables import COUNTS, MEASURES, ROWS, check, empty
 
 State = Literal["yes", "no", "cannot tell", "not tested"]
@@ -254,6 +255,13 @@ class Result:
             lines.append(f"  {name:<{width}}  {speak(row)}  n={row['n']}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        pairs = zip(self.verdicts, self.headlines, strict=True)
+        return f"{self.audit} of {self.subject}: {'; '.join(_sum_up(*pair) for pair in pairs)}"
+
+    def _repr_html_(self) -> str:
+        return represent("result", self)
+
     def _find(self, key: Key) -> pl.DataFrame:
         wanted = asdict(key).items()
         return self.measures.filter(pl.col(name).eq_missing(pl.lit(value, pl.String)) for name, value in wanted)
@@ -278,6 +286,12 @@ class Result:
         if key is not None and self._find(key).height != 1:
             advice = "add the measure, or name another"
             raise TableError(f"the verdict of {self.audit} to be based on one of its measures", f"none {key}", advice)
+
+
+def _sum_up(verdict: Verdict, measure: Measure | None) -> str:
+    """Write a verdict with its value."""
+    said = f"{verdict.state}, {verdict.label}" if verdict.label else verdict.state
+    return said if measure is None else f"{said}: {measure.name} {speak(vars(measure))}"
 
 
 def read_result_table(path: Path) -> pl.DataFrame:

@@ -68,6 +68,8 @@ def _read_listed(texts: pl.DataFrame) -> pl.DataFrame:
     offered, left = Offered.of(texts), texts.select("row", "text", piece="row")
     done = []
     for rule in (name_whole, _set_apart, _announced):
+        if left.is_empty():
+            break
         found = rule(left, offered)
         done.append(found)
         left = left.join(found, on="piece", how="anti")
@@ -76,6 +78,8 @@ def _read_listed(texts: pl.DataFrame) -> pl.DataFrame:
     )
     left = left.join(refused, on="row", how="anti")
     for rule in (_in_front, _last_line, _framed, _mentioned):
+        if left.is_empty():
+            break
         found = rule(left, offered)
         done.append(found)
         left = left.join(found, on="piece", how="anti")

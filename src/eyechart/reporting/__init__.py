@@ -12,6 +12,7 @@ from eyechart.reporting.behind import find_behind
 from eyechart.reporting.collect import as_dict, collect, collect_results
 from eyechart.reporting.contents import Page
 from eyechart.reporting.gallery import make_thumbnails
+from eyechart.reporting.notebook import WrittenPage
 from eyechart.reporting.page import render
 
 Source: TypeAlias = str | Path | Result | Mapping[str, Result] | Mapping[str, Mapping[str, Result]]
@@ -31,12 +32,15 @@ __all__ = [
 ]
 
 
-def report(source: Source, to: str | Path) -> Path:
-    """Write one self-contained page about a run folder, a result, or results by audit or by model and audit."""
+def report(source: Source, to: str | Path) -> WrittenPage:
+    """Write one self-contained page about a run folder, a result, or results by audit or by model and audit.
+
+    The path that is returned shows the page in a notebook.
+    """
     if not isinstance(source, str | Path):
-        return write_page(render(gather(source)), to)
+        return WrittenPage(write_page(render(gather(source)), to))
     store = Store(Path(source))
-    return write_report(store, collect(store), to)
+    return WrittenPage(write_report(store, collect(store), to))
 
 
 def write_report(store: Store, page: Page, to: str | Path) -> Path:

@@ -8,6 +8,7 @@ import polars as pl
 
 from eyechart.audits import AUDITS
 from eyechart.base.files import adapter, our_version
+from eyechart.base.progress import tracked
 from eyechart.base.registry import import_object
 from eyechart.data.furniture import Hiding, Look, furniture_of, looks_of
 from eyechart.data.predictions import USABLE
@@ -223,10 +224,13 @@ def _counts(table: pl.DataFrame) -> tuple[CountRow, ...]:
 
 def _compare(store: Store) -> Iterator[Comparison]:
     """Compare the models of a run audit by audit, skipping audits whose results have different settings."""
-    for audit, results in gather_results([store]).items():
-        if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
-            compared = Comparison.of(audit, compare(results, store.data_with(columns_of(results.values()))))
-            yield replace(compared, drawings=draw_together(audit, results))
+    gathered = gather_results([store])
+    with tracked("comparing models", len(gathered)) as advance:
+        for audit, results in gathered.items():
+            if len(results) > 1 and len({repr(result.settings) for result in results.values()}) == 1:
+                compared = Comparison.of(audit, compare(results, store.data_with(columns_of(results.values()))))
+                yield replace(compared, drawings=draw_together(audit, results))
+            advance(1)
 
 
 def draw_together(audit: str, results: Mapping[str, Result]) -> tuple[Drawing, ...]:

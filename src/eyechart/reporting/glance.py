@@ -228,7 +228,7 @@ def _tell(line: ModelLine, changes: Iterable[Change]) -> str:
     for change in changes:
         if change.model == line.model and change.audit in line.overall.audits and state in ("yes", "no"):
             return f"{beginning}: with {change.label} {say_share(change.share)} of its answers change."
-    labels = [cell.label for cell in line.cells if cell.audit in line.overall.audits]
+    labels = [cell.label for cell in line.cells if cell.audit in line.overall.audits and cell.label != ONE[state]]
     return f"{beginning} ({join(labels)})." if labels else f"{beginning}."
 
 

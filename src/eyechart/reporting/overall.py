@@ -53,7 +53,7 @@ class Overall:
                 command = remedies.write_command(model, tuple(steps), max(steps.values(), key=len))
                 commands[command] = tuple(steps)
         why = "no audit tested it" if state == "not tested" else _say(audits, state)
-        rest = f" Not tested: {_list_reasons(untested)}." if untested else ""
+        rest = f" Not tested: {list_reasons(untested)}." if untested else ""
         return cls(model, state, f"{QUESTION} {state}: {why}.{rest}", audits, untested, commands)
 
     def tests(self) -> Iterator[tuple[str, str]]:
@@ -148,7 +148,7 @@ def _say(audits: Sequence[str], state: State) -> str:
     return f"{join(audits)} {verb}{state}"
 
 
-def _list_reasons(untested: Mapping[str, str]) -> str:
+def list_reasons(untested: Mapping[str, str]) -> str:
     """List audits with the reason behind those that share it."""
     shared: dict[str, list[str]] = {}
     for audit, reason in untested.items():

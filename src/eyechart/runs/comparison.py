@@ -27,6 +27,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.result import Better, Key, Measure, Result
 from eyechart.data.store import Store
 from eyechart.data.tables import MEASURES, empty
+from eyechart.runs.comparison_frame import ComparisonFrame
 from eyechart.statistics import Difference, Draws, adjust
 from eyechart.statistics.crossed import gather_draws
 from eyechart.statistics.leads import ClusteredScores, leads
@@ -49,7 +50,7 @@ class Reduced(NamedTuple):
     parts: WeightedParts | None  # only for weighted sums
 
 
-def compare(results: Mapping[str, Result], data: Dataset | None = None, base: str | None = None) -> pl.DataFrame:
+def compare(results: Mapping[str, Result], data: Dataset | None = None, base: str | None = None) -> ComparisonFrame:
     """Compare the results of one audit across models; the base is the first model unless another is named.
 
     `data` is needed for measures broken down by columns of the examples.
@@ -76,7 +77,7 @@ def compare(results: Mapping[str, Result], data: Dataset | None = None, base: st
         for row, (rank, first) in zip(members, ranking, strict=True):
             rows[row] |= {"rank": rank, "first": first}
     table = pl.DataFrame(rows, schema=SCHEMA)
-    return table.with_columns(pl.Series("q", adjust(table["p"].fill_null(np.nan))).fill_nan(None))
+    return ComparisonFrame(table.with_columns(pl.Series("q", adjust(table["p"].fill_null(np.nan))).fill_nan(None)))
 
 
 class JudgedModel(NamedTuple):

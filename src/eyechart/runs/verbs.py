@@ -10,6 +10,7 @@ from eyechart.audits import Served, keep_served, make_audit, runnable
 from eyechart.data.dataset import Dataset
 from eyechart.data.protocols import Audit, Engine, Model
 from eyechart.data.result import Result
+from eyechart.data.results import Results
 from eyechart.data.store import Store
 from eyechart.engines import using
 from eyechart.models import load
@@ -26,7 +27,7 @@ def study(
     learn: Sequence[str] | None = None,
     judge: Sequence[str] | None = None,
     engine: str | Engine = "local",
-) -> dict[str, Result]:
+) -> Results:
     """Study the data by audits (by default all that can run), without a model.
 
     `to` is the run folder, a temporary one by default. `learn` and `judge` name splits, or `none`. `engine` says where
@@ -48,7 +49,7 @@ def audit(
     judge: Sequence[str] | None = None,
     asking: Asking | None = None,
     engine: str | Engine = "local",
-) -> dict[str, Result]:
+) -> Results:
     """Audit a model on data: study, probe, predict and judge; `asking` says how to ask it and what to allow.
 
     If no audits are named and the model's answers come from files, audits without answers there are left out.
@@ -70,9 +71,9 @@ def choose(audits: Iterable[str | Audit] | None, data: Dataset) -> list[Audit]:
     return [make_audit(item) if isinstance(item, str) else item for item in chosen]
 
 
-def _kept(results: dict[str, Result], *, temporary: bool) -> dict[str, Result]:
+def _kept(results: dict[str, Result], *, temporary: bool) -> Results:
     """Load the results into memory if their folder is about to be removed."""
-    return {name: result.read() for name, result in results.items()} if temporary else results
+    return Results({name: result.read() if temporary else result for name, result in results.items()})
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyechart.base.files import replacing
+from eyechart.base.progress import Advance, tracked
 from eyechart.world.program import scene_of
 from eyechart.world.vocabulary import COLORS, HEIGHT, RGB, WIDTH
 
@@ -33,12 +34,13 @@ MARK_SIDE = 12  # five points of 2 x 2 pixels and a frame of 1
 def draw_pictures(images: pl.DataFrame, folder: Path) -> pl.DataFrame:
     """Draw every image of a world into a folder as PNG, and fill in the paths relative to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for part in images.iter_slices(1000):
-        _draw_part(part, folder)
+    with tracked("drawing pictures", images.height) as advance:
+        for part in images.iter_slices(1000):
+            _draw_part(part, folder, advance)
     return images.with_columns(path=pl.col("image") + ".png")
 
 
-def _draw_part(images: pl.DataFrame, folder: Path) -> None:
+def _draw_part(images: pl.DataFrame, folder: Path, advance: Advance) -> None:
     from PIL import Image
 
     scenes = scene_of(images).partition_by("image", as_dict=True, include_key=False)
@@ -46,6 +48,7 @@ def _draw_part(images: pl.DataFrame, folder: Path) -> None:
         picture = Image.fromarray(draw_scene(scenes.get((name,))))
         with replacing(folder / f"{name}.png") as draft:
             picture.save(draft, "PNG", compress_level=6)
+        advance(1)
 
 
 def draw_scene(objects: pl.DataFrame | None) -> Pixels:

@@ -243,7 +243,7 @@ def test_the_command_it_names_tests_what_was_not_tested(tmp_path: Path, type_in:
     (command,) = before.commands
 
     assert before.commands[command] == PARTS
-    assert f"\n  to test decoys, grounding, perception, rules and splits: {command}\n" in first
+    assert f"\n  to test decoys, grounding, perception, rules and splits for deaf: {command}\n" in first
     assert max(map(len, first.partition("deaf: ")[2].splitlines()[:2])) <= 80
     type_in(command)
     (after,) = collect(Store(Path(run))).overall
