@@ -4,7 +4,7 @@
     python benchmarks/demo.py --before ../before [--runs 3] [--record]
 
 The versions take turns, each in a process of its own from its own source, after one run each that compiles kernels and
-is not counted. A share of processor time is taken of what both spent: other work on the machine slows both.
+is not counted. Other work on the machine slows both.
 """
 
 import argparse
@@ -17,11 +17,10 @@ from pathlib import Path
 
 import record
 from children import EYECHART, run
-from tables import lay_out
+from layouts import LAYOUTS
+from tables import report
 
 PROJECT = Path(__file__).resolve().parent.parent
-HEAD = "| version | run | processor seconds | seconds | MB |"
-LINE = "| {version} | {run} | {cpu:.1f} | {wall:.1f} | {mb:,} |"
 
 
 def measure(source: Path, *, images: int) -> record.Row:
@@ -49,17 +48,18 @@ def measure_in_turns(sources: Mapping[str, Path], runs: int, images: int, *, war
 def main() -> None:
     """Measure both versions in turn and say which share of the older one's time the demo takes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--before", type=Path, required=True, help="a checkout of the older version")
+    parser.add_argument("--before", type=Path, help="a checkout of the older version")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--warm", action="store_true", help="kernels are compiled: count the first run as well")
     record.add_flag(parser)
     given = parser.parse_args()
-    sources = {"before": given.before.resolve(), "now": PROJECT}
+    sources = ({"before": given.before.resolve()} if given.before else {}) | {"now": PROJECT}
     rows = measure_in_turns(sources, given.runs, given.images, warm=not given.warm)
     cpu = {version: statistics.median(row["cpu"] for row in rows if row["version"] == version) for version in sources}
-    print("\n".join(lay_out(HEAD, LINE, rows)))
-    print(f"now: {cpu['now'] / cpu['before']:.0%} of the processor seconds of before")
+    report("demo", LAYOUTS["demo"], rows, kept=False)
+    if given.before:
+        print(f"now: {cpu['now'] / cpu['before']:.0%} of the processor seconds of before")
     if given.record:
         record.keep("demo", rows, recorded="timings of one machine, which other work shared")
 

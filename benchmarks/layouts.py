@@ -44,6 +44,9 @@ LAYOUTS: dict[str, dict[str, Layout]] = {
             "| file | rows | GB | seconds | peak MB |", "| {file} | {rows:,} | {gb:.1f} | {seconds:.0f} | {mb:,} |"
         ),
     },
+    "demo": {
+        "": table("| version | run | CPU s | seconds | MB |", "| {version} | {run} | {cpu:.1f} | {wall:.1f} | {mb:,} |")
+    },
     "audit_stages": {
         "": table(
             "| version | command | all, CPU s | studies | after the studies | of it comparisons |",

@@ -28,7 +28,7 @@ NOT_SMALL = {
     "zoo_speed": "12 GB of features are made on a GPU",
 }
 # They start processes like themselves or measure what one has used; the others run in this one, which has loaded most.
-IN_OWN_PROCESS = {"audit_stages", "engines", "out_of_core", "predict", "read", "scale", "verdicts", "view"}
+IN_OWN_PROCESS = {"audit_stages", "demo", "engines", "out_of_core", "predict", "read", "scale", "verdicts", "view"}
 IN_OWN_PROCESS |= {f"zoo {verb}" for verb in ("train", "time", "forecast")}
 TIMEOUT_S = 1200  # kernels may have to be compiled first, on a machine that is busy
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -49,6 +49,7 @@ SMALL = {
     "decoys": Small({"--sizes 300 --drawings neutral --pairs 0": rf"^\| neutral \| 300 \|{N}\|.*\|$"}, ("faiss",)),
     "decoys_real": Small({"{data}": rf"^\| VQA v2, leave_out \| I\+Q\+A \|{N}"}),
     "decoys_world": Small({"--images 40 --seeds 1 --small 20": r"^\| A, mlp \|"}),
+    "demo": Small({"--images 20 --runs 1 --warm": rf"^\| now \| 0 \|{N}\|{N}\|{N}\|$"}),
     "engines": Small(
         {'--examples 100 --only waiting --engines "ray, 1 process"': rf"^\| predict.* ray, 1 process \|{N}\|"},
         ("ray",),
