@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from eyechart.cli import main
 from eyechart.data.store import Store
 from eyechart.viewing.server import Guard, build_explorer
+from packed import unpacked
 from test_pages import FILE_NAME, PROJECT, blocks
 
 PAGE = PROJECT / "docs" / "extending.md"
@@ -57,7 +58,7 @@ def test_the_export_has_the_wordy_examples(folder: Path) -> None:
 
 
 def test_the_report_has_the_view_and_the_colour_of_the_condition(folder: Path) -> None:
-    report = (folder / "brief.html").read_text()
+    report = unpacked((folder / "brief.html").read_text())
     shares = Store(folder / "runs" / "brief").results()["answer"]["brevity"].tables["shares"]
 
     assert shares.select("words", "n").rows() == [("1", 1), ("2", 2)]

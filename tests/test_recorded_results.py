@@ -35,6 +35,7 @@ NO_RESULTS = {
     ("inputs.md", "| what is refused |"): "limits",
     ("logs.md", "| format | file |"): "versions of tools",
     ("models.md", "| setting |"): SETTINGS,
+    ("responses.md", "| setting of `openai:` |"): SETTINGS,
     ("scale.md", "| arrow | core hours |"): "the last column of the cost curves, times a billion",
     ("scale.md", "| asked | calls |"): "arithmetic of the assumptions above it",
     ("world.md", "| setting |"): SETTINGS,

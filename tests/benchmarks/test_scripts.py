@@ -24,6 +24,8 @@ SCRIPTS = sorted(
     if path.stem not in CALLED and '__name__ == "__main__"' in path.read_text(encoding="utf-8")
 )
 NOT_SMALL = {
+    "inputs": "damaged files are read for minutes; tests/fuzz reads some of each kind",
+    "page": "a browser opens a page of 1,000 images; tests/web opens one of 60",
     "smollm_aokvqa": "a language model of 135 million weights is unpacked and asked",
     "zoo_speed": "12 GB of features are made on a GPU",
 }

@@ -65,7 +65,7 @@ def world() -> Dataset:
 
 @pytest.fixture
 def run(world: Dataset, tmp_path: Path) -> Run:
-    started = Run(Store(tmp_path / "run"), asking=Asking(batch=8)).start(world)
+    started = Run(Store(tmp_path / "run"), asking=Asking(batch=8, allow_partial=True)).start(world)
     started.study([Accuracy()])
     started.probe()
     return started

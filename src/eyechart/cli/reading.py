@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 
 from eyechart.audits import make_audit, runnable
@@ -154,7 +155,7 @@ def read(
         printing.print_json({"data": str(out), **sizes, "counts": data.counts.to_dicts()})
         return
     printing.print_layout(whole, verbose=verbose)
-    if verbose or printing.lost_rows(data.counts).height:
+    if verbose or data.counts.filter(pl.col("status") != "read", pl.col("n") > 0).height:
         printing.print_counts(f"{data.name}: rows read and dropped", data.counts)
     typer.echo(f"{sizes['examples']:,} examples on {sizes['images']:,} images in {out}")
 

@@ -52,7 +52,7 @@ def summarise(page: Page) -> str:
         size = f"{page.facts.examples:,} examples on {page.facts.images:,} images."
         lines += [f"{size} {escape(page.facts.describe_division())}".rstrip(), ""]
     if page.outdated:
-        lines += [escape(page.outdated), ""]
+        lines += [page.outdated, ""]
     lines += _list_overall(page.overall)
     lines.append(to_markdown(TextGrid("Verdicts", COLUMNS, tuple(map(_verdict_row, page.summary)))))
     for comparison in page.comparisons:
@@ -263,7 +263,7 @@ def summarise_standings(page: Standings) -> str:
     """Summarise standings as Markdown for GitHub."""
     size = f"{page.facts.examples:,} examples on {page.facts.images:,} images."
     lines = [f"# {escape(page.title)}", "", size, ""]
-    lines += [escape(page.outdated), ""] if page.outdated else []
+    lines += [page.outdated, ""] if page.outdated else []
     lines += [*_list_overall(entrant.overall for entrant in page.entrants), to_markdown(page.leaders())]
     for ranking in page.contests:
         title = f"{ranking.audit}: {with_way(ranking.measure, ranking.better)}, differences from {ranking.base}"

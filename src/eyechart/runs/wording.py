@@ -29,7 +29,7 @@ from eyechart.scoring.answers import forms_of
 _log = logging.getLogger("eyechart.runs.run")
 _LINE = 60  # characters of an answer that is told
 _READ = {"row": pl.UInt32, "read": pl.String}
-_ANSWERED = ("condition", "answer", "status", "raw")
+_ANSWERED = ("condition", "answer", "status", "raw", "stop_reason")
 _SHOWN = ("question", "choices")
 _AT_ONCE = 100_000  # answers
 _PLACES = {letter: place for place, letter in enumerate(ascii_uppercase)}
@@ -67,7 +67,8 @@ def read_stored_answers(store: Store, model: str) -> None:
     template = template if template is not None and template.digest == identity.get("words") else None
     known = KnownAnswers(store.data.examples["answer"])
     for stored, shown in _take_out(store, model):
-        answers = pl.concat([table.select(_ANSWERED) for table in stored.values()])
+        tables = (table.select(name for name in _ANSWERED if name in table.columns) for table in stored.values())
+        answers = pl.concat(list(tables), how="diagonal")
         read = _read_again(answers, shown, template) if template is not None else answers
         read = read.with_columns(read_wording(read, shown, known))
         starts = accumulate(map(len, stored.values()), initial=0)

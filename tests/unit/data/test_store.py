@@ -210,7 +210,14 @@ SAID = {  # where one line says more than which file there is none of
 
 def read_everything(folder: Path) -> None:
     store = Store(folder)
-    _ = store.manifest, store.divided, store.data.examples, store.data.images.table, store.stock("guesser")
+    _ = (
+        store.manifest,
+        store.divided,
+        store.data.examples,
+        store.data.images.table,
+        store.stock("guesser"),
+        store.identity("guesser"),
+    )
     for name, study in store.studies().items():
         _ = store.plan(name), study.read()
     for result in store.results()["guesser"].values():

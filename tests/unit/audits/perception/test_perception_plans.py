@@ -19,6 +19,7 @@ from eyechart.data.store import Store
 from eyechart.engines import Local
 from eyechart.formats import read
 from eyechart.models import load
+from eyechart.runs.interview import Asking
 from eyechart.runs.run import Run
 from eyechart.runs.verbs import audit
 
@@ -267,7 +268,8 @@ class Failing:
 
 def test_failures_are_counted_and_bounded(world: Dataset) -> None:
     model = Failing()
-    result = audit(world, model, [PerceptionAudit(modalities=("image",))])["perception"]
+    chosen = [PerceptionAudit(modalities=("image",))]
+    result = audit(world, model, chosen, asking=Asking(allow_partial=True))["perception"]
     counts = result.tables["counts"]
     found = {name: result.measure(name, "image") for name in ("perception", *BOUNDS)}
 
@@ -293,7 +295,8 @@ def test_a_model_that_lost_most_answers_is_not_cleared(world: Dataset, tmp_path:
         tmp_path / "a.parquet"
     )
 
-    found = audit(world, f"predictions:{tmp_path}/a.parquet", [chosen])["perception"]
+    lost_some = Asking(allow_partial=True)
+    found = audit(world, f"predictions:{tmp_path}/a.parquet", [chosen], asking=lost_some)["perception"]
 
     assert found.measure("perception", "image").low > chosen.margin
     assert (found.verdict.label, found.headline) == ("too many answers lost", found.measure("perception", "image"))
