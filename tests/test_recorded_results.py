@@ -132,7 +132,7 @@ def test_rules_of_a_world_are_confirmed_again(script: Callable[[str], ModuleType
 
 def test_the_verdicts_on_an_answerer_come_out_again(script: Callable[[str], ModuleType]) -> None:
     module = script("verdicts")
-    task = module.Task(50_000, 0.8, answerers=("cheater:object",))
+    task = module.Task(70_000, 0.8, answerers=("cheater:object",))
 
     assert module.judge(task) == rows("verdicts", seed=task.seed, strength=task.strength, answerer="cheater:object")
 
