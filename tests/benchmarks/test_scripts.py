@@ -84,7 +84,9 @@ SMALL = {
     ),
     "predict": Small({"--latency 0.01 --rounds 1 --goal 0": rf"^ +64 +64 +{N}"}, ("openai",)),
     "read": Small({"--share 0.0001 --gigabytes 0": rf"^jsonl, json \+ pandas{N}"}, ("pandas",)),
-    "real_files": Small({"{data} --only nextqa/mc_val": r"^\| `nextqa/mc_val.csv.gz` \| data \| 4,996 \| 4,996 \|"}),
+    "real_files": Small(
+        {"{data} --only vqa2/vqa2": rf"^\| `vqa2/vqa2_89710_with_objects.parquet` \| data \|{N}\| 89,710 \|"}
+    ),
     "rules_real": Small({"{data}": rf"^\| overall \|{N}"}),
     "rules_world": Small({"--seeds 1 --images 60": r"^\| `guesser` \| \d \| \d \| \d \|$"}),
     "scale": Small(
