@@ -20,7 +20,6 @@ from eyechart.data.predictions import tidy
 from eyechart.data.probes import Filler
 from eyechart.data.protocols import Engine, EstimatingModel, Model, PrerecordedModel, WorkerKind
 from eyechart.data.tables import ANSWERS, empty
-from eyechart.engines import Local
 from eyechart.models.cache import CALLS
 from eyechart.models.first_responses import BATCHES, FirstResponses
 
@@ -99,10 +98,9 @@ def ask(
 ) -> Iterator[pl.DataFrame]:
     """Yield the answers to each batch of probes; raise an error if the first few batches are all lost.
 
-    `first` watches the first responses, and may also raise an error. In this process it makes the first batches small;
-    several processes are given work at once, and watched as they answer.
+    `first` watches the first responses, and may also raise an error; it makes the first batches small.
     """
-    small = () if first is None or first.is_over or not isinstance(engine, Local) else BATCHES
+    small = () if first is None or first.is_over else BATCHES
     batches = _batches(probes, data, batch, small)
     # Nothing more is asked before a look at the answers to the small ones.
     parts = [*(islice(batches, 1) for _ in small), batches]

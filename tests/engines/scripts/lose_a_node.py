@@ -33,6 +33,7 @@ from eyechart.runs.interview import Asking
 from eyechart.runs.run import Run
 
 PATIENCE_S = 240  # for processes to start everywhere, and for the loss of a node to be noticed
+NODES = 3
 SMALL = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
 
 
@@ -85,19 +86,20 @@ class Lengths:
 
 
 class DoomedLengths(Lengths):
-    """Answer the same on every node, and say on which; one of them dies at its second batch."""
+    """Answer the same on every node, and say on which; one of them dies once every node has answered."""
 
-    def __init__(self, doom: Doom) -> None:
+    def __init__(self, doom: Doom, answered: Path) -> None:
         self.doom = doom
-        self.batches = 0  # in this process
+        self.answered = answered  # a folder with a file for each node
 
     def answer(self, probes: pl.DataFrame, images: Images) -> pl.DataFrame:
-        self.batches += 1
-        if self.batches > 1:  # by now every node has answered one
+        node = str(ray.get_runtime_context().get_node_id())
+        if len(list(self.answered.iterdir())) == NODES:  # the first batches go to one node alone
             if self.doom.here():
                 self.doom.meet()
             self.doom.wait()
-        return super().answer(probes, images).with_columns(raw=pl.lit(ray.get_runtime_context().get_node_id()))
+        (self.answered / node).touch()
+        return super().answer(probes, images).with_columns(raw=pl.lit(node))
 
 
 @dataclass
@@ -148,19 +150,20 @@ def wait_for_all(engine: Ray) -> int:
     """Let the processes of all nodes start."""
     batches = [pl.DataFrame({"n": [n]}) for n in range(9)]
     deadline = time.monotonic() + PATIENCE_S
-    while (n := pl.concat(engine.map(where, batches))["node"].n_unique()) < 3 and time.monotonic() < deadline:
+    while (n := pl.concat(engine.map(where, batches))["node"].n_unique()) < NODES and time.monotonic() < deadline:
         pass
     return n
 
 
 def predict(folder: Path, cluster: Cluster, node: Any, engine: Ray) -> dict[str, object]:  # noqa: ANN401 - Ray's
     """Ask with and without the loss of a node."""
-    data = read("world", seed=3, images=60)
+    data, answered = read("world", seed=3, images=60), folder / "answered"
+    answered.mkdir()
     with losing(cluster, node, folder / "asking") as doom:
         answers = {}
         for name, run, model in (
             ("here", Run(Store(folder / "here"), asking=Asking(batch=6)), Lengths()),
-            ("lost", Run(Store(folder / "lost"), engine, asking=Asking(batch=6)), DoomedLengths(doom)),
+            ("lost", Run(Store(folder / "lost"), engine, asking=Asking(batch=6)), DoomedLengths(doom, answered)),
         ):
             run.start(data).study([make_audit("accuracy")])
             run.probe()
@@ -187,7 +190,7 @@ def mine_rules(folder: Path, cluster: Cluster, node: Any, engine: Ray) -> dict[s
 def main(folder: Path) -> None:
     """Lose two nodes of three, one after the other."""
     cluster = Cluster(initialize_head=True, head_node_args={**SMALL, "include_dashboard": False})
-    nodes = [cluster.add_node(**SMALL) for _ in range(2)]
+    nodes = [cluster.add_node(**SMALL) for _ in range(NODES - 1)]
     ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
     engine = Ray()
     before = len([node for node in ray.nodes() if node["Alive"]])
